@@ -1,6 +1,7 @@
-"""Prices of a million European options by the formula of Black and Scholes: a chain of elementwise operations.
+"""Prices a million European options by the Black-Scholes formula: a chain of elementwise operations.
 
-Written as for NumPy; Cuprous records it and runs it as one kernel. Checked by put-call parity.
+The code is written as for NumPy; Cuprous records it and runs it as one kernel. The result is checked by put-call
+parity.
 """
 
 import time
@@ -12,7 +13,7 @@ RATE, VOLATILITY = 0.02, 0.3
 
 
 def black_scholes(spot: cp.ndarray, strike: cp.ndarray, years: cp.ndarray) -> tuple[cp.ndarray, cp.ndarray]:
-    """Prices of calls and of puts."""
+    """Returns the prices of calls and puts."""
     deviation = VOLATILITY * cp.sqrt(years)
     d1 = (cp.log(spot / strike) + (RATE + 0.5 * VOLATILITY**2) * years) / deviation
     d2 = d1 - deviation

@@ -1,6 +1,6 @@
-"""Edges of a noisy picture: a median against the noise, a Gaussian, Sobel's derivatives, a threshold.
+"""Detects edges in a noisy image: a median filter against the noise, a Gaussian filter, Sobel derivatives, a threshold.
 
-The picture is a bright disc; the edges found must lie on its rim.
+The image is a bright disk; the detected edges must lie on its rim.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from cuprous.scipy import ndimage
 
 
 def edges(image: cp.ndarray) -> cp.ndarray:
-    """Where the smoothed picture changes fast."""
+    """Returns a mask of the pixels where the smoothed image changes fast."""
     calm = ndimage.gaussian_filter(ndimage.median_filter(image, size=3), sigma=2.0)
     slope = cp.hypot(ndimage.sobel(calm, axis=0), ndimage.sobel(calm, axis=1))
     return slope > 0.5 * slope.max()
@@ -27,8 +27,8 @@ def main() -> None:
     distance = cp.hypot(y - size / 2, x - size / 2)
     rng = cp.random.default_rng(3)
     image = (distance < radius).astype(cp.float32) + 0.1 * rng.standard_normal((size, size), dtype=cp.float32)
-    image = cp.where(rng.random((size, size)) < 0.02, cp.float32(1.0), image)  # salt
-    image[0, 0].item()  # now it is there
+    image = cp.where(rng.random((size, size)) < 0.02, cp.float32(1.0), image)  # salt noise
+    image[0, 0].item()  # waits until the image is computed
 
     start = time.perf_counter()
     found = edges(image)

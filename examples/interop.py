@@ -1,4 +1,4 @@
-"""Arrays in and out: NumPy, DLPack and, where PyTorch is installed, tensors that share memory."""
+"""Data exchange with NumPy, with DLPack and, if PyTorch is installed, with its tensors."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import cuprous as cp
 
 
 def with_numpy() -> None:
-    """Copies by name, and NumPy's reading, which shares memory on the CPU and copies on a GPU."""
+    """Explicit copies, and NumPy's conversion, which shares memory on the CPU and copies on a GPU."""
     host = np.linspace(0.0, 1.0, 5)
     array = cp.asarray(host)
     np.testing.assert_array_equal(cp.asnumpy(array * 2), host * 2)
@@ -22,7 +22,7 @@ def with_numpy() -> None:
 
 
 def with_dlpack() -> None:
-    """Shared memory: a write on one side is seen on the other."""
+    """Shared memory: a write to one array is visible in the other."""
     array = cp.arange(6, dtype=cp.float32).reshape(2, 3)
     twin = cp.from_dlpack(array)
     twin[0, 0] = 100.0
@@ -31,7 +31,7 @@ def with_dlpack() -> None:
 
 
 def with_torch() -> None:
-    """The same with PyTorch."""
+    """The same with a PyTorch tensor."""
     try:
         import torch
     except ImportError:

@@ -1,6 +1,7 @@
-"""The price of a call by simulating its underlying day by day: a loop of normals that replays as one program.
+"""Prices a call option by simulating its underlying asset day by day; the loop replays one program.
 
-Nothing is stored but the paths' present values, so a million paths need a few megabytes. Checked against the formula.
+Only the present values of the paths are stored, so a million paths need a few megabytes. The result is checked with the
+Black-Scholes formula.
 """
 
 import argparse
@@ -13,7 +14,7 @@ SPOT, STRIKE, YEARS, RATE, VOLATILITY = 100.0, 105.0, 1.0, 0.03, 0.2
 
 
 def simulate(rng: cp.random.Generator, paths: int, days: int) -> tuple[float, float]:
-    """The price and its standard error."""
+    """Returns the price and its standard error."""
     dt = YEARS / days
     drift, spread = (RATE - 0.5 * VOLATILITY**2) * dt, VOLATILITY * math.sqrt(dt)
     price = cp.full(paths, SPOT, dtype=cp.float32)
@@ -24,7 +25,7 @@ def simulate(rng: cp.random.Generator, paths: int, days: int) -> tuple[float, fl
 
 
 def formula() -> float:
-    """The same price by Black and Scholes."""
+    """Returns the same price by the Black-Scholes formula."""
     deviation = VOLATILITY * math.sqrt(YEARS)
     d1 = (math.log(SPOT / STRIKE) + (RATE + 0.5 * VOLATILITY**2) * YEARS) / deviation
     below = [0.5 * math.erfc(-d / math.sqrt(2.0)) for d in (d1, d1 - deviation)]

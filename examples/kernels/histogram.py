@@ -1,6 +1,6 @@
-"""A histogram: each block counts in shared memory, where its threads are the only rivals, then adds to the total.
+"""A histogram: each block counts in shared memory, where only its own threads compete, then adds to the total.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -16,7 +16,7 @@ THREADS = 256
 
 @cuda.jit
 def histogram(values, low, high, counts):
-    """Counts of values in BINS equal steps from `low` to `high`, added to `counts`."""
+    """Adds the counts of values in BINS equal bins from `low` to `high` to `counts`."""
     mine = cuda.shared.array(BINS, np.int32)
     for k in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
         mine[k] = 0
@@ -32,7 +32,7 @@ def histogram(values, low, high, counts):
 
 
 def count(values, low: float, high: float):
-    """The histogram of float32 values on the device."""
+    """Returns the histogram of float32 values, on the device."""
     counts = cuda.to_device(np.zeros(BINS, np.int32))
     blocks = min(1024, -(-values.size // THREADS))
     histogram[blocks, THREADS](values, np.float32(low), np.float32(high), counts)
@@ -52,7 +52,7 @@ def main() -> None:
 
     expected, _ = np.histogram(values, BINS, (-4, 4))
     assert counts.sum() == expected.sum()
-    assert np.abs(counts - expected).sum() <= size * 1e-4  # values on an edge may round to either side
+    assert np.abs(counts - expected).sum() <= size * 1e-4  # values at an edge may fall into either bin
     print(f"{size:,} values into {BINS} bins in {elapsed * 1e3:.1f} ms: as NumPy's")
     for k in range(0, BINS, 32):
         print(f"{-4 + k / 32:4.0f} {'#' * int(50 * counts[k : k + 32].sum() / size)}")

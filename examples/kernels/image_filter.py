@@ -1,6 +1,6 @@
-"""A picture sharpened as frames of 1920 x 1080, with the way to the device and back in the time of each.
+"""Sharpens frames of 1920 x 1080 pixels; the measured time includes the copies to the device and back.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -15,13 +15,13 @@ from cuprous import cuda
 
 @cuda.jit
 def sharpen(image, result):
-    """Each thread computes a pixel: its value and twice its difference from a blur of 3 x 3 around it."""
+    """Each thread computes one pixel: its value plus twice its difference from a 3 x 3 blur."""
     column, row = cuda.grid(2)
     height, width = image.shape[0], image.shape[1]
     if row < height and column < width:
         above, here, below = image[max(row - 1, 0)], image[row], image[min(row + 1, height - 1)]
         left, right = max(column - 1, 0), min(column + 1, width - 1)
-        for k in range(3):  # colours
+        for k in range(3):  # colors
             corners = np.int32(above[left, k]) + above[right, k] + below[left, k] + below[right, k]
             sides = np.int32(above[column, k]) + below[column, k] + here[left, k] + here[right, k]
             value = np.int32(here[column, k])
@@ -30,7 +30,7 @@ def sharpen(image, result):
 
 
 def reference(image: np.ndarray) -> np.ndarray:
-    """The same by NumPy."""
+    """Returns the same result, computed by NumPy."""
     wide = np.pad(image.astype(np.int32), ((1, 1), (1, 1), (0, 0)), "edge")
     tall = wide[:-2] + 2 * wide[1:-1] + wide[2:]
     blur = tall[:, :-2] + 2 * tall[:, 1:-1] + tall[:, 2:]

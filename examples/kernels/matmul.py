@@ -1,6 +1,7 @@
-"""A product of matrices in tiles: each block keeps two tiles in shared memory, so each number is read n / 16 times.
+"""A tiled matrix product: each block keeps two tiles in shared memory, so each number is read n
+16 times.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -15,7 +16,7 @@ TILE = 16
 
 @cuda.jit
 def matmul(a, b, c):
-    """Each thread computes one element of c = a @ b; the matrices may have any sizes."""
+    """Each thread computes one element of c = a @ b; the matrices may have any shape."""
     tile_a = cuda.shared.array((TILE, TILE), np.float32)
     tile_b = cuda.shared.array((TILE, TILE), np.float32)
     column, row = cuda.grid(2)
@@ -26,16 +27,16 @@ def matmul(a, b, c):
         tile_a[y, x] = a[row, start + x] if inside else np.float32(0)
         inside = start + y < b.shape[0] and column < b.shape[1]
         tile_b[y, x] = b[start + y, column] if inside else np.float32(0)
-        cuda.syncthreads()  # the tiles are there
+        cuda.syncthreads()  # the tiles are complete
         for k in range(TILE):
             total += tile_a[y, k] * tile_b[k, x]
-        cuda.syncthreads()  # nobody needs them any more
+        cuda.syncthreads()  # all threads have read the tiles
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
 
 
 def product(a, b):
-    """a @ b for float32 matrices on the device."""
+    """Returns a @ b for float32 matrices, on the device."""
     c = cuda.device_array((a.shape[0], b.shape[1]), dtype=np.float32)
     blocks = (-(-c.shape[1] // TILE), -(-c.shape[0] // TILE))
     matmul[blocks, (TILE, TILE)](a, b, c)

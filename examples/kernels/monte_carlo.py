@@ -1,6 +1,6 @@
-"""The price of an Asian option by a million simulated years, one thread for each year: nothing is stored but results.
+"""Prices an Asian option by simulating a million years, one thread for each year. Only the results are stored.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -17,10 +17,10 @@ SPOT, STRIKE, RATE, VOLATILITY = 100.0, 100.0, 0.03, 0.2
 
 @cuda.jit
 def simulate(states, days, drift, spread, means):
-    """Each thread walks through one year and notes the geometric mean of its prices."""
+    """Each thread simulates one year and stores the geometric mean of its prices."""
     path = cuda.grid(1)
     if path < means.size:
-        level = np.float32(0)  # of the price's logarithm
+        level = np.float32(0)  # the logarithm of the price
         total = np.float32(0)
         for _ in range(days):
             level += drift + spread * xoroshiro128p_normal_float32(states, path)
@@ -29,7 +29,7 @@ def simulate(states, days, drift, spread, means):
 
 
 def price(paths: int, days: int, seed: int = 1) -> tuple[float, float]:
-    """The option's price and its standard error."""
+    """Returns the option's price and its standard error."""
     states = create_xoroshiro128p_states(paths, seed=seed)
     means = cuda.device_array(paths, dtype=np.float32)
     drift = np.float32((RATE - VOLATILITY**2 / 2) / days)
@@ -40,7 +40,7 @@ def price(paths: int, days: int, seed: int = 1) -> tuple[float, float]:
 
 
 def formula(days: int) -> float:
-    """The exact price: the geometric mean of such prices is lognormal."""
+    """Returns the exact price; the geometric mean of the prices is log-normal."""
     mean = (RATE - VOLATILITY**2 / 2) * (days + 1) / (2 * days)
     deviation = VOLATILITY * math.sqrt((days + 1) * (2 * days + 1) / (6 * days * days))
     d = (math.log(SPOT / STRIKE) + mean + deviation**2) / deviation

@@ -1,6 +1,6 @@
-"""Stars that attract one another: each block reads the others in tiles through shared memory.
+"""Stars that attract one another: each block reads the stars in tiles through shared memory.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -17,16 +17,17 @@ SOFTENING = np.float32(1e-2)  # keeps close encounters finite
 
 @cuda.jit
 def accelerate(stars, speeds, dt):
-    """Each thread adds the pull of all stars, (x, y, z, mass) in a row, to the speed of its own."""
+    """Each thread adds the acceleration by all stars, whose rows are (x, y, z, mass), to the velocity of its own
+    star."""
     tile = cuda.shared.array((THREADS, 4), np.float32)
     me, t = cuda.grid(1), cuda.threadIdx.x
     n = stars.shape[0]
-    mine = min(me, n - 1)  # threads past the end help to load tiles
+    mine = min(me, n - 1)  # threads past the end only help to load tiles
     x, y, z = stars[mine, 0], stars[mine, 1], stars[mine, 2]
     ax = ay = az = np.float32(0)
     for start in range(0, n, THREADS):
         for k in range(4):
-            tile[t, k] = stars[start + t, k] if start + t < n else np.float32(0)  # no mass, no pull
+            tile[t, k] = stars[start + t, k] if start + t < n else np.float32(0)  # a mass of zero has no effect
         cuda.syncthreads()
         for other in range(THREADS):
             dx, dy, dz = tile[other, 0] - x, tile[other, 1] - y, tile[other, 2] - z
@@ -52,12 +53,12 @@ def move(stars, speeds, dt):
 
 
 def momentum(stars: np.ndarray, speeds: np.ndarray) -> np.ndarray:
-    """Nothing from outside pulls, so this stays as it is."""
+    """Returns the total momentum, which is conserved because there are no external forces."""
     return (stars[:, 3:] * speeds).sum(0, dtype=np.float64)
 
 
 def reference(stars: np.ndarray) -> np.ndarray:
-    """All pulls at once, by NumPy."""
+    """Returns all accelerations at once, computed by NumPy."""
     gaps = stars[None, :, :3] - stars[:, None, :3]
     squared = (gaps**2).sum(-1) + SOFTENING
     return (gaps * (stars[:, 3] / squared**1.5)[..., None]).sum(1)

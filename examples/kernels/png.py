@@ -1,4 +1,4 @@
-"""Pictures as PNG files, with nothing but Python's library and NumPy: the few lines that the examples need."""
+"""Reads and writes PNG files with Python's standard library and NumPy, as far as the examples need it."""
 
 import struct
 import zlib
@@ -9,9 +9,10 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def write(path: str, image: np.ndarray) -> None:
-    """Writes uint8 of shape (height, width, 3). Rows are kept as differences from the row above, which pack well."""
+    """Writes uint8 of shape (height, width, 3). Rows are stored as differences from the row above, which compress
+    well."""
     height, width, _ = image.shape
-    rows = np.full((height, 1 + width * 3), 2, np.uint8)  # each row begins with the number of its filter
+    rows = np.full((height, 1 + width * 3), 2, np.uint8)  # each row begins with its filter type
     flat = image.reshape(height, -1)
     rows[:, 1:] = np.diff(flat, axis=0, prepend=np.zeros((1, width * 3), np.uint8))
     with open(path, "wb") as file:
@@ -22,13 +23,13 @@ def write(path: str, image: np.ndarray) -> None:
 
 
 def read(path: str) -> np.ndarray:
-    """Reads what `write` wrote."""
+    """Reads a file that `write` wrote."""
     with open(path, "rb") as file:
         assert file.read(8) == SIGNATURE, f"{path} is no PNG file"
         packed, width, height = b"", 0, 0
         while (head := file.read(8)) and head[4:] != b"IEND":
             data = file.read(struct.unpack(">I", head[:4])[0])
-            file.read(4)  # the sum that checks it
+            file.read(4)  # the checksum
             if head[4:] == b"IHDR":
                 width, height, *kind = struct.unpack(">2I5B", data)
                 assert kind == [8, 2, 0, 0, 0], f"{path} is no picture of 8-bit colours"

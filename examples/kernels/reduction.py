@@ -1,6 +1,6 @@
-"""A sum in three ways: an atomic for each number, a tree in shared memory for each block, exchanges within warps.
+"""A sum in three ways: one atomic operation for each number, a tree in shared memory for each block, and warp shuffles.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -11,12 +11,12 @@ import numpy as np
 from cuprous import cuda
 
 THREADS = 256
-ALL = 0xFFFFFFFF  # lanes of a warp
+ALL = 0xFFFFFFFF  # all lanes of a warp
 
 
 @cuda.jit
 def by_atomics(values, out):
-    """Simple and slow: all threads want the same place."""
+    """Simple and slow: all threads update the same element."""
     i = cuda.grid(1)
     if i < values.size:
         cuda.atomic.add(out, 0, values[i])
@@ -24,7 +24,8 @@ def by_atomics(values, out):
 
 @cuda.jit
 def by_tree(values, out):
-    """Threads add up what they read, a block its threads' sums in a tree; one atomic operation per block remains."""
+    """Each thread sums what it reads, and each block sums over its threads in a tree; one atomic operation for each
+    block remains."""
     part = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     mine = np.float64(0)
@@ -44,7 +45,7 @@ def by_tree(values, out):
 
 @cuda.jit
 def by_warps(values, out):
-    """The same with registers: lanes of a warp read one another's."""
+    """The same with registers: lanes of a warp exchange their values by shuffles."""
     mine = np.float64(0)
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         mine += values[i]
@@ -57,7 +58,7 @@ def by_warps(values, out):
 
 
 def total(kernel, values, blocks: int) -> float:
-    """The sum of float64 values on the device."""
+    """Returns the sum of float64 values on the device."""
     out = cuda.to_device(np.zeros(1))
     kernel[blocks, THREADS](values, out)
     return out.copy_to_host()[0]

@@ -1,6 +1,6 @@
-"""Heat spreads through a plate whose rim is held: each step a cell becomes the mean of its four neighbours.
+"""Heat conduction in a plate with a fixed rim: in each step a cell becomes the mean of its four neighbors.
 
-The same with Numba: import from `numba` instead of `cuprous`.
+To run it with Numba, import from `numba` instead of `cuprous`.
 """
 
 import argparse
@@ -13,14 +13,14 @@ from cuprous import cuda
 
 @cuda.jit
 def spread(old, new):
-    """Each thread computes one cell; the rim stays."""
+    """Each thread computes one cell; the rim does not change."""
     x, y = cuda.grid(2)
     if 0 < x < old.shape[1] - 1 and 0 < y < old.shape[0] - 1:
         new[y, x] = (old[y - 1, x] + old[y + 1, x] + old[y, x - 1] + old[y, x + 1]) * np.float32(0.25)
 
 
 def run(plate: np.ndarray, steps: int) -> np.ndarray:
-    """The plate after so many steps."""
+    """Returns the plate after a number of steps."""
     old, new = cuda.to_device(plate), cuda.to_device(plate)
     blocks = (-(-plate.shape[1] // 32), -(-plate.shape[0] // 8))
     for _ in range(steps):
@@ -30,7 +30,7 @@ def run(plate: np.ndarray, steps: int) -> np.ndarray:
 
 
 def reference(plate: np.ndarray, steps: int) -> np.ndarray:
-    """The same by NumPy."""
+    """Returns the same result, computed by NumPy."""
     for _ in range(steps):
         new = plate.copy()
         new[1:-1, 1:-1] = (plate[:-2, 1:-1] + plate[2:, 1:-1] + plate[1:-1, :-2] + plate[1:-1, 2:]) * np.float32(0.25)

@@ -1,4 +1,4 @@
-"""A recurrent network written out by hand, which learns to continue a sentence character by character."""
+"""A recurrent network, written without nn.RNN, that learns to continue a sentence character by character."""
 
 import numpy as np
 from common import Setting, descend, nn, optim, run, torch
@@ -26,7 +26,7 @@ class RNN(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses: the mean over the sentence's characters."""
+    """Returns the losses, each the mean over the characters of the sentence."""
     letters = sorted(set(TEXT))
     numbers = [letters.index(c) for c in TEXT]
     inputs = setting.floats(np.eye(len(letters))[numbers[:-1]])

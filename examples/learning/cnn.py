@@ -1,4 +1,4 @@
-"""A small convolutional network that tells ten kinds of patterned images apart."""
+"""A small convolutional network that classifies ten kinds of patterned images."""
 
 import numpy as np
 from common import Setting, descend, nn, optim, run
@@ -24,10 +24,10 @@ class CNN(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses, of batches of 32 in turn."""
+    """Returns the losses; steps use batches of 32 one after another."""
     rng = np.random.RandomState(0)
     labels = rng.randint(0, 10, 512)
-    waves = np.sin(np.arange(28) * (labels[:, None] + 1) / 5)  # each kind has its own wave, seen through noise
+    waves = np.sin(np.arange(28) * (labels[:, None] + 1) / 5)  # each class has its own wave, with noise
     images = waves[:, None, :, None] * waves[:, None, None, :] + 0.3 * rng.randn(512, 3, 28, 28)
     inputs, targets = setting.floats(images), setting.whole(labels)
     model = setting.model(CNN())

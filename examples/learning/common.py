@@ -1,6 +1,7 @@
-"""What the scripts of this folder share: the import that picks PyTorch or Cuprous, options, and the losses' fall.
+"""Common parts of the scripts in this folder: the import of PyTorch or Cuprous, options, the training loop and its
+check.
 
-`python simple_net.py` trains by Cuprous, `python simple_net.py --torch` by PyTorch: the same program.
+`python simple_net.py` trains with Cuprous, and `python simple_net.py --torch` trains the same program with PyTorch.
 """
 
 import argparse
@@ -20,30 +21,30 @@ __all__ = ["Setting", "descend", "nn", "optim", "run", "torch"]
 
 
 class Setting:
-    """How many steps on which device, in which dtype; `prepare` may give a model other starting values."""
+    """The number of steps, the device and the dtype; `prepare` may replace the initial values of a model."""
 
     def __init__(self, steps: int, device: str = "cpu", dtype: Any = torch.float32,
                  prepare: Callable[[Any], None] | None = None) -> None:  # fmt: skip
         self.steps, self.device, self.dtype, self.prepare = steps, torch.device(device), dtype, prepare
 
     def model(self, model: Any) -> Any:
-        """A model in its place."""
+        """Returns the model on the device, with its dtype."""
         model = model.to(self.device).to(self.dtype)
         if self.prepare is not None:
             self.prepare(model)
         return model
 
     def floats(self, values: Any) -> Any:
-        """NumPy's numbers as floats in their place."""
+        """Returns NumPy numbers as floats on the device."""
         return torch.tensor(values, dtype=self.dtype, device=self.device)
 
     def whole(self, values: Any) -> Any:
-        """NumPy's numbers as int64 in their place."""
+        """Returns NumPy numbers as int64 on the device."""
         return torch.tensor(values, dtype=torch.int64, device=self.device)
 
 
 def descend(setting: Setting, optimizer: Any, loss_of: Callable[[int], Any]) -> list[float]:
-    """The usual loop. Losses are read at the end, so that no step waits for the one before."""
+    """The training loop. Losses are read at the end, so that no step waits for the previous one."""
     losses = []
     for step in range(setting.steps):
         optimizer.zero_grad()
@@ -69,6 +70,6 @@ def run(train: Callable[[Setting], list[float]], steps: int, fall: float) -> Non
         print(f"step {k:5d}  loss {losses[k]:.5f}")
     last = sum(losses[-5:]) / len(losses[-5:])
     print(f"last         {last:.5f}  ({len(losses)} steps in {seconds:.2f} s on {options.device})")
-    bound = fall if options.steps >= steps else 1.0  # fewer steps must still go down
+    bound = fall if options.steps >= steps else 1.0  # fewer steps must still lower the loss
     if not last < bound * losses[0]:
         raise SystemExit(f"the loss did not fall: {losses[0]:.5f} at first, {last:.5f} at last")

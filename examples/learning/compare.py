@@ -1,7 +1,7 @@
-"""The programs of this folder by Cuprous and by PyTorch, from the same weights and data: losses side by side.
+"""Compares the programs of this folder with Cuprous and with PyTorch, from the same weights and data, by their losses.
 
 `python compare.py [NAME …] [--steps N] [--device cuda] [--double] [--plot FILE] [--torch-python PYTHON]`. PyTorch must
-be installed, here or for the Python that is named. Losses further apart than rounding explains are an error.
+be installed for this Python, or for the one given. A difference that rounding does not explain is an error.
 """
 
 import argparse
@@ -12,18 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-#: How far losses may be apart, relatively: float32, float64.
+#: Allowed relative difference of the losses, for float32 (False) and float64 (True).
 BOUNDS = {False: 1e-4, True: 1e-10}
 NAMES = ["simple_net", "cnn", "char_rnn", "lstm", "gru", "transformer", "digits", "gpt"]
 
 
 def losses_of(name: str, steps: int, device: str, double: bool) -> list[float]:
-    """The losses of a program by the library that `common` has picked, from weights that do not depend on it."""
+    """Returns the losses of a program with the library that `common` selected. The weights do not depend on the
+    library."""
     import importlib
 
     common, program = importlib.import_module("common"), importlib.import_module(name)
     common.torch.manual_seed(0)
-    common.torch.backends.cudnn.allow_tf32 = False  # all digits of float32
+    common.torch.backends.cudnn.allow_tf32 = False  # full float32 precision
 
     def prepare(model) -> None:
         with common.torch.no_grad():
@@ -37,7 +38,7 @@ def losses_of(name: str, steps: int, device: str, double: bool) -> list[float]:
 
 
 def by(library: list[str], options: argparse.Namespace) -> dict[str, np.ndarray]:
-    """The losses of all programs, from a process of its own."""
+    """Returns the losses of all programs, computed in a separate process."""
     python = options.torch_python if library else sys.executable
     command = [python, __file__, *options.names, "--steps", str(options.steps), "--device", options.device, "--worker"]
     command += (["--double"] if options.double else []) + library
@@ -49,7 +50,7 @@ def by(library: list[str], options: argparse.Namespace) -> dict[str, np.ndarray]
 
 
 def plot(found: dict[str, tuple[np.ndarray, np.ndarray]], file: str) -> None:
-    """Both curves of each program."""
+    """Plots both curves of each program."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(-(-len(found) // 4), 4, figsize=(12, 2.6 * -(-len(found) // 4)), squeeze=False)

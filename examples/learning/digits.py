@@ -1,4 +1,4 @@
-"""Handwritten digits of 8 x 8 points, classified by two layers.
+"""Handwritten digits of 8 x 8 pixels, classified by a network of two layers.
 
 digits.csv.gz, 57 KB, is the set that scikit-learn comes with: 1,797 images of the UCI repository's "Optical Recognition
 of Handwritten Digits" (E. Alpaydin and C. Kaynak, 1998; CC BY 4.0), a line each, 64 points of 0 to 16 and the digit.
@@ -11,13 +11,13 @@ from common import Setting, descend, nn, optim, run, torch
 
 
 def digits():
-    """1,797 images in [0, 1] with 64 points each, and their digits."""
+    """Returns 1,797 images in [0, 1] with 64 pixels each, and their digits."""
     table = np.loadtxt(Path(__file__).with_name("digits.csv.gz"), delimiter=",", dtype=int)
     return table[:, :-1] / 16, table[:, -1]
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses of batches of 128 of 1,536 images; the others are asked for at the end."""
+    """Returns the losses of batches of 128 out of 1,536 images; the other images are classified at the end."""
     images, labels = digits()
     x, y = setting.floats(images), setting.whole(labels)
     model = setting.model(

@@ -1,4 +1,4 @@
-"""A small GPT that reads a counting rhyme character by character and then continues it."""
+"""A small GPT that learns a counting rhyme character by character and then continues it."""
 
 import numpy as np
 from common import Setting, descend, nn, optim, run, torch
@@ -9,7 +9,8 @@ TEXT = " ".join(f"{w} little bird{'s' if k else ''}," for k, w in enumerate(WORD
 
 
 class Block(nn.Module):
-    """Causal self-attention and a network of two layers, each after a normalisation and added to its input."""
+    """Causal self-attention and a network of two layers, each with normalization before it and a residual
+    connection."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -30,7 +31,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """Tokens and places, blocks, and logits of the next token; the table of tokens is shared with the output."""
+    """Token and position embeddings, blocks, and logits of the next token; the output shares the token embeddings."""
 
     def __init__(self, tokens, length, width=48, heads=4, layers=2):
         super().__init__()
@@ -63,7 +64,7 @@ class GPT(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses of batches of 16 pieces of the text."""
+    """Returns the losses of batches of 16 parts of the text."""
     letters = sorted(set(TEXT))
     numbers = np.array([letters.index(c) for c in TEXT])
     length = 32

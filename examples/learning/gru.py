@@ -1,4 +1,4 @@
-"""A GRU in both directions over sequences of different lengths, packed: which of two marks comes first?"""
+"""A bidirectional GRU over packed sequences of different lengths, which learns which of two marks comes first."""
 
 import numpy as np
 from common import Setting, descend, nn, optim, run
@@ -18,7 +18,7 @@ class Tagger(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses."""
+    """Returns the losses."""
     rng = np.random.RandomState(0)
     lengths = rng.randint(4, 13, 32)
     marks, labels = np.zeros((32, 12), int), rng.randint(0, 2, 32)

@@ -26,7 +26,7 @@ class LSTM(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses."""
+    """Returns the losses."""
     rng = np.random.RandomState(0)
     waves = np.sin(np.arange(25) * rng.uniform(0.2, 0.6, (16, 1)) + rng.uniform(0, 6, (16, 1)))
     x, y = setting.floats(waves[:, :-1, None]), setting.floats(waves[:, 1:, None])

@@ -1,4 +1,4 @@
-"""One linear layer, fitted to random targets by Adam: a thousand steps that become one replayed program."""
+"""One linear layer, fitted to random targets by Adam: a thousand steps that are replays of one program."""
 
 import numpy as np
 from common import Setting, descend, nn, optim, run
@@ -14,7 +14,7 @@ class SimpleNet(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses."""
+    """Returns the losses."""
     rng = np.random.RandomState(0)
     input_tensor, target = setting.floats(rng.randn(100, 10)), setting.floats(rng.randn(100, 2))
     model = setting.model(SimpleNet())

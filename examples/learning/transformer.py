@@ -1,4 +1,4 @@
-"""An encoder-decoder Transformer that learns to write sequences backwards."""
+"""An encoder-decoder Transformer that learns to reverse sequences."""
 
 import math
 
@@ -18,8 +18,8 @@ class Transformer(nn.Module):
         return output
 
 
-class Places(nn.Module):
-    """Rows of a table, and sines that tell where in the sequence they stand (Vaswani et al., 2017)."""
+class PositionalEmbedding(nn.Module):
+    """Token embeddings with sinusoidal position encodings (Vaswani et al., 2017)."""
 
     def __init__(self, size, width, longest=64):
         super().__init__()
@@ -35,7 +35,7 @@ class Places(nn.Module):
 class Encoder(nn.Module):
     def __init__(self, input_size, num_layers, num_heads, hidden_size):
         super().__init__()
-        self.input = Places(input_size, hidden_size)
+        self.input = PositionalEmbedding(input_size, hidden_size)
         layer = nn.TransformerEncoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerEncoder(layer, num_layers)
 
@@ -46,7 +46,7 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     def __init__(self, output_size, num_layers, num_heads, hidden_size):
         super().__init__()
-        self.input = Places(output_size, hidden_size)
+        self.input = PositionalEmbedding(output_size, hidden_size)
         layer = nn.TransformerDecoderLayer(hidden_size, num_heads, 2 * hidden_size, 0.0, "gelu", batch_first=True)
         self.layers = nn.TransformerDecoder(layer, num_layers)
         self.output = nn.Linear(hidden_size, output_size)
@@ -57,7 +57,7 @@ class Decoder(nn.Module):
 
 
 def train(setting: Setting) -> list[float]:
-    """The losses of the next mark, given those before (0 begins a sequence)."""
+    """Returns the losses of the next mark, given the previous ones (0 begins a sequence)."""
     marks = np.random.RandomState(0).randint(1, 12, (32, 8))
     src, backwards = setting.whole(marks), marks[:, ::-1]
     tgt = setting.whole(np.concatenate([np.zeros((32, 1), int), backwards[:, :-1]], 1))

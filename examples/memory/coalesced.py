@@ -1,7 +1,8 @@
-"""Neighbouring threads that read neighbouring numbers, and threads that do not.
+"""Coalesced memory access: neighboring threads that read neighboring numbers, and threads that do not.
 
-Memory comes in lines: 32 bytes at a time on a GPU, 64 on most CPUs. The kernel reads each number once, whatever the
-stride; only which thread reads which number changes, and with it how much of each line is used while it is there.
+Memory is accessed in units: 32-byte sectors on a GPU, 64-byte lines on most CPUs. The kernel reads each number once,
+whatever the stride. The stride determines which thread reads which number, and so how much of each unit is used while
+it is cached.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from cuprous import cuda
 
 @cuda.jit
 def copy(a, out, stride_bits, row_bits):
-    """Thread i takes number i * stride, and from the end begins anew beside it, so that all are taken once."""
+    """Thread i reads number i * stride and wraps around at the end with an offset, so that each number is read once."""
     i = cuda.grid(1)
     if i < out.size:
         place = (i & ((1 << row_bits) - 1)) << stride_bits | i >> row_bits

@@ -1,4 +1,4 @@
-"""Times of kernels and copies, and a table of them."""
+"""Measures kernels and copies, and prints tables."""
 
 import time
 
@@ -8,9 +8,9 @@ from cuprous import cuda
 
 
 def seconds(work, runs=15):
-    """Of one call, waited for, in the quarter of runs that was least disturbed."""
+    """Returns the lower quartile of the seconds of several calls, each including the wait for the device."""
     times = []
-    for _ in range(runs + 2):  # the first two compile and settle
+    for _ in range(runs + 2):  # the first two runs compile and warm up
         start = time.perf_counter()
         work()
         cuda.synchronize()
@@ -19,12 +19,12 @@ def seconds(work, runs=15):
 
 
 def device_name():
-    """Where kernels run here."""
+    """Returns the name of the device that runs the kernels."""
     return cuda.get_current_device().name if cuda.is_available() else "the CPU"
 
 
 def table(title, heads, rows):
-    """Prints it."""
+    """Prints a table."""
     print(f"{title}, on {device_name()}")
     cells = [list(heads), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(heads))]
@@ -33,10 +33,10 @@ def table(title, heads, rows):
 
 
 def rate(n_bytes, time_taken):
-    """Bytes a second, readable."""
+    """Returns the bandwidth as text."""
     return f"{n_bytes / time_taken / 1e9:.1f} GB/s"
 
 
 def ones(n):
-    """float32 on the device."""
+    """Returns float32 ones on the device."""
     return cuda.to_device(np.ones(n, np.float32))

@@ -1,7 +1,7 @@
-"""How many threads wait for memory at the same time.
+"""Occupancy: how many threads wait for memory at the same time.
 
-A GPU hides the time that memory takes by having other threads ready. Each block here asks for more shared memory than
-it needs, so that fewer and fewer fit on a multiprocessor: the same copy, with less and less to hide behind.
+A GPU hides the latency of memory by running other threads. Each block here requests more shared memory than it needs,
+so that fewer and fewer blocks fit on a multiprocessor: the same copy, with ever fewer threads to hide the latency.
 """
 
 import argparse
@@ -16,7 +16,7 @@ THREADS = 256
 
 @cuda.jit
 def copy(a, out):
-    """The dynamic shared memory is there and is not used."""
+    """Copies an array. The dynamic shared memory is allocated and not used."""
     i = cuda.grid(1)
     if i < out.size:
         out[i] = a[i] + np.float32(1)
@@ -35,7 +35,7 @@ def main() -> None:
         here = "-"
         if cuda.is_available():
             has = cuda.get_current_device().attributes
-            # The system keeps 1 KiB for each block.
+            # The system reserves 1 KiB for each block.
             threads, shared = has["maxThreadsPerMultiProcessor"], has["sharedMemPerMultiprocessor"]
             blocks = min(threads // THREADS, shared // (kib + 1 << 10))
             here = f"{blocks} blocks, {blocks * THREADS} threads"

@@ -1,7 +1,7 @@
-"""Copies from and to pinned and pageable memory of the host.
+"""Copies from and to pinned and pageable host memory.
 
-A GPU copies by itself only from memory that the system does not move. Pageable memory goes through a pinned buffer
-first, which the CPU has to fill. Without a GPU the table shows what there is: a copy within the CPU's memory.
+A GPU can only copy directly from memory that the operating system does not move. Pageable memory is first copied to a
+pinned buffer by the CPU. Without a GPU the table shows copies within the CPU's memory.
 """
 
 import argparse

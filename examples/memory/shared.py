@@ -1,6 +1,7 @@
-"""A product of matrices that reads everything from global memory, and one that keeps tiles in shared memory.
+"""A matrix product that reads all operands from global memory, and one that keeps tiles in shared memory.
 
-Both do the same operations. Each number of a tile is read from memory once for TILE threads, not once for each.
+Both perform the same operations. Each number of a tile is read from memory once for TILE threads, not once for each
+thread.
 """
 
 import argparse
@@ -26,7 +27,7 @@ def plain(a, b, c):
 
 @cuda.jit
 def tiled(a, b, c):
-    """Each block reads tiles, which its threads share. Sizes are multiples of TILE."""
+    """Each block reads tiles, which its threads share. The sizes must be multiples of TILE."""
     tile_a = cuda.shared.array((TILE, TILE), np.float32)
     tile_b = cuda.shared.array((TILE, TILE), np.float32)
     column, row = cuda.grid(2)
@@ -35,10 +36,10 @@ def tiled(a, b, c):
     for start in range(0, a.shape[1], TILE):
         tile_a[y, x] = a[row, start + x]
         tile_b[y, x] = b[start + y, column]
-        cuda.syncthreads()  # the tiles are there
+        cuda.syncthreads()  # the tiles are complete
         for k in range(TILE):
             total += tile_a[y, k] * tile_b[k, x]
-        cuda.syncthreads()  # nobody needs them any more
+        cuda.syncthreads()  # all threads have read the tiles
     c[row, column] = total
 
 
@@ -53,7 +54,7 @@ def main() -> None:
     a, b = (cuda.to_device(host) for host in hosts)
     c = cuda.device_array((n, n), np.float32)
     rows = []
-    # What threads ask global memory for: two numbers a multiplication, or as many for each tile.
+    # Bytes that the threads read from global memory: two numbers for each multiplication, or 1/TILE of that.
     for name, kernel, asked in (("global memory", plain, 8 * n**3), ("shared memory", tiled, 8 * n**3 // TILE)):
         taken = seconds(lambda kernel=kernel: kernel[(n // TILE, n // TILE), (TILE, TILE)](a, b, c), 7)
         np.testing.assert_allclose(c.copy_to_host(), hosts[0] @ hosts[1], rtol=1e-4)

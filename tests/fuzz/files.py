@@ -291,7 +291,7 @@ def state() -> str:
     """Returns the state that a file could have changed, as text."""
     import cuprous as cp
     import cuprous.torch as torch
-    from cuprous.torch import _words
+    from cuprous.torch import _types
     from cuprous.torch.serialization import _names, _read
 
     parts: list[Any] = []
@@ -301,12 +301,12 @@ def state() -> str:
             loaded = _formats()[kind][0](content)
             items = loaded.items() if isinstance(loaded, dict) else [("", loaded)]
             parts += [(key, str(value.dtype), value.tolist()) for key, value in items if hasattr(value, "tolist")]
-    parts += [(name, d.name, d.itemsize, repr(d)) for name, d in _words.DTYPES.items()]
-    parts += [(name, str(d)) for name, d in _words.DEVICES.items()]
+    parts += [(name, d.name, d.itemsize, repr(d)) for name, d in _types.DTYPES.items()]
+    parts += [(name, str(d)) for name, d in _types.DEVICES.items()]
     for name, known in _read._KNOWN.items():
         slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
         parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))
-    parts += [sorted(_names._added), torch.get_default_dtype(), _words._default, sorted(vars(torch))]
+    parts += [sorted(_names._added), torch.get_default_dtype(), _types._default, sorted(vars(torch))]
     parts.append((cp.float32.__name__, torch.tensor([1.5], dtype=torch.float32).tolist()))
     return repr(parts)
 

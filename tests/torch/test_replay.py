@@ -12,7 +12,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
-from cuprous.torch.amp import _guard
+from cuprous.torch.amp import _speculative
 from tests.conftest import DEVICE
 from tests.support import resident
 
@@ -256,7 +256,7 @@ SCENARIOS: dict[str, Callable[[], Iterator[Any]]] = {
 
 @pytest.mark.parametrize(("name", "taken_back"), [*((name, False) for name in SCENARIOS), ("infinite_gradients", True)])
 def test_scenarios(name: str, taken_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_guard, "pays", lambda optimizer: taken_back)
+    monkeypatch.setattr(_speculative, "is_worthwhile", lambda optimizer: taken_back)
 
     def run(mode: str) -> list[float]:
         _core.set_replay(mode)

@@ -187,7 +187,7 @@ def test_other_file_formats_raise(tmp_path: Path) -> None:
         (b"", "is empty"),
         (good.read_bytes()[:2000], "not written to its end"),
         (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "before 1.6"),
-        (b"hello, world, this is text", "no file that torch.save writes"),
+        (b"hello, world, this is text", "not a file that torch.save writes"),
         (safetensors.save({"x": torch.ones(2)}), "safetensors"),
     ):
         bad = tmp_path / "bad.pt"

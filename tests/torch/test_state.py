@@ -109,7 +109,7 @@ def test_switches() -> None:
         assert not torch.backends.cudnn.enabled
     assert torch.backends.cudnn.enabled and torch.backends.cudnn.version() is None
     assert not torch.backends.mps.is_available() and torch.backends.cuda.is_available() == GPU
-    with pytest.raises(AttributeError, match="no switch"):
+    with pytest.raises(AttributeError, match="no flag"):
         torch.backends.cudnn.benchmrk = True
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high"
@@ -239,11 +239,11 @@ def test_deterministic_mode_reports_unordered_gpu_sums() -> None:
 
 
 def test_one_hint_where_cudnn_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cuprous.torch.nn import _library
+    from cuprous.torch.nn import _cudnn_hint
 
     device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
-    monkeypatch.setattr(_library, "_asked", False)
-    monkeypatch.setattr(_library, "_core", SimpleNamespace(has_cudnn=lambda: False))
+    monkeypatch.setattr(_cudnn_hint, "_warned", False)
+    monkeypatch.setattr(_cudnn_hint, "_core", SimpleNamespace(has_cudnn=lambda: False))
     conv, x = torch.nn.Conv1d(2, 3, 3), torch.ones(1, 2, 8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,7 +1,7 @@
-"""PyTorch's words over Cuprous: `import cuprous.torch as torch`.
+"""PyTorch's API on Cuprous: `import cuprous.torch as torch`.
 
-Tensors are arrays with a place in the graph of what was computed. Operations are recorded like those of arrays, so that
-forward, backward and the optimizer's step become one program, which is recognised from its second run on.
+Tensors are arrays that are also nodes of the autograd graph. Operations are recorded like those of arrays, so that the
+forward pass, the backward pass and the optimizer's step become one program, which is replayed from its second run on.
 """
 
 from __future__ import annotations
@@ -14,46 +14,46 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _arranging,
     _creation,
     _indexing,
     _ordering,
     _pointwise,
     _products,
+    _rearrangement,
     _reductions,
     _sampling,
-    _scattering,
+    _scatter_reduce,
     _shape,
     _statistics,
     _tensor,
-    _words,
+    _types,
 )  # fmt: skip
 from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
 from cuprous.torch._printing import set_printoptions
 from cuprous.torch._tensor import is_tensor
-from cuprous.torch._words import Size, device, dtype, set_default_device
+from cuprous.torch._types import Size, device, dtype, set_default_device
 
 _tensor.register()
 
 from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
-globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _arranging, _scattering,
-               _statistics):  # fmt: skip
+globals().update(_types.DTYPES | _types.ALIASES)
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
+               _scatter_reduce, _statistics):  # fmt: skip
     globals().update(_table.FUNCTIONS)
 globals().update(linalg.FUNCTIONS)
 vmap = func.vmap
 for _name, _of in linalg.FUNCTIONS.items():
     setattr(Tensor, _name, _of)
-for _name, _of in _words.LEGACY.items():
+for _name, _of in _types.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
 
 from cuprous.torch import (  # noqa: E402
-    _absent,
-    _paths,
-    _switches,
+    _import_aliases,
+    _placeholders,
+    _settings,
     accelerator,
     amp,
     backends,
@@ -65,7 +65,7 @@ from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
 from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
 from cuprous.torch.version import __version__  # noqa: E402, F401
 
-globals().update(_switches.FUNCTIONS)
+globals().update(_settings.FUNCTIONS)
 
 OutOfMemoryError = cuda.OutOfMemoryError
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
@@ -78,50 +78,51 @@ for _name in ("celu", "prelu", "selu", "batch_norm", "group_norm", "instance_nor
               "feature_alpha_dropout", "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss",
               "margin_ranking_loss", "triplet_margin_loss"):  # fmt: skip
     globals()[_name] = getattr(nn.functional, _name)
-cdist = nn._lookup.cdist
+cdist = nn._embedding.cdist
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 strided = None
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floats that say none."""
-    return _words.DTYPES[_core.t_default_dtype()]
+    """Returns the dtype that floats get unless another is given."""
+    return _types.DTYPES[_core.t_default_dtype()]
 
 
 def set_default_dtype(d: Any) -> None:
-    """Sets the dtype of floats that say none."""
-    _core.t_set_default_dtype(_words.dtype_name(d))
+    """Sets the dtype that floats get unless another is given."""
+    _core.t_set_default_dtype(_types.dtype_name(d))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The dtype of an operation of two operands."""
-    return _words.DTYPES[_core.t_result_type(tensor1, tensor2)]
+    """Returns the dtype of the result of an operation on two operands."""
+    return _types.DTYPES[_core.t_result_type(tensor1, tensor2)]
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The dtype that holds both."""
-    return _words.DTYPES[_core.t_promote_types(type1.name, type2.name)]
+    """Returns the smallest dtype to which both can be cast."""
+    return _types.DTYPES[_core.t_promote_types(type1.name, type2.name)]
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether a cast keeps the kind: not from complex to float, from float to integer, or from integer to bool."""
+    """Returns True if a cast keeps the kind, which it does not from complex to float, from float to integer, or from
+    integer to bool."""
     rank = [d.is_complex * 3 or d.is_floating_point * 2 or (d.name != "bool") * 1 for d in (from_, to)]
     return rank[0] <= rank[1]
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Returns the number of elements."""
     return input.numel()
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a float."""
+    """Returns True if the dtype is a float."""
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Returns True if the dtype is complex."""
     return input.is_complex()
 
 
@@ -136,19 +137,24 @@ __all__ += [
     "version",
 ]  # fmt: skip
 
-#: What is imported when it is first used, because it takes long: the module of each name.
-_LATER = {"load": "serialization", "profiler": "profiler", "save": "serialization", "serialization": "serialization"}
-__all__ += [*_LATER]
+#: Names that are imported on first use, because their import takes long, each with its module.
+_LAZY_IMPORTS = {
+    "load": "serialization",
+    "profiler": "profiler",
+    "save": "serialization",
+    "serialization": "serialization",
+}
+__all__ += [*_LAZY_IMPORTS]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
-    globals()[name] = module if name == _LATER[name] else getattr(module, name)
+    module = importlib.import_module(f"{__name__}.{_LAZY_IMPORTS[name]}")
+    globals()[name] = module if name == _LAZY_IMPORTS[name] else getattr(module, name)
     return globals()[name]
 
 
-_absent.attach(sys.modules[__name__])
-_paths.attach()
+_placeholders.attach(sys.modules[__name__])
+_import_aliases.attach()
 _autocast_lists.attach(sys.modules[__name__], nn.functional)

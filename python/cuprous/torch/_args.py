@@ -1,4 +1,4 @@
-"""What most functions of the face need of their arguments."""
+"""Checks and conversions of arguments that most functions share."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cuprous._core import Tensor
 
 
 def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
-    """Refuses arguments that differ from the default, which is the second of each pair.
+    """Checks that arguments have their default values; each is a pair of value and default.
 
     Raises:
-        NotImplementedError: naming the first that does.
+        NotImplementedError: for the first argument with another value.
     """
     for name, (given, default) in arguments.items():
         if given is not default and given != default:
@@ -22,7 +22,7 @@ def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
 
 
 def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
-    """A tensor of a tensor, an array or a number.
+    """Returns a tensor made from a tensor, an array or a number.
 
     Raises:
         TypeError: for anything else.
@@ -39,14 +39,14 @@ def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
 
 
 def sizes(args: tuple[Any, ...]) -> list[int]:
-    """Extents given one by one or as one sequence."""
+    """Returns a shape that was given as separate integers or as one sequence."""
     if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Tensor):
         args = tuple(args[0])
     return [operator.index(n) for n in args]
 
 
 def dims_of(dim: Any) -> list[int] | None:
-    """Dimensions given as a number, a sequence, or None for all."""
+    """Returns a list of dimensions that were given as a number or a sequence; None stands for all dimensions."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
@@ -55,10 +55,10 @@ def dims_of(dim: Any) -> list[int] | None:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front.
+    """Returns a dimension as a nonnegative index.
 
     Raises:
-        IndexError: if there is none of that number.
+        IndexError: if the dimension is out of range.
     """
     n = max(ndim, 1)
     if not -n <= dim < n:
@@ -70,10 +70,10 @@ _RANKS = {"bool": 0, "int": 1, "uint": 1, "float": 2, "bfloat": 2, "complex": 3}
 
 
 def assign(target: Tensor, result: Tensor) -> Tensor:
-    """The tensor with a result in it.
+    """Writes a result into a tensor, and returns the tensor.
 
     Raises:
-        RuntimeError: if the result is of a higher kind or another shape.
+        RuntimeError: if the result has another shape, or a dtype that cannot be cast to the tensor's.
     """
     from_, to = (_RANKS[t.dtype_name.rstrip("0123456789")] for t in (result, target))
     if from_ > to:
@@ -89,14 +89,14 @@ def assign(target: Tensor, result: Tensor) -> Tensor:
 
 
 def write_out(out: Tensor | None, result: Tensor) -> Tensor:
-    """The result, or `out` with the result in it."""
+    """Returns the result, or `out` after the result was written to it."""
     if out is None:
         return result
     if result.requires_grad or (out.requires_grad and _core.is_grad_enabled()):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.dims != result.dims:
         raise RuntimeError(
-            f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; resizing is not done"
+            f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; pass an out of that shape"
         )
     if out.device_name != result.device_name:
         raise RuntimeError(

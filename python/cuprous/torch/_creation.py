@@ -1,4 +1,4 @@
-"""New tensors: from values, of one value, of ranges, of random numbers."""
+"""Creation of tensors: from values, constants, ranges and random numbers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._words import DTYPES, LEGACY, device_word, dtype_name, set_default_device
+from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device, set_default_device
 
 
 def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
-    """The engine's names of dtype and device; refuses what there is not."""
+    """Returns the engine's names of a dtype and a device. Raises for unsupported options."""
     unsupported(function, layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
-    return name, device_word(device)
+    return name, resolve_device(device)
 
 
-def _asking(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
     if pin_memory:
         result = result.pin_memory()
     if requires_grad:
@@ -32,24 +32,28 @@ def _asking(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Te
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A copy of numbers, nested sequences, arrays or tensors.
+    """Returns a tensor with a copy of numbers, nested sequences, arrays or tensors.
 
-    Floats without a dtype get the default dtype, integers int64.
+    Floats without a dtype get the default dtype, integers get int64.
     """
     if isinstance(data, Tensor):
         copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
-        return _asking(
-            _core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad, pin_memory
+        return _configured(
+            _core.t_to_device(copy, resolve_device(data.device if device is None else device)),
+            requires_grad,
+            pin_memory,
         )
     if isinstance(data, _core.ndarray):
-        return _asking(
+        return _configured(
             tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
         )
     name = None if dtype is None else dtype_name(dtype)
-    word = device_word(device)
+    device_name = resolve_device(device)
     if isinstance(data, (bool, int, float, complex)):
-        return _asking(_core.t_full([], data, name or _number_dtype(type(data)), word), requires_grad, pin_memory)
-    return _asking(_core.t_wrap(_core.from_numpy(_host(data, name), word)), requires_grad, pin_memory)
+        return _configured(
+            _core.t_full([], data, name or _number_dtype(type(data)), device_name), requires_grad, pin_memory
+        )
+    return _configured(_core.t_wrap(_core.from_numpy(_host(data, name), device_name)), requires_grad, pin_memory)
 
 
 def _number_dtype(kind: type) -> str:
@@ -61,7 +65,7 @@ def _number_dtype(kind: type) -> str:
 
 
 def _host(data: Any, name: str | None) -> Any:
-    """A NumPy array with the dtype that PyTorch gives it."""
+    """Returns a NumPy array with the dtype that PyTorch would choose."""
     import numpy as np
 
     if isinstance(data, (list, tuple)):
@@ -93,7 +97,7 @@ def _has_numpy(data: Any) -> bool:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor on the memory of a tensor or an array, where dtype and device allow it; otherwise a copy."""
+    """Returns a tensor that shares the memory of a tensor or array if dtype and device allow it, otherwise a copy."""
     if isinstance(data, _core.ndarray):
         data = _core.t_wrap(data)
     if not isinstance(data, Tensor):
@@ -105,7 +109,7 @@ asarray = as_tensor
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor of a NumPy array's values. They are copied: PyTorch's CPU tensors share the memory."""
+    """Returns a tensor with a copy of a NumPy array's values. PyTorch's CPU tensors share the memory instead."""
     import numpy as np
 
     if not isinstance(ndarray, np.ndarray):
@@ -114,12 +118,12 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of another library's array."""
+    """Returns a tensor that shares the memory of another library's array."""
     return _core.t_wrap(import_(ext_tensor))
 
 
 def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
-    """Extents one by one, as a sequence, or by name."""
+    """Returns a shape that was given as separate integers, as a sequence, or as the argument `size`."""
     return sizes(given if size is None else (size,))
 
 
@@ -127,11 +131,11 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(name, out=(out, None))
-        kind, word = _options(name, dtype, device, layout)
-        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad, pin_memory)
+        kind, device_name = _options(name, dtype, device, layout)
+        return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A tensor filled with {name}."
+    make.__doc__ = f"Returns a tensor filled with {name}."
     return make
 
 
@@ -140,20 +144,20 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
-    """A tensor of memory as it is."""
+    """Returns an uninitialized tensor."""
     unsupported("empty", out=(out, None), memory_format=(memory_format, None))
-    name, word = _options("empty", dtype, device, layout)
-    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad, pin_memory)
+    name, device_name = _options("empty", dtype, device, layout)
+    return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """A tensor filled with a value, whose type decides the dtype if none is given."""
+    """Returns a tensor filled with a value, whose type determines the dtype unless one is given."""
     unsupported("full", out=(out, None))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, word = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
-    return _asking(_core.t_full(sizes((size,)), fill_value, name, word), requires_grad, pin_memory)
+    name, device_name = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
+    return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory)
 
 
 def _count(start: float, end: float, step: float) -> int:
@@ -166,137 +170,141 @@ def _count(start: float, end: float, step: float) -> int:
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """start, start + step, … below end."""
+    """Returns the values start, start + step, … below end."""
     unsupported("arange", out=(out, None))
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
-    name, word = _options("arange", dtype, device, layout, "int64" if whole else None)
+    name, device_name = _options("arange", dtype, device, layout, "int64" if whole else None)
     n = _count(start, end, step)
     if whole:
-        grid = _core.t_iota([n], [step], start, word)
-        return _asking(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
+        grid = _core.t_iota([n], [step], start, device_name)
+        return _configured(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
     wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
-    values = _core.t_map("add", _core.t_map("multiply", _core.t_iota([n], [1], 0, word), step, dtype=wide), start)
-    return _asking(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
+    values = _core.t_map(
+        "add", _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide), start
+    )
+    return _configured(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """`steps` values from start to end, both included, at equal distances."""
+    """Returns `steps` evenly spaced values from start to end, both included."""
     unsupported("linspace", out=(out, None))
-    name, word = _options("linspace", dtype, device, layout)
+    name, device_name = _options("linspace", dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (float(x) for x in (start, end))
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
-    index = _core.t_iota([steps], [1], 0, word)
+    index = _core.t_iota([steps], [1], 0, device_name)
     forward = _core.t_map("add", _core.t_map("multiply", index, step, dtype="float64"), start)
     backward = _core.t_map("subtract", end, _core.t_map("multiply", (steps - 1) - index, step, dtype="float64"))
     values = _core.t_map("where", index < steps // 2, forward, backward) if steps > 1 else forward
-    return _asking(_core.t_cast(values, name), requires_grad)
+    return _configured(_core.t_cast(values, name), requires_grad)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
-    """base to the powers `linspace(start, end, steps)`."""
-    asking = options.pop("requires_grad", False)
-    return _asking(_core.t_map("power", base, linspace(start, end, steps, **options)), asking)
+    """Returns `base` raised to the powers `linspace(start, end, steps)`."""
+    requires_grad = options.pop("requires_grad", False)
+    return _configured(_core.t_map("power", base, linspace(start, end, steps, **options)), requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Ones on the diagonal, zeros elsewhere."""
+    """Returns a matrix with ones on the diagonal and zeros elsewhere."""
     unsupported("eye", out=(out, None))
-    name, word = _options("eye", dtype, device, layout)
+    name, device_name = _options("eye", dtype, device, layout)
     m = n if m is None else m
-    equal = _core.t_iota([n, m], [1, 0], 0, word) == _core.t_iota([n, m], [0, 1], 0, word)
-    return _asking(_core.t_cast(equal, name), requires_grad)
+    equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
+    return _configured(_core.t_cast(equal, name), requires_grad)
 
 
 # --- random numbers
 
 
 class Generator:
-    """A stream of random numbers, the same on every device. The values are not PyTorch's for the same seed."""
+    """A random number generator whose numbers are the same on every device. They differ from PyTorch's for the same
+    seed."""
 
     def __init__(self, device: Any = None) -> None:
-        self.device = device_word(device or "cpu")
+        self.device = resolve_device(device or "cpu")
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts the stream of a seed."""
-        self._seed, self._place = int(seed) & (1 << 64) - 1, _core.Counter(0)
+        """Sets the seed and starts from its first number."""
+        self._seed, self._position = int(seed) & (1 << 64) - 1, _core.Counter(0)
         return self
 
     def initial_seed(self) -> int:
-        """The seed."""
+        """Returns the seed."""
         return self._seed
 
     def seed(self) -> int:
-        """Starts a stream that nobody knows; its seed."""
+        """Sets a seed from the operating system's entropy and returns it."""
         import secrets
 
         return self.manual_seed(secrets.randbits(63)).initial_seed()
 
     def get_state(self) -> Tensor:
-        """The place in the stream."""
+        """Returns the state: the seed and the position in its sequence."""
         import numpy as np
 
-        return from_numpy(np.array([self._seed, self._place.value], np.uint64).view(np.uint8))
+        return from_numpy(np.array([self._seed, self._position.value], np.uint64).view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> None:
-        """Goes to a place that `get_state` gave."""
+        """Restores a state that `get_state` returned."""
         import numpy as np
 
-        seed, place = new_state.cpu().numpy().view(np.uint64)
-        self.manual_seed(int(seed))._place.value = int(place)
+        seed, position = new_state.cpu().numpy().view(np.uint64)
+        self.manual_seed(int(seed))._position.value = int(position)
 
-    def draw(self, kind: str, shape: Sequence[int], word: str) -> Tensor:
-        """The next numbers of a kind."""
+    def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
+        """Returns the next random numbers of a distribution."""
         size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
-        # A block of the generator makes four 32-bit words or two 64-bit ones; one each is more than enough.
-        return _core.t_random(kind, list(shape), self._seed, self._place.take(size), word)
+        # One block of the counter-based generator yields four 32-bit words or two 64-bit words, so advancing by one
+        # block for each element is more than enough.
+        return _core.t_random(kind, list(shape), self._seed, self._position.take(size), device_name)
 
 
 default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Starts the default stream of a seed."""
+    """Seeds the default generator."""
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Starts a default stream that nobody knows; its seed."""
+    """Seeds the default generator from the operating system's entropy; returns the seed."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The default stream's seed."""
+    """Returns the default generator's seed."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The place in the default stream."""
+    """Returns the default generator's state."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Goes to a place in the default stream."""
+    """Restores the default generator's state."""
     default_generator.set_state(new_state)
 
 
-def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator: Any = None) -> Tensor:
-    """Uniform ("unit") or normal numbers of a float dtype.
+def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, generator: Any = None) -> Tensor:
+    """Returns uniform ("unit") or normal random numbers of a float dtype.
 
     Raises:
-        RuntimeError: for other dtypes.
+        RuntimeError: for dtypes other than floats.
     """
     if name not in ("float16", "bfloat16", "float32", "float64"):
         raise RuntimeError(f'"{kind}" not implemented for {name!r}')
     wide = name == "float64"
-    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, word)
+    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
     return result if name in ("float32", "float64") else _core.t_cast(result, name)
 
 
@@ -305,23 +313,26 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
-        name, word = _options(function, dtype, device, layout)
-        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad, pin_memory)
+        name, device_name = _options(function, dtype, device, layout)
+        return _configured(
+            draw_floats(kind, _extents(sizes_, size), name, device_name, generator), requires_grad, pin_memory
+        )
 
     make.__name__ = make.__qualname__ = function
     make.__doc__ = doc
     return make
 
 
-rand = _floats("rand", "unit", "Uniform on [0, 1).")
-randn = _floats("randn", "normal", "Normal with mean 0 and standard deviation 1.")
+rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
+randn = _floats("randn", "normal", "Returns normal random numbers with mean 0 and standard deviation 1.")
 
 
-def draw_integers(low: int, high: int, shape: Sequence[int], word: str, generator: Any = None) -> Tensor:
-    """Integers of [low, high) as int64, each as likely as another to one part in 2**(64 - bits of the range)."""
+def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, generator: Any = None) -> Tensor:
+    """Returns random integers in [low, high) as int64. Their probabilities differ by at most one part in 2**(64 - bits
+    of the range)."""
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    bits = (generator or default_generator).draw("random_bits64", shape, word)
+    bits = (generator or default_generator).draw("random_bits64", shape, device_name)
     # 63 bits, so that the remainder of a signed integer is not negative.
     positive = _core.t_cast(_core.t_map("right_shift", bits, 1, dtype="uint64"), "int64")
     return _core.t_map("add", _core.t_map("remainder", positive, high - low, dtype="int64"), low, dtype="int64")
@@ -330,7 +341,7 @@ def draw_integers(low: int, high: int, shape: Sequence[int], word: str, generato
 def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
             size: Any = None) -> Tensor:  # fmt: skip
-    """`randint(low=0, high, size)`: integers of [low, high)."""
+    """Returns random integers in [low, high): `randint(low=0, high, size)`."""
     unsupported("randint", out=(out, None))
     given = list(args)
     if size is None and given and not isinstance(given[-1], int):
@@ -341,24 +352,24 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low = given.pop()
     if size is None or high is None or given:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, word = _options("randint", dtype, device, layout, "int64")
-    result = draw_integers(low or 0, high, sizes((size,)), word, generator)
-    return _asking(result if name == "int64" else _core.t_cast(result, name), requires_grad)
+    name, device_name = _options("randint", dtype, device, layout, "int64")
+    result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
+    return _configured(result if name == "int64" else _core.t_cast(result, name), requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """The numbers below n in a random order: that of random 64-bit keys."""
+    """Returns a random permutation of 0 to n - 1: the order that sorts random 64-bit keys."""
     unsupported("randperm", out=(out, None))
-    name, word = _options("randperm", dtype, device, layout, "int64")
-    keys = (generator or default_generator).draw("random_bits64", [n], word)
+    name, device_name = _options("randperm", dtype, device, layout, "int64")
+    keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _asking(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
+    return _configured(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
            dtype: Any = None, device: Any = None) -> Tensor:  # fmt: skip
-    """Normal numbers with a mean and a standard deviation, which may be tensors."""
+    """Returns normal random numbers with a mean and a standard deviation, either of which may be a tensor."""
     unsupported("normal", out=(out, None))
     like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
     if like is None:
@@ -367,14 +378,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
-    """Ones with the given probabilities, otherwise zeros."""
+    """Returns ones with the given probabilities and zeros otherwise."""
     unsupported("bernoulli", out=(out, None))
     draw = draw_floats("unit", input.dims, "float64" if input.dtype_name == "float64" else "float32",
                        input.device_name, generator)  # fmt: skip
     return _core.t_cast(draw < input.detach(), input.dtype_name)
 
 
-# --- like another tensor
+# --- tensors like another one
 
 
 def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -387,7 +398,7 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
                     **options)  # fmt: skip
 
     like.__name__ = like.__qualname__ = function
-    like.__doc__ = f"`{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
+    like.__doc__ = f"Returns `{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
     return like
 
 
@@ -401,12 +412,12 @@ randint_like = _like("randint_like", lambda t, *bounds, **options: randint(*boun
 
 
 def complex_(real: Tensor, imag: Tensor) -> Tensor:
-    """A complex tensor of its parts."""
+    """Returns a complex tensor made from real and imaginary parts."""
     return _core.t_map("make_complex", real, imag)
 
 
 def tensor_new(*args: Any, device: Any = None) -> Tensor:
-    """`torch.Tensor(...)`: sizes, or values as float32."""
+    """`torch.Tensor(...)`: a tensor of the given sizes, or of the given values as float32."""
     if not args:
         return empty(0, dtype=DTYPES["float32"], device=device)
     if all(isinstance(a, int) for a in args):
@@ -419,16 +430,16 @@ def tensor_new(*args: Any, device: Any = None) -> Tensor:
 
 
 class legacy:
-    """`torch.FloatTensor`, `torch.cuda.FloatTensor` and their like.
+    """Legacy tensor types: `torch.FloatTensor`, `torch.cuda.FloatTensor` and so on.
 
-    Called with sizes or values they give a tensor; `x.type(…)` converts to them, and `isinstance` asks for them.
+    Calling one with sizes or values creates a tensor. `x.type(…)` converts to it, and `isinstance` checks for it.
     """
 
     def __init__(self, name: str, device: Any = None) -> None:
         self.dtype, self.device = DTYPES[name], device
 
     def __call__(self, *args: Any) -> Tensor:
-        """A tensor of sizes, or of values."""
+        """Returns a tensor of the given sizes or values."""
         if not args or all(isinstance(a, int) for a in args):
             return empty(*(args or (0,)), dtype=self.dtype, device=self.device)
         if len(args) == 1 and type(args[0]).__name__ == "Size":
@@ -437,7 +448,7 @@ class legacy:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is one of a GPU."""
+        """True for a type of CUDA tensors."""
         return self.device is not None
 
     def __instancecheck__(self, x: Any) -> bool:
@@ -450,10 +461,10 @@ class legacy:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Makes floats of a legacy type's dtype, where it lives: `torch.cuda.FloatTensor` or its name.
+    """Sets the default dtype and device from a legacy type such as `torch.cuda.FloatTensor`, or from its name.
 
     Raises:
-        TypeError: for what is no type of floats.
+        TypeError: if the type is not one of floats.
     """
     if isinstance(t, str):
         path, _, name = t.removeprefix("torch.").rpartition(".")

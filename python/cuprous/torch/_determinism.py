@@ -1,8 +1,9 @@
-"""Deterministic mode: operations that add in no fixed order on a GPU raise or warn; everything else repeats to the bit.
+"""Deterministic mode: on a GPU, operations that add floats in an unspecified order raise an error or warn. All other
+operations give the same bits in every run.
 
-Gradients of indexing and embeddings are sums of whole numbers there (`crates/autograd/src/add_at.rs`); sums over axes
-and cuDNN's engines have a fixed order. What has none is what the user asks for as such: `scatter_add_`, `index_add_`,
-`index_put_(accumulate=True)` and the running sums of floats.
+Gradients of indexing and embeddings are sums of integers on a GPU (`crates/autograd/src/add_at.rs`). Reductions over
+axes and cuDNN's algorithms have a fixed order. The order is unspecified for `scatter_add_`, `index_add_`,
+`index_put_(accumulate=True)` and cumulative sums of floats.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ state = {"deterministic": False, "warn_only": False}
 
 
 def alert(function: str, target: Tensor) -> None:
-    """Called before floats are added on a device that has no fixed order for it.
+    """Reports an operation that adds floats in an unspecified order on the target's device. Called before it runs.
 
     Raises:
-        RuntimeError: in deterministic mode; with `warn_only` it is a warning.
+        RuntimeError: in deterministic mode. With `warn_only` it is a warning.
     """
     exact = not (target.is_floating_point() or target.is_complex())
     if not state["deterministic"] or exact or target.device_name == "cpu":
@@ -36,7 +37,7 @@ def alert(function: str, target: Tensor) -> None:
 
 
 def scatter(target: Tensor, offsets: Any, value: Any, op: str) -> None:
-    """Writes at offsets; `op` says how with what is there."""
+    """Writes values at offsets; `op` says how they are combined with the present elements."""
     if op in ("add", "multiply"):
         alert(f"scatter_{op}", target)
     _core.t_scatter(target, offsets, value, op)

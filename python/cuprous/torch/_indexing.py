@@ -1,4 +1,4 @@
-"""Reading and writing by index. Places are worked out on arrays, as offsets into memory; the gradient follows them."""
+"""Reading and writing by index. Indices become offsets into memory, which the backward pass uses as well."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
 
 def _plain(key: Any, device: str) -> Any:
-    """The key with arrays in place of tensors, on the device of what is indexed.
+    """Returns the key with arrays in place of tensors, on the device of the indexed tensor.
 
     Raises:
-        RuntimeError: for indices on a GPU into a tensor elsewhere.
+        RuntimeError: if indices are on a GPU and the indexed tensor is not.
     """
     if isinstance(key, Tensor):
         if key.device_name not in (device, "cpu"):
@@ -46,27 +46,27 @@ def _is_int(t: Tensor) -> bool:
 
 @arrays.at_home
 def getitem(self: Tensor, key: Any) -> Tensor:
-    """`self[key]` for keys with tensors, lists and masks: a copy."""
+    """Returns `self[key]` for keys with tensors, lists and masks, as a copy."""
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
         return self[key]
     self = _core.t_indexable(self)
-    places = arrays.plan(self.as_array(), key)
-    if places.view.shape == self.dims:
-        return _gather(self, places.offsets)
-    basic = _strided_like(self, places.view)
-    return _gather(basic, places.offsets)
+    positions = arrays.plan(self.as_array(), key)
+    if positions.view.shape == self.dims:
+        return _gather(self, positions.offsets)
+    basic = _strided_like(self, positions.view)
+    return _gather(basic, positions.offsets)
 
 
 def _strided_like(self: Tensor, view: Any) -> Tensor:
-    """The view of a tensor that an array shows of the tensor's memory."""
+    """Returns the view of a tensor that corresponds to a view of its memory as an array."""
     start = _core.t_wrap(view).storage_offset() - self.storage_offset()
     return _core.t_strided(self, list(view.shape), list(view.element_strides), start)
 
 
 @arrays.at_home
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """`self[key] = value` for all keys."""
+    """Implements `self[key] = value` for all kinds of keys."""
     value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
@@ -82,22 +82,23 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def _spread(value: Tensor, shape: list[int], target: Tensor) -> Tensor:
-    """A value for each place of a target. A tensor without axes may come from another device, as a number may."""
+    """Returns a value broadcast to the target's shape. A tensor without dimensions may be on another device, as a
+    number may."""
     return _core.t_expand(value if value.ndim else _core.t_to_device(value, target.device_name), shape)
 
 
 def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
-    places = arrays.plan(self.as_array(), key)
-    target = _strided_like(self, places.view)
+    positions = arrays.plan(self.as_array(), key)
+    target = _strided_like(self, positions.view)
     if isinstance(value, Tensor):
-        while value.ndim > len(places.shape) and value.dims[0] == 1:
+        while value.ndim > len(positions.shape) and value.dims[0] == 1:
             value = value[0]
-        value = _spread(value, list(places.shape), self)
-    _scatter(target, places.offsets, value, op)
+        value = _spread(value, list(positions.shape), self)
+    _scatter(target, positions.offsets, value, op)
 
 
 def tensor_of_any(value: Any, like: Tensor) -> Tensor:
-    """A tensor of values given in any way."""
+    """Converts a value of any kind to a tensor."""
     if isinstance(value, _core.ndarray):
         return tensor_of(value)
     return tensor(value, device=like.device)
@@ -110,7 +111,8 @@ def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
 
 
 def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
-    """Offsets of the elements `index` along `dim`, the other coordinates being those of the index."""
+    """Returns the memory offsets of the elements `index` along `dim`; the other coordinates are those of the index
+    itself."""
     if index.ndim != t.ndim and t.ndim and index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if index.dtype_name not in ("int64", "int32"):
@@ -131,13 +133,13 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]`, for the dimension `dim`."""
+    """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`."""
     input = _core.t_indexable(input)
     return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with broadcasting of the other dimensions; without `dim` of the flattened tensor."""
+    """`gather` with broadcasting of the other dimensions; without `dim` the input is flattened."""
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     dim = wrap_dim(dim, input.ndim)
@@ -145,16 +147,16 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if input.ndim:
         shape[dim] = indices.dims[dim]
     index = indices if list(indices.dims) == shape else _core.t_expand(indices, shape)
-    # The indices come from here or are checked by `gather`.
+    # The indices are computed here or checked by `gather`.
     return gather(input, dim, index)
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements of the flattened tensor."""
+    """Returns elements of the flattened tensor."""
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
 
 
-def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     def in_place(
         self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
     ) -> Tensor:
@@ -175,16 +177,16 @@ def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[...
 
     for f, full in ((function, name), (in_place, name + "_")):
         f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"`self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, for the dimension `dim`."
+        f.__doc__ = f"Computes `self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, here for `dim=0`."
     return function, in_place
 
 
-scatter, scatter_ = _scattering("scatter", "set")
-scatter_add, scatter_add_ = _scattering("scatter_add", "add")
+scatter, scatter_ = _scatter_functions("scatter", "set")
+scatter_add, scatter_add_ = _scatter_functions("scatter_add", "add")
 
 
 def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
-    """Offsets of whole slices along a dimension."""
+    """Returns the offsets of whole slices along a dimension."""
     dim = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -195,7 +197,7 @@ def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
 
 
 def _slices(self: Tensor, dim: int, index: Any) -> tuple[Any, list[int]]:
-    """Offsets of the slices at indices within bounds, and their shape."""
+    """Returns the offsets of the slices at valid indices, and the shape of the result."""
     strides = list(self.stride_tuple())
     own, strides[dim] = strides[dim], 0
     shape = list(self.dims)
@@ -206,19 +208,19 @@ def _slices(self: Tensor, dim: int, index: Any) -> tuple[Any, list[int]]:
 
 
 def slices(input: Tensor, dim: int, index: Any) -> Tensor:
-    """The slices at an array of indices that are known to be within bounds."""
+    """Returns the slices at an array of indices that are known to be valid."""
     input = _core.t_indexable(input)
     return _gather(input, _slices(input, dim, index)[0])
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of those indices along a dimension."""
+    """Returns the slices at the given indices along a dimension."""
     input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
 
 def rows(weight: Tensor, index: Tensor) -> Tensor:
-    """`weight[index]` of a table: what an embedding looks up."""
+    """Returns `weight[index]`, the rows of a table, as an embedding needs them."""
     weight = _core.t_indexable(weight)
     stride, width = weight.stride_tuple()[0], weight.dims[1]
     wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
@@ -238,7 +240,7 @@ def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[
 
     for f, full in ((function, name), (in_place, name + "_")):
         f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"`{name}`: slices along a dimension {'added' if op == 'add' else 'written'} at indices."
+        f.__doc__ = f"{'Adds' if op == 'add' else 'Writes'} slices along a dimension at indices."
     return function, in_place
 
 
@@ -248,7 +250,7 @@ index_fill, index_fill_ = _index_writing("index_fill", "set")
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds."""
+    """Returns a copy with a value where the mask is True."""
     if mask.dtype_name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
     if isinstance(value, Tensor) and value.ndim:
@@ -258,19 +260,19 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds, written into the tensor."""
+    """Writes a value where the mask is True."""
     _core.t_update(self, masked_fill(self, mask, value))
     return self
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in one dimension."""
+    """Returns the elements where the mask is True, in one dimension."""
     a, m = broadcast_tensors(input, mask)
     return getitem(a, m)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Elements of `source`, in order, where the mask holds."""
+    """Returns a copy in which elements of `source`, in order, replace those where the mask is True."""
     result = _core.t_cast(input, input.dtype_name)
     mask = _core.t_expand(mask, list(input.dims))
     n = int(mask.sum())
@@ -282,7 +284,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @arrays.at_home
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0."""
+    """Returns the indices of the nonzero elements."""
     parts = [
         _core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous.torch._words import dtype_name
+from cuprous.torch._types import dtype_name
 
 
 class finfo:

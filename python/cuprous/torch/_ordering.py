@@ -1,4 +1,4 @@
-"""Sorting and what follows from it: the order is found on arrays, values are picked by index."""
+"""Sorting and related functions. The order is computed on arrays; values are then gathered by index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cuprous.torch._shape import cat, transpose
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort along a dimension (int64); always stable."""
+    """Returns the indices (int64) that sort a tensor along a dimension. The sort is always stable."""
     if not input.ndim:
         return _core.t_full([], 0, "int64", input.device_name)
     dim = wrap_dim(dim, input.ndim)
@@ -34,13 +34,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> values_indices:
-    """Sorted along a dimension, with the indices; always stable."""
+    """Returns the sorted values along a dimension, and their indices. The sort is always stable."""
     index = argsort(input, dim, descending)
     return values_indices(take_along_dim(input, index, dim), index)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> values_indices:
-    """The k largest (or smallest) along a dimension, in order, with the indices."""
+    """Returns the k largest (or smallest) values along a dimension, sorted, and their indices."""
     n = input.dims[wrap_dim(dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError("selected index k out of range")
@@ -50,7 +50,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> values_indices:
-    """The k-th smallest along a dimension, with the index."""
+    """Returns the k-th smallest value along a dimension, and its index."""
     index = argsort(input, dim).narrow(dim, k - 1, 1)
     values = take_along_dim(input, index, dim)
     return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
@@ -58,26 +58,26 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
 
 @at_home
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
-    """Where elements would be inserted in a sorted vector."""
+    """Returns the indices at which elements would be inserted into a sorted vector."""
     values = input.as_array() if isinstance(input, Tensor) else input
     return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
 
 
 @at_home
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number below the largest occurs."""
+    """Returns how often each integer from 0 to the largest occurs."""
     return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
 
 
 def msort(input: Tensor) -> Tensor:
-    """The values in order along the first dimension."""
+    """Returns the values sorted along the first dimension."""
     return sort(input, 0).values
 
 
 @at_home
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """The different elements in order; places and counts if asked for."""
+    """Returns the distinct elements in order, and optionally inverse indices and counts."""
     if dim is not None:
         raise NotImplementedError(f"[unique] dim={dim!r} is not supported")
     found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)
@@ -88,7 +88,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:  # fmt: skip
-    """The first of each run of equal elements; runs' numbers and lengths if asked for."""
+    """Returns the first element of each run of equal elements, and optionally inverse indices and run lengths."""
     if dim is not None:
         raise NotImplementedError(f"[unique_consecutive] dim={dim!r} is not supported")
     flat = input.reshape(-1)

@@ -1,4 +1,5 @@
-"""Elementwise functions: rows of the operation table under PyTorch's names, as functions and methods, also in place."""
+"""Elementwise functions under PyTorch's names, as functions, methods and in-place methods. Most map to one row of the
+operation table."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from cuprous.torch._args import assign, tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
 
-#: Functions of one tensor: PyTorch's name and the table's.
+#: Functions of one tensor: PyTorch's name, and the name in the operation table.
 UNARY = {
     "abs": "absolute", "absolute": "absolute", "acos": "arccos", "acosh": "arccosh", "angle": "angle",
     "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh", "arctan": "arctan",
@@ -56,7 +57,7 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
         _overwrite(row, self)
         return self
 
-    return _named(name, f"`{row}` of each element.", function, method, in_place)
+    return _named(name, f"Returns `{row}` of each element.", function, method, in_place)
 
 
 def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
@@ -78,7 +79,7 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
             return _map(row, self, exponent)
 
-    return _named(name, f"`{row}` of the elements of two operands.", function, method, in_place)
+    return _named(name, f"Returns `{row}` of the elements of two operands.", function, method, in_place)
 
 
 def _named(name: str, doc: str, *functions: Callable[..., Any]) -> Any:
@@ -98,7 +99,8 @@ for _name, _row in BINARY.items():
 
 
 def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
-    """A formula of several steps. Half precision is computed in float32 and rounded at the end, as in PyTorch."""
+    """Evaluates a formula of several steps. Half precision is computed in float32 and rounded once at the end, as in
+    PyTorch."""
     dtype = _core.t_result_type(*operands)
     if dtype not in ("float16", "bfloat16"):
         return formula(*operands)
@@ -126,7 +128,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The quotient, rounded down ("floor") or towards zero ("trunc") if asked for."""
+    """Returns the quotient, optionally rounded down ("floor") or toward zero ("trunc")."""
     if rounding_mode is None:
         return write_out(out, _map("divide", input, other))
     if rounding_mode == "floor":
@@ -141,7 +143,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest whole numbers, half to even; with `decimals` the nearest multiples of a power of ten."""
+    """Returns values rounded to the nearest integer, ties to even; with `decimals`, to multiples of a power of ten."""
     if not (input.is_floating_point() or input.is_complex()):
         return write_out(out, input.clone())
     if decimals == 0:
@@ -152,17 +154,17 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; of real tensors the tensor."""
+    """Returns the complex conjugate; a real tensor is returned as is."""
     return _map("conjugate", input) if input.is_complex() else input
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part, as a copy; of real tensors the tensor."""
+    """Returns the real part as a copy; a real tensor is returned as is."""
     return _map("real", input) if input.is_complex() else input
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a copy.
+    """Returns the imaginary part as a copy.
 
     Raises:
         RuntimeError: for real tensors.
@@ -173,7 +175,8 @@ def imag(input: Tensor) -> Tensor:
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """`input` where the condition holds, otherwise `other`; alone: the indices where it holds."""
+    """Returns `input` where the condition is True, otherwise `other`; given only a condition, the indices where it is
+    True."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
@@ -182,10 +185,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element brought into [min, max]; the gradient passes where nothing was changed.
+    """Returns each element clamped to [min, max]. The gradient is passed on where the element was within the bounds.
 
     Raises:
-        RuntimeError: without any bound.
+        RuntimeError: if neither bound is given.
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -198,12 +201,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` from below."""
+    """`clamp` with a lower bound only."""
     return clamp(input, min, None, out=out)
 
 
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` from above."""
+    """`clamp` with an upper bound only."""
     return clamp(input, None, max, out=out)
 
 
@@ -235,21 +238,22 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input * log(other)`, and 0 where input is 0."""
+    """Returns `input * log(other)`, and 0 where the input is 0."""
     zero = _map("equal", tensor_of(input), 0)
     safe = _map("where", zero, 1, other)
     return write_out(out, _map("multiply", input, _map("log", safe)))
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))`, with x kept within [eps, 1 - eps]."""
+    """Returns `log(x
+    (1 - x))`, with x clamped to [eps, 1 - eps]."""
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
 
 
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
                *, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Finite numbers in place of NaN and the infinities."""
+    """Replaces NaN and infinities by finite numbers."""
     if not input.is_floating_point():
         return write_out(out, input.clone())
 
@@ -262,12 +266,12 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """A complex tensor of absolute values and angles."""
+    """Returns a complex tensor from absolute values and angles."""
     return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Whether |input - other| ≤ atol + rtol · |other|."""
+    """Returns, for each element, whether |input - other| ≤ atol + rtol · |other|."""
     near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))
     near = _map("logical_or", _map("logical_and", near, _map("isfinite", other)), _map("equal", input, other))
     if equal_nan:
@@ -276,17 +280,17 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close."""
+    """Returns True if all elements are close, as `isclose` defines it."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements are the same."""
+    """Returns True if the shapes and all elements are equal."""
     return input.dims == other.dims and bool(_map("equal", input, other).all())
 
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A complex tensor of its parts."""
+    """Returns a complex tensor made from real and imaginary parts."""
     return write_out(out, _map("make_complex", real, imag))
 
 
@@ -297,7 +301,7 @@ def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return assign(self, function(self, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
-    in_place.__doc__ = f"`{function.__name__}`, written into the tensor."
+    in_place.__doc__ = f"Applies `{function.__name__}` in place."
     return in_place
 
 

@@ -1,4 +1,4 @@
-"""Tensors as PyTorch prints them."""
+"""Text representation of tensors, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "
 def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
                      linewidth: int | None = None, profile: str | None = None,
                      sci_mode: bool | None = None) -> None:  # fmt: skip
-    """How tensors are printed."""
+    """Sets how tensors are printed."""
     if profile is not None:
         sizes = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}[profile]
         _options.update(zip(("precision", "threshold", "edgeitems"), sizes, strict=True))
@@ -24,7 +24,7 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 
 
 class _Formatter:
-    """One width and one notation for all numbers of a tensor."""
+    """Formats all numbers of a tensor with one width and one notation."""
 
     def __init__(self, values: list[Any], floating: bool) -> None:
         self.floating, self.whole, self.scientific, self.width = floating, True, False, 1
@@ -55,7 +55,7 @@ class _Formatter:
 
 
 class _Complex:
-    """Real and imaginary parts with a width each."""
+    """Formats complex numbers, with one width for real parts and one for imaginary parts."""
 
     def __init__(self, values: list[complex], floating: bool) -> None:
         self.re, self.im = (_Formatter([getattr(z, part) for z in values], True) for part in ("real", "imag"))
@@ -67,7 +67,7 @@ class _Complex:
 
 
 def _shortened(host: Any) -> Any:
-    """The corners of an array that is too large to be shown."""
+    """Returns the corners of an array that is too large to be printed in full."""
     import numpy as np
 
     edge = _options["edgeitems"]
@@ -100,7 +100,7 @@ def _lines(host: Any, form: Any, indent: int, short: bool) -> str:
 
 
 def text(self: Tensor, prefix: str = "tensor(") -> str:
-    """`tensor([...], dtype, device, grad_fn)`."""
+    """Returns the text of a tensor: `tensor([...], dtype, device, grad_fn)`."""
     host = self.detach().to_numpy()
     name = self.dtype_name
     suffixes = []

@@ -1,4 +1,4 @@
-"""Matrix products and sums of products."""
+"""Matrix products, and sums of products by subscripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _matmul, _map = _core.t_matmul, _core.t_map
 
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix product, for vectors, matrices and stacks of matrices."""
+    """Returns the matrix product of vectors, matrices or batches of matrices."""
     return write_out(out, _matmul(input, other))
 
 
@@ -25,7 +25,7 @@ def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
         return write_out(out, _matmul(input, other))
 
     product.__name__ = product.__qualname__ = name
-    product.__doc__ = f"The product of a tensor of {a} dimensions and one of {b}."
+    product.__doc__ = f"Returns the product of a {a}-dimensional and a {b}-dimensional tensor."
     return product
 
 
@@ -39,7 +39,7 @@ def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
 
     add.__name__ = add.__qualname__ = name
-    add.__doc__ = "`beta * input + alpha * (first @ second)`."
+    add.__doc__ = "Returns `beta * input + alpha * (first @ second)`."
     return add
 
 
@@ -47,7 +47,7 @@ addmm, addmv, baddbmm = _adding("addmm", mm), _adding("addmv", mv), _adding("bad
 
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of each element with each."""
+    """Returns the outer product of two vectors."""
     return write_out(out, _map("multiply", input.unsqueeze(1), vec2))
 
 
@@ -57,23 +57,24 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input1 @ weight[k] @ input2` for each k."""
+    """Returns `input1 @ weight[k] @ input2` for each k."""
     result = einsum("...i,kij,...j->...k", input1, weight, input2)
     return result if bias is None else result + bias
 
 
 def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
-    """The vector product of vectors of three elements."""
+    """Returns the cross product of vectors of three elements."""
     a, b, c = unbind(input, dim)
     x, y, z = unbind(other, dim)
     return stack([b * z - c * y, c * x - a * z, a * y - b * x], wrap_dim(dim, input.ndim))
 
 
-# --- Einstein's summation
+# --- Einstein summation
 
 
 def _labels(subscripts: str, operands: Sequence[Tensor]) -> tuple[list[list[str]], list[str]]:
-    """The labels of each operand's dimensions and of the result's; those of an ellipsis are numbers."""
+    """Returns the labels of each operand's dimensions, and of the result's. Dimensions of an ellipsis are labeled by
+    numbers."""
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
@@ -106,7 +107,7 @@ def _labels(subscripts: str, operands: Sequence[Tensor]) -> tuple[list[list[str]
 
 
 def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
-    """Repeated labels taken as a diagonal."""
+    """Replaces dimensions with the same label by their diagonal."""
     while len(set(labels)) < len(labels):
         label = next(name for name in labels if labels.count(name) > 1)
         a = labels.index(label)
@@ -117,12 +118,12 @@ def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
 
 
 def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
-    gone = [k for k, label in enumerate(labels) if label not in keep]
-    return (x.sum(gone), [label for label in labels if label in keep]) if gone else (x, labels)
+    removed = [k for k, label in enumerate(labels) if label not in keep]
+    return (x.sum(removed), [label for label in labels if label in keep]) if removed else (x, labels)
 
 
 def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
-    """Two operands contracted over what nobody needs any more, as one product of stacks of matrices."""
+    """Contracts two operands over the labels that are not in `keep`, as one batched matrix product."""
     x, a = _summed(x, a, keep | set(b))
     y, b = _summed(y, b, keep | set(a))
     both = [label for label in a if label in b and label in keep]
@@ -155,7 +156,7 @@ def _product(sizes: list[int]) -> int:
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products by subscripts, contracted from left to right."""
+    """Returns the sum of products described by the subscripts; operands are contracted from left to right."""
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
     names, output = _labels(equation, tensors)
     parts = [_distinct(x, labels) for x, labels in zip(tensors, names, strict=True)]
@@ -168,12 +169,12 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The sum of products over some dimensions of each."""
+    """Returns the sum of products over some dimensions of each operand."""
     if isinstance(dims, int):
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
-    rows, columns = ([k for k in range(t.ndim) if k not in gone] for t, gone in ((a, left), (b, right)))
+    rows, columns = ([k for k in range(t.ndim) if k not in removed] for t, removed in ((a, left), (b, right)))
     inner = _product([a.dims[k] for k in left])
     product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
     return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])

@@ -12,11 +12,11 @@ from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._indexing import take_along_dim
-from cuprous.torch._words import dtype_name
+from cuprous.torch._types import dtype_name
 
 _map, _reduce = _core.t_map, _core.t_reduce
 
-#: What functions of two results return.
+#: Named tuples returned by functions with two results.
 values_indices = namedtuple("values_indices", ("values", "indices"))
 min_max = namedtuple("min_max", ("min", "max"))
 
@@ -33,19 +33,19 @@ def _in_dtype(input: Tensor, dtype: Any, widen: bool) -> Tensor:
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """The sum; integers are summed as int64."""
+    """Returns the sum; integers are summed as int64."""
     return write_out(out, _reduce("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
 
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """The product; integers are multiplied as int64."""
+    """Returns the product; integers are multiplied as int64."""
     return write_out(out, _reduce("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
 
 def count(input: Tensor, dim: Any) -> int:
-    """The number of elements that a reduction over some dimensions combines."""
+    """Returns the number of elements that a reduction over some dimensions combines."""
     dims = dims_of(dim)
     if dims is None or not input.ndim:
         return input.numel()
@@ -55,10 +55,10 @@ def count(input: Tensor, dim: Any) -> int:
 def mean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """The mean of floats.
+    """Returns the mean of floats.
 
     Raises:
-        RuntimeError: for integers and bool without `dtype`.
+        RuntimeError: for integers and bool, unless `dtype` is given.
     """
     if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
         return _reduce("sum", input) / (input.numel() or math.nan)
@@ -73,7 +73,7 @@ def mean(
 
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The variance: the squared deviations' sum divided by n - correction (1 unless said otherwise)."""
+    """Returns the variance: the sum of squared deviations divided by n - correction (1 by default)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not (input.is_floating_point() or input.is_complex()):
@@ -85,29 +85,29 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The square root of the variance; its gradient at 0 is 0."""
+    """Returns the standard deviation; its gradient at 0 is 0."""
     return write_out(out, _root(var(input, dim, unbiased, keepdim, correction=correction)))
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Variance and mean."""
+    """Returns the variance and the mean."""
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Standard deviation and mean."""
+    """Returns the standard deviation and the mean."""
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest value; several that are equal share the gradient."""
+    """Returns the maximum; equal maxima share the gradient."""
     return write_out(out, _extreme("max", input, dim, keepdim))
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest value; several that are equal share the gradient."""
+    """Returns the minimum; equal minima share the gradient."""
     return write_out(out, _extreme("min", input, dim, keepdim))
 
 
@@ -119,7 +119,7 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
-    """Smallest and largest value, as `min` and `max`."""
+    """Returns the minimum and the maximum, as `min` and `max`."""
     return min_max(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
@@ -131,16 +131,16 @@ def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the first largest element (int64)."""
+    """Returns the index of the first maximum (int64)."""
     return _index_of("max", input, dim, keepdim)
 
 
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the first smallest element (int64)."""
+    """Returns the index of the first minimum (int64)."""
     return _index_of("min", input, dim, keepdim)
 
 
-def _picking(op: str) -> Callable[..., Any]:
+def _min_or_max(op: str) -> Callable[..., Any]:
     def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
         if isinstance(dim, Tensor):
             return write_out(out, _map(op + "imum", input, dim))
@@ -156,16 +156,18 @@ def _picking(op: str) -> Callable[..., Any]:
         return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
     pick.__name__ = pick.__qualname__ = op
-    pick.__doc__ = f"The {op}imum of all elements; along `dim` with indices; with a tensor the larger of each two."
+    pick.__doc__ = (
+        f"Returns the {op}imum of all elements; with `dim` also indices; with a second tensor the larger of each pair."
+    )
     if op == "min":
         pick.__doc__ = pick.__doc__.replace("larger", "smaller")
     return pick
 
 
-max, min = _picking("max"), _picking("min")
+max, min = _min_or_max("max"), _min_or_max("min")
 
 
-def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
+def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
         if not count(mask, dim):
@@ -176,29 +178,29 @@ def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
     return test
 
 
-all, any = _truth("min", True), _truth("max", False)
+all, any = _logical("min", True), _logical("max", False)
 all.__name__, any.__name__ = "all", "any"
-all.__doc__, any.__doc__ = "Whether all elements are true.", "Whether some element is true."
+all.__doc__, any.__doc__ = "Returns whether all elements are True.", "Returns whether any element is True."
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """The number of elements that are not 0 (int64)."""
+    """Returns the number of nonzero elements (int64)."""
     return sum(_map("not_equal", input, 0), dim)
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum without NaN."""
+    """Returns the sum, ignoring NaN."""
     return sum(_map("where", _map("isnan", input), 0, input), dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean without NaN."""
+    """Returns the mean, ignoring NaN."""
     number = _map("logical_not", _map("isnan", input))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(number, dim, keepdim)
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exponentials, without overflow."""
+    """Returns the logarithm of the sum of exponentials, computed without overflow."""
     top = _reduce("max", input.detach(), dims_of(dim), True)
     top = _map("where", _map("isfinite", top), top, 0)
     total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
@@ -207,7 +209,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: Any = None) -> Tensor:  # fmt: skip
-    """The p-norm over dimensions: (Σ |x|**p)**(1/p); "fro" is 2, inf the largest absolute value.
+    """Returns the p-norm over dimensions, (Σ |x|**p)**(1/p); "fro" is 2, inf is the largest absolute value.
 
     Raises:
         NotImplementedError: for the nuclear norm.
@@ -234,7 +236,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
-    """A power with an exponent of at most 1, whose gradient at 0 is 0, as in PyTorch's norms."""
+    """Returns a power with an exponent of at most 1, whose gradient at 0 is 0, as in PyTorch's norms."""
     power = (lambda t: _map("sqrt", t)) if exponent == 0.5 else (lambda t: _map("power", t, exponent))
     if not (x.requires_grad and _core.is_grad_enabled()):
         return power(x)
@@ -243,17 +245,17 @@ def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference."""
+    """Returns the p-norm of the difference."""
     return norm(input - other, p)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """The running sum."""
+    """Returns the cumulative sum."""
     return write_out(out, _running("sum", _in_dtype(input, dtype, True), dim))
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """The running product."""
+    """Returns the cumulative product."""
     return write_out(out, _running("prod", _in_dtype(input, dtype, True), dim))
 
 
@@ -270,28 +272,28 @@ def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
     plain = input.detach()
     strides = [0] * input.ndim
     strides[dim] = 1
-    places = _core.t_iota(list(input.dims), strides, 0, input.device_name)
+    positions = _core.t_iota(list(input.dims), strides, 0, input.device_name)
     running = _core.t_scan(op, plain, dim)
     same = _map("equal", plain, running)
     if plain.is_floating_point():
         same = _map("logical_or", same, _map("isnan", plain))
-    index = _core.t_scan("max", _map("where", same, places, 0), dim)
+    index = _core.t_scan("max", _map("where", same, positions, 0), dim)
 
     return values_indices(take_along_dim(input, index, dim), index)
 
 
 def cummax(input: Tensor, dim: int) -> values_indices:
-    """The running maximum and where it was last reached."""
+    """Returns the cumulative maximum, and the index where it was last reached."""
     return _running_extreme("max", input, dim)
 
 
 def cummin(input: Tensor, dim: int) -> values_indices:
-    """The running minimum and where it was last reached."""
+    """Returns the cumulative minimum, and the index where it was last reached."""
     return _running_extreme("min", input, dim)
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median; along `dim` with its index."""
+    """Returns the lower median; with `dim`, along that dimension and with its index."""
     from cuprous.torch._ordering import argsort  # which imports this module
 
     if dim is None:
@@ -305,19 +307,20 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """`exp(x) / sum(exp(x))` along a dimension."""
+    """Returns `exp(x)
+    sum(exp(x))` along a dimension."""
     x = _in_dtype(input, dtype, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """The logarithm of `softmax`."""
+    """Returns the logarithm of `softmax`."""
     x = _in_dtype(input, dtype, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
 
 
 def _implicit(ndim: int) -> int:
-    """The dimension that PyTorch's softmax takes if none is given."""
+    """Returns the dimension that PyTorch's softmax uses if none is given."""
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -1,4 +1,4 @@
-"""Samples of weighted choices."""
+"""Sampling from weighted choices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from cuprous.torch import _creation, _ordering
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Indices drawn with the probabilities in each row, which need not sum to 1 (int64).
+    """Returns indices (int64) drawn with the probabilities in each row, which need not sum to 1.
 
-    An exponential variate over its weight is smallest for each with its probability; in order they are a sample without
-    replacement (Efraimidis and Spirakis, 2006). Nothing is read on the host, so weights are not checked.
+    Exponential random variables are divided by the weights: each index then has the smallest quotient with its
+    probability, and indices in the order of their quotients are a sample without replacement (Efraimidis and Spirakis,
+    2006). Nothing is read on the host, so the weights are not checked.
 
     Raises:
-        RuntimeError: if more are wanted than there are, without replacement.
+        RuntimeError: if more samples are drawn without replacement than there are weights.
     """
     if out is not None:
         raise NotImplementedError("[multinomial] out= is not supported")

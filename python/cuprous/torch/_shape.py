@@ -12,22 +12,22 @@ from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._words import Size
-from cuprous.torch._words import dtype as dtype_class
+from cuprous.torch._types import Size
+from cuprous.torch._types import dtype as dtype_class
 
 _strided = _core.t_strided
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The elements in another shape; a view where strides can say it."""
+    """Returns the elements in another shape: a view if strides can express it, otherwise a copy."""
     return _core.t_reshape(input, sizes(shape), False)
 
 
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """A view with another shape.
+    """Returns a view with another shape.
 
     Raises:
-        RuntimeError: where strides cannot say it.
+        RuntimeError: if strides cannot express the shape.
         NotImplementedError: for a view with another dtype.
     """
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
@@ -36,22 +36,22 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with another tensor's shape."""
+    """Returns a view with another tensor's shape."""
     return _core.t_reshape(self, list(other.dims), True)
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The elements in another tensor's shape."""
+    """Returns the elements in another tensor's shape."""
     return _core.t_reshape(self, list(other.dims), False)
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
-    """The dimensions in another order."""
+    """Returns a view with the dimensions in another order."""
     return _core.t_permute(input, sizes(dims))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged."""
+    """Returns a view with two dimensions swapped."""
     n = input.ndim
     a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
     order = list(range(n))
@@ -61,7 +61,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed.
+    """Returns a transposed matrix.
 
     Raises:
         RuntimeError: for more than two dimensions.
@@ -72,26 +72,26 @@ def t(input: Tensor) -> Tensor:
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """The matrices conjugated and transposed."""
+    """Returns the conjugate transpose of matrices."""
     from cuprous.torch._pointwise import conj  # which imports this module
 
     return conj(input.mT)
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without dimensions of extent 1: all of them, or those named."""
+    """Returns a view without dimensions of extent 1: all of them, or those given."""
     if dim is None:
-        gone = {k for k, n in enumerate(input.dims) if n == 1}
+        removed = {k for k, n in enumerate(input.dims) if n == 1}
     else:
         named = dim if isinstance(dim, (tuple, list)) else (dim,)
-        gone = {k for k in (wrap_dim(d, input.ndim) for d in named) if input.ndim and input.dims[k] == 1}
-    kept = [k for k in range(input.ndim) if k not in gone]
+        removed = {k for k in (wrap_dim(d, input.ndim) for d in named) if input.ndim and input.dims[k] == 1}
+    kept = [k for k in range(input.ndim) if k not in removed]
     strides = input.stride_tuple()
     return _strided(input, [input.dims[k] for k in kept], [strides[k] for k in kept])
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """With a dimension of extent 1."""
+    """Returns a view with a new dimension of extent 1."""
     dim = wrap_dim(dim, input.ndim + 1)
     shape, strides = list(input.dims), list(input.stride_tuple())
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
@@ -101,7 +101,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Some dimensions as one."""
+    """Returns the tensor with a range of dimensions merged into one."""
     if not input.ndim:
         return input.reshape(1)
     start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
@@ -114,12 +114,12 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """Returns all elements in one dimension."""
     return _core.t_reshape(input, [input.numel()], False)
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dimension as several."""
+    """Returns a view with one dimension split into several."""
     dim = wrap_dim(dim, input.ndim)
     parts = list(sizes)
     if -1 in parts:
@@ -131,7 +131,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 
 def expand(self: Tensor, *shape: Any) -> Tensor:
-    """A view in which dimensions of extent 1 are repeated; -1 keeps an extent."""
+    """Returns a view in which dimensions of extent 1 are repeated; -1 keeps an extent."""
     return _core.t_expand(self, sizes(shape))
 
 
@@ -141,12 +141,12 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
-    """`expand`."""
+    """Same as `expand`."""
     return _core.t_expand(input, sizes(shape))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that all broadcast to."""
+    """Returns the shape to which all given shapes broadcast."""
     try:
         return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
     except ValueError:
@@ -154,13 +154,13 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All stretched to one shape."""
+    """Returns the tensors broadcast to one shape."""
     shape = list(broadcast_shapes(*(x.dims for x in tensors)))
     return tuple(_core.t_expand(x, shape) for x in tensors)
 
 
 def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors in one dtype."""
+    """Returns the tensors cast to one dtype."""
     names = {x.dtype_name for x in tensors}
     if len(names) <= 1:
         return list(tensors)
@@ -171,13 +171,13 @@ def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one behind the other along a dimension. An empty one of one dimension fits everywhere."""
+    """Concatenates tensors along a dimension. An empty tensor of one dimension is ignored."""
     parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
     return write_out(out, _core.t_cat(_common(parts), dim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Stacks tensors of one shape along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -189,18 +189,18 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side."""
+    """Concatenates tensors horizontally."""
     tensors = [x if x.ndim else x.reshape(1) for x in tensors]
     return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One below the other."""
+    """Concatenates tensors vertically."""
     return cat([x.reshape(1, -1) if x.ndim < 2 else x for x in tensors], 0)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`length` elements along a dimension from `start` on."""
+    """Returns a view of `length` elements along a dimension, starting at `start`."""
     dim = wrap_dim(dim, input.ndim)
     n = input.dims[dim]
     start = operator.index(start)
@@ -213,13 +213,13 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One place of a dimension, without the dimension."""
+    """Returns a view at one index of a dimension, without that dimension."""
     dim = wrap_dim(dim, input.ndim)
     return input[(slice(None),) * dim + (operator.index(index),)]
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces of a size, or of several sizes."""
+    """Returns views of consecutive parts of one size, or of several sizes."""
     dim = wrap_dim(dim, tensor.ndim)
     n = tensor.dims[dim]
     if isinstance(split_size_or_sections, int):
@@ -240,7 +240,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most so many views of pieces of one size (the last may be smaller)."""
+    """Returns at most `chunks` views of one size (the last may be smaller)."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input.dims[wrap_dim(dim, input.ndim)]
@@ -248,7 +248,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces between indices, or of so many pieces of nearly one size."""
+    """Returns views of the parts between indices, or of a number of parts of nearly one size."""
     n = input.dims[wrap_dim(dim, input.ndim)]
     if isinstance(indices_or_sections, int):
         each, more = divmod(n, indices_or_sections)
@@ -258,13 +258,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """A view of each place of a dimension."""
+    """Returns a view for each index of a dimension."""
     dim = wrap_dim(dim, input.ndim)
     return tuple(select(input, dim, k) for k in range(input.dims[dim]))
 
 
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """The tensor so many times along each dimension."""
+    """Returns a copy repeated along each dimension."""
     times = sizes(repeats)
     lead = len(times) - self.ndim
     if lead < 0:
@@ -279,13 +279,13 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """`repeat`, with missing leading repetitions taken as 1."""
+    """`repeat`, where missing leading repetitions count as 1."""
     times = sizes(dims)
     return repeat(input, *([1] * (input.ndim - len(times)) + times))
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element along a dimension so many times in a row."""
+    """Returns a copy in which each element along a dimension is repeated."""
     if dim is None:
         input, dim = ravel(input), 0
     dim = wrap_dim(dim, input.ndim)
@@ -305,12 +305,12 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dimensions moved to other places."""
+    """Returns a view with some dimensions moved to other positions."""
     a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
     order = [k for k in range(input.ndim) if k not in a]
-    for place, dim in sorted(zip(b, a, strict=True)):
-        order.insert(place, dim)
+    for position, dim in sorted(zip(b, a, strict=True)):
+        order.insert(position, dim)
     return _core.t_permute(input, order)
 
 
@@ -326,7 +326,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along dimensions, the last ones to the front."""
+    """Returns a copy with elements shifted along dimensions; those shifted past the end continue at the front."""
     if dims is None:
         return roll(ravel(input), shifts, 0).reshape(input.dims)
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -351,17 +351,17 @@ def _triangle(input: Tensor, diagonal: int, lower: bool) -> Tensor:
 
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle, zeros elsewhere."""
+    """Returns the lower triangle, with zeros elsewhere."""
     return write_out(out, _triangle(input, diagonal, True))
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle, zeros elsewhere."""
+    """Returns the upper triangle, with zeros elsewhere."""
     return write_out(out, _triangle(input, diagonal, False))
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonals, as the last dimension."""
+    """Returns a view of the diagonals, as the last dimension."""
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     shape, strides = input.dims, input.stride_tuple()
     length = max(min(shape[a] + min(offset, 0), shape[b] - max(offset, 0)), 0)
@@ -373,14 +373,14 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix; a matrix with a vector on its diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with a vector on its diagonal."""
     if input.ndim == 2:
         return _core.t_cast(globals()["diagonal"](input, diagonal), input.dtype_name)
     return diag_embed(input, diagonal)
 
 
 def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
-    """Matrices with the last dimension on their diagonals."""
+    """Returns matrices with the last dimension on their diagonals."""
     n = input.dims[-1] + abs(offset)
     out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)
     _core.t_update(diagonal(out, offset, -2, -1), input)
@@ -388,7 +388,7 @@ def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinates of a grid, one tensor a dimension."""
+    """Returns the coordinates of a grid, one tensor for each dimension."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if indexing not in ("ij", "xy"):
@@ -402,18 +402,18 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def atleast_1d(input: Tensor) -> Tensor:
-    """With one dimension at least."""
+    """Returns the tensor with at least one dimension."""
     return input if input.ndim else input.reshape(1)
 
 
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view of the memory by strides."""
+    """Returns a view of the memory with the given strides."""
     start = 0 if storage_offset is None else storage_offset - input.storage_offset()
     return _strided(input, list(size), list(stride), start)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of all windows along a dimension; their elements are the last dimension."""
+    """Returns a view of all windows along a dimension; the elements of a window are the last dimension."""
     dim = wrap_dim(dimension, self.ndim)
     n = self.dims[dim]
     if size < 0 or step <= 0:
@@ -427,7 +427,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy."""
+    """Returns a copy."""
     return _core.t_cast(input, input.dtype_name)
 
 

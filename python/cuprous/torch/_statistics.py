@@ -1,4 +1,4 @@
-"""Quantiles, histograms, covariances, differences; samples written in place."""
+"""Quantiles, histograms, covariances and differences; random numbers written in place."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _map = _core.t_map
 
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear") -> Tensor:  # fmt: skip
-    """The q-quantiles along a dimension (of all elements without one); those of several q are the first dimension.
+    """Returns the q-quantiles along a dimension (or of all elements); several q become the first dimension.
 
     Raises:
-        RuntimeError: for q outside [0, 1], or of another dtype than the input.
+        RuntimeError: if q is outside [0, 1], or has another dtype than the input.
     """
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError("quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
@@ -55,7 +55,8 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The value that occurs most often along a dimension (the smallest of several), with an index of it (int64)."""
+    """Returns the most frequent value along a dimension (the smallest if several are), and one of its indices
+    (int64)."""
     axis = wrap_dim(dim, input.ndim)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
@@ -68,7 +69,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements are in each of so many parts of [min, max] (of the elements' range if both are 0)."""
+    """Counts the elements in each of `bins` equal parts of [min, max] (of the range of the elements if both are 0)."""
     x = input.detach().reshape(-1)
     low, high = float(min), float(max)
     if low == high:
@@ -77,20 +78,20 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = _map("logical_and", _map("greater_equal", x, low), _map("less_equal", x, high))
-    place = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
+    bucket = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
                   0, bins - 1)  # fmt: skip
     zeros = _core.t_full([bins], 0, input.dtype_name, input.device_name)
-    return _indexing.index_add(zeros, 0, place, _core.t_cast(inside, input.dtype_name))
+    return _indexing.index_add(zeros, 0, bucket, _core.t_cast(inside, input.dtype_name))
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the part between sorted boundaries in which each element is."""
+    """Returns the index of the bucket between sorted boundaries for each element."""
     found = _ordering.searchsorted(boundaries, tensor_of(input), right=right)
     return _core.t_cast(found, "int32") if out_int32 else found
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element is one of others."""
+    """Returns, for each element, whether it is one of `test_elements`."""
     x = tensor_of(elements, test_elements if isinstance(test_elements, Tensor) else None)
     others = tensor_of(test_elements, x).reshape(-1)
     found = _reductions.any(_map("equal", x.detach().unsqueeze(-1), others.detach()), -1)
@@ -100,7 +101,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The n-th differences of neighbours along a dimension."""
+    """Returns the n-th differences of neighboring elements along a dimension."""
     pieces = [x for x in (prepend, input, append) if x is not None]
     x = _shape.cat(pieces, dim) if len(pieces) > 1 else input
     for _ in range(n):
@@ -113,7 +114,7 @@ def diff(
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The integral by trapezoids along a dimension."""
+    """Returns the integral along a dimension by the trapezoidal rule."""
     extent = y.dims[wrap_dim(dim, y.ndim)]
     mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
     if x is None:
@@ -126,7 +127,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariances of variables (rows), whose samples are columns."""
+    """Returns the covariance matrix of variables (rows) with samples as columns."""
     unsupported("cov", fweights=(fweights, None), aweights=(aweights, None))
     x = input.reshape(1, -1) if input.ndim < 2 else input
     centred = x - _reductions.mean(x, 1, True)
@@ -135,7 +136,7 @@ def cov(
 
 
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlations of variables (rows), whose samples are columns."""
+    """Returns the correlation matrix of variables (rows) with samples as columns."""
     c = cov(input)
     if not c.ndim:
         return c / c
@@ -144,14 +145,14 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """The logarithm of the running sum of exponentials."""
+    """Returns the logarithm of the cumulative sum of exponentials."""
     top = _reductions.amax(input.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
     return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Slices along a dimension scaled to a p-norm of at most `maxnorm`."""
+    """Scales the slices along a dimension so that their p-norms are at most `maxnorm`."""
     axis = wrap_dim(dim, input.ndim)
     norms = _reductions.norm(input, p, [k for k in range(input.ndim) if k != axis], True)
     factor = _map("where", _map("greater", norms, maxnorm), _map("divide", maxnorm, norms + 1e-7), 1)
@@ -159,7 +160,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Poisson's counts with the given rates: by NumPy, on the host, from a seed of our stream."""
+    """Returns Poisson random numbers with the given rates. NumPy draws them on the host, seeded from the generator."""
     import numpy as np
 
     bits = _creation.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
@@ -168,7 +169,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return _core.t_to_device(_core.t_cast(made, input.dtype_name), input.device_name)
 
 
-# --- samples written in place
+# --- random numbers written in place
 
 
 def _unit(self: Tensor, generator: Any) -> Tensor:
@@ -185,7 +186,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Writes how many attempts of probability p it takes."""
+    """Writes geometric random numbers: the number of trials until the first success of probability p."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     log = _map("log1p", _map("negative", _unit(self, generator)))
@@ -194,14 +195,14 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Writes exponentials of normal random numbers."""
+    """Writes log-normal random numbers."""
     draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
     _core.t_update(self, _map("exp", draw * std + mean))
     return self
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Writes Cauchy's random numbers."""
+    """Writes Cauchy random numbers."""
     _core.t_update(self, _map("tan", (_unit(self, generator) - 0.5) * math.pi) * sigma + median)
     return self
 

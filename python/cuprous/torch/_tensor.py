@@ -1,4 +1,4 @@
-"""The methods of `Tensor` that are not functions, and all others, given to the native type by tables."""
+"""The methods of `Tensor` that are not also functions. `attach` registers all methods with the native type."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _arranging,
     _creation,
     _indexing,
     _ordering,
     _pointwise,
     _printing,
     _products,
+    _rearrangement,
     _reductions,
     _sampling,
-    _scattering,
+    _scatter_reduce,
     _shape,
     _statistics,
-    _words,
+    _types,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
 from cuprous.torch._info import iinfo
@@ -31,40 +31,40 @@ _update = _core.t_update
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or one extent."""
+    """Returns the shape, or the extent of one dimension."""
     return self.shape if dim is None else self.dims[wrap_dim(dim, self.ndim)]
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Elements from one index to the next, of each dimension or of one."""
+    """Returns the strides in elements, of all dimensions or of one."""
     strides = self.stride_tuple()
     return strides if dim is None else strides[wrap_dim(dim, self.ndim)]
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
        copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
-    """The tensor with another dtype, on another device, or both; itself if it is so already.
+    """Returns the tensor with another dtype, on another device, or both; the tensor itself if nothing changes.
 
     Raises:
-        TypeError: for arguments that are neither.
+        TypeError: for arguments that are neither a dtype nor a device.
     """
     unsupported("to", memory_format=(memory_format, None))
-    switches = 0  # non_blocking and copy, by position
-    for place, arg in enumerate(args):
+    switches = 0  # positional arguments: non_blocking, copy
+    for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
             dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, bool) and place:
+        elif isinstance(arg, bool) and position:
             non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
             switches += 1
-        elif isinstance(arg, (str, int, _words.device)):
+        elif isinstance(arg, (str, int, _types.device)):
             device = arg
         elif arg is not None:
             dtype = arg
     result = self
-    if dtype is not None and _words.dtype_name(dtype) != self.dtype_name:
-        result = _core.t_cast(result, _words.dtype_name(dtype))
+    if dtype is not None and _types.dtype_name(dtype) != self.dtype_name:
+        result = _core.t_cast(result, _types.dtype_name(dtype))
     if device is not None:
-        result = _core.t_to_device(result, _words.device_word(device), non_blocking)
+        result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
     return _core.t_cast(result, result.dtype_name) if copy and result is self else result
 
 
@@ -72,20 +72,20 @@ def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
         return self if self.dtype_name == name else _core.t_cast(self, name)
 
-    cast.__doc__ = f"The tensor as {name}."
+    cast.__doc__ = f"Returns the tensor cast to {name}."
     return cast
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The legacy name of the tensor's type; with a dtype the tensor in it."""
+    """Returns the legacy name of the tensor's type; with a dtype, the tensor cast to it."""
     if dtype is None:
-        name = next((legacy for legacy, of in _words.LEGACY.items() if of == self.dtype_name), self.dtype_name)
+        name = next((legacy for legacy, of in _types.LEGACY.items() if of == self.dtype_name), self.dtype_name)
         return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
     if isinstance(dtype, str):
         legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
         device = "cuda" if ".cuda." in dtype else "cpu"
         return to(
-            self, _words.DTYPES[_words.LEGACY[legacy]], device=self.device if device in self.device_name else device
+            self, _types.DTYPES[_types.LEGACY[legacy]], device=self.device if device in self.device_name else device
         )
     if isinstance(dtype, _creation.legacy):
         stays = dtype.is_cuda == (self.device_name != "cpu")
@@ -94,27 +94,28 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with another's dtype and device."""
+    """Returns the tensor with another tensor's dtype, on its device."""
     return to(self, other)
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be under way on return; what is
-    computed with the result comes after it."""
-    return to(self, device=_words.device("cuda" if device is None else device), non_blocking=non_blocking)
+    """Returns the tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be running on return;
+    computations that use the result wait for it."""
+    return to(self, device=_types.device("cuda" if device is None else device), non_blocking=non_blocking)
 
 
 def cpu(self: Tensor) -> Tensor:
-    """The tensor in the host's memory."""
+    """Returns the tensor in host memory."""
     return _core.t_to_device(self, "cpu")
 
 
 def pin_memory(self: Tensor) -> Tensor:
-    """A copy in page-locked memory, from which a GPU copies by itself while the host goes on (`non_blocking=True`).
-    Without a GPU, and where it is pinned already, the tensor itself; others are staged through such memory anyway.
+    """Returns a copy in page-locked memory, from which a GPU copies while the host continues (`non_blocking=True`).
+    Returns the tensor itself without a GPU or if it is already pinned; other tensors are copied through page-locked
+    staging memory anyway.
 
     Raises:
-        RuntimeError: for tensors that are not on the host.
+        RuntimeError: if the tensor is not on the host.
     """
     if self.device_name != "cpu":
         raise RuntimeError(f"cannot pin 'torch.cuda.{self.dtype_name}Tensor' only dense CPU tensors can be pinned")
@@ -124,27 +125,27 @@ def pin_memory(self: Tensor) -> Tensor:
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether it is in page-locked memory of `pin_memory`."""
+    """Returns True if the tensor is in page-locked memory from `pin_memory`."""
     return _core.t_is_pinned(self)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor, or a copy in row-major order."""
+    """Returns the tensor if it is contiguous, otherwise a copy in row-major order."""
     unsupported("contiguous", memory_format=(memory_format, None))
     return _core.t_contiguous(self)
 
 
 def to_numpy(self: Tensor) -> Any:
-    """A NumPy array of the values, from any device."""
+    """Returns a NumPy array of the values, from any device."""
     return _core.to_numpy(self.as_array())
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """A NumPy array of the values. They are copied: PyTorch's shares the memory of CPU tensors.
+    """Returns a NumPy array with a copy of the values. PyTorch's CPU tensors share the memory instead.
 
     Raises:
-        RuntimeError: where the tensor wants a gradient.
-        TypeError: where it is on a GPU.
+        RuntimeError: if the tensor requires a gradient.
+        TypeError: if it is on a GPU.
     """
     if not force:
         if self.requires_grad:
@@ -158,40 +159,41 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """For NumPy."""
+    """Implements NumPy's conversion protocol."""
     host = numpy(self)
     return host if dtype is None else host.astype(dtype, copy=False)
 
 
 def tolist(self: Tensor) -> Any:
-    """Nested lists of Python numbers."""
+    """Returns nested lists of Python numbers."""
     return self.detach().to_numpy().tolist()
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Asks for a gradient, or no longer."""
+    """Sets whether the tensor requires a gradient, and returns it."""
     self.requires_grad = requires_grad
     return self
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Forgets how the tensor was computed, so that it is a leaf; for views it is refused.
+    """Detaches the tensor from the graph in place, which makes it a leaf.
 
     Raises:
-        RuntimeError: for a view of a tensor that was computed from one that wants a gradient.
+        RuntimeError: for a view of a tensor that was computed from one that requires a gradient.
     """
     self.leave_graph()
     return self
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Calls a function with each gradient of the tensor; what it returns takes the gradient's place."""
+    """Registers a function that is called with each gradient of the tensor; a tensor that it returns replaces the
+    gradient."""
     number = self.add_hook(hook)
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Calls a function with this leaf whenever its gradient was summed up."""
+    """Registers a function that is called with this leaf after its gradient was accumulated."""
     leaf = weakref.ref(self)
 
     def call() -> None:
@@ -204,7 +206,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Writes another tensor's values, with broadcasting and casting."""
+    """Copies another tensor's values into this one, with broadcasting and casting."""
     if isinstance(src, Tensor):
         src = _core.t_to_device(src, self.device_name)
     _update(self, src)
@@ -212,7 +214,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Writes one value everywhere."""
+    """Fills the tensor with a value."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -224,41 +226,42 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Writes 0 everywhere."""
+    """Fills the tensor with 0."""
     _update(self, 0)
     return self
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Writes a value on the diagonal of a matrix."""
+    """Fills the diagonal of a matrix with a value."""
     unsupported("fill_diagonal_", wrap=(wrap, False))
     _update(_shape.diagonal(self), fill_value)
     return self
 
 
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Writes uniform random numbers of [a, b)."""
+    """Fills the tensor with uniform random numbers from [a, b)."""
     draw = _creation.draw_floats("unit", self.dims, self.dtype_name, self.device_name, generator)
     _update(self, draw if (a, b) == (0.0, 1.0) else draw * (b - a) + a)
     return self
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Writes normal random numbers."""
+    """Fills the tensor with normal random numbers."""
     draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
     _update(self, draw if (mean, std) == (0.0, 1.0) else draw * std + mean)
     return self
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Writes ones with a probability, otherwise zeros."""
+    """Fills the tensor with ones with probability p, otherwise zeros."""
     draw = _creation.draw_floats("unit", self.dims, "float32", self.device_name, generator)
     _update(self, draw < p)
     return self
 
 
 def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Writes random integers of [low, high), or of all that the dtype holds exactly."""
+    """Fills the tensor with random integers from [low, high), or from all integers that the dtype represents
+    exactly."""
     if not bounds:
         whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
 
@@ -274,32 +277,32 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(*args, dtype=self.dtype if dtype is None else dtype,
                     device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
-    new.__doc__ = f"`{make.__name__}` with the tensor's dtype and device."
+    new.__doc__ = f"Returns `{make.__name__}` with the tensor's dtype and device."
     return new
 
 
 def __iter__(self: Tensor) -> Iterator[Tensor]:
-    """The places of the first dimension."""
+    """Iterates over the first dimension."""
     if not self.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(_shape.unbind(self))
 
 
 def __contains__(self: Tensor, item: Any) -> bool:
-    """Whether some element is equal."""
+    """Returns True if some element equals the item."""
     return bool((self == item).any())
 
 
 def __format__(self: Tensor, spec: str) -> str:
-    """A tensor without dimensions is formatted as its number."""
+    """Formats a tensor without dimensions as its number."""
     return format(self.item(), spec) if not self.ndim and spec else format(str(self), spec)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A copy of a leaf.
+    """Returns a copy of a leaf.
 
     Raises:
-        RuntimeError: for tensors that were computed.
+        RuntimeError: for tensors that are not leaves.
     """
     if not self.is_leaf:
         raise RuntimeError(
@@ -315,14 +318,14 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return memo[id(self)]
 
 
-def _rebuild(cls: type, host: Any, name: str, word: str, requires_grad: bool) -> Tensor:
+def _rebuild(cls: type, host: Any, name: str, device_name: str, requires_grad: bool) -> Tensor:
     value = _core.t_wrap(_core.from_numpy(host, "cpu"))
     value = value if name == value.dtype_name else _core.t_cast(value, name)
-    return cls(_core.t_to_device(value, word), requires_grad=requires_grad)
+    return cls(_core.t_to_device(value, device_name), requires_grad=requires_grad)
 
 
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    """For pickle: the values of a leaf."""
+    """Supports pickling of leaves by their values."""
     if not self.is_leaf:
         raise RuntimeError("only leaves can be pickled; use tensor.detach()")
     host = self.detach().to_numpy()
@@ -331,7 +334,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def __dlpack__(self: Tensor, **options: Any) -> Any:
-    """For other libraries: the same memory."""
+    """Exports the memory to other libraries (DLPack)."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     array: Any = self.as_array()
@@ -339,26 +342,26 @@ def __dlpack__(self: Tensor, **options: Any) -> Any:
 
 
 def __dlpack_device__(self: Tensor) -> Any:
-    """For other libraries: where the memory is."""
+    """Returns the DLPack device of the memory."""
     array: Any = self.as_array()
     return array.__dlpack_device__()
 
 
 def ndimension(self: Tensor) -> int:
-    """The number of dimensions."""
+    """Returns the number of dimensions."""
     return self.ndim
 
 
 def get_device(self: Tensor) -> int:
-    """The GPU's number; -1 on the CPU."""
+    """Returns the GPU's index, or -1 for the CPU."""
     return -1 if self.device_name == "cpu" else int(self.device_name.partition(":")[2] or 0)
 
 
 def new(self: Tensor, *args: Any) -> Tensor:
-    """Sizes or values, with the tensor's dtype and device."""
+    """Returns a tensor of the given sizes or values, with this tensor's dtype and device."""
     if not args or all(isinstance(a, int) for a in args):
         return _creation.empty(*(args or (0,)), dtype=self.dtype, device=self.device)
-    if len(args) == 1 and isinstance(args[0], _words.Size):
+    if len(args) == 1 and isinstance(args[0], _types.Size):
         return _creation.empty(args[0], dtype=self.dtype, device=self.device)
     return _creation.tensor(*args, dtype=self.dtype, device=self.device)
 
@@ -368,7 +371,7 @@ def _triangular(name: str) -> Callable[..., Tensor]:
         _update(self, getattr(_shape, name)(self, diagonal))
         return self
 
-    in_place.__doc__ = f"`{name}`, written into the tensor."
+    in_place.__doc__ = f"Applies `{name}` in place."
     return in_place
 
 
@@ -381,37 +384,37 @@ def _viewed(name: str) -> Callable[..., Tensor]:
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
-    in_place.__doc__ = f"`{name}`, as the tensor's own shape; of tensors without gradient."
+    in_place.__doc__ = f"Applies `{name}` to the tensor's shape in place; for tensors without gradient."
     return in_place
 
 
 def relu(self: Tensor) -> Tensor:
-    """`max(x, 0)`; the gradient at 0 is 0."""
+    """Returns `max(x, 0)`; the gradient at 0 is 0."""
     return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
 
 
 def relu_(self: Tensor) -> Tensor:
-    """`relu`, written into the tensor."""
+    """Applies `relu` in place."""
     _update(self, relu(self))
     return self
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor where the condition holds, otherwise `other`."""
+    """Returns the tensor where the condition is True, otherwise `other`."""
     return _core.t_map("where", condition, self, other)
 
 
 def same(self: Tensor) -> Tensor:
-    """The tensor: nothing is conjugated, negated or used on streams behind its back."""
+    """Returns the tensor itself: conjugation and negation are never deferred."""
     return self
 
 
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Nothing: memory is not given to others before all streams are done with it."""
+    """Has no effect: memory is not reused before all streams have finished with it."""
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a tensor."""
+    """Returns True if the object is a tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -452,20 +455,20 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 
 #: Functions that the native type calls: for cases that it does not handle itself, and for PyTorch's own types.
 _HOOKS: dict[str, Callable[..., Any]] = {
-    "tensor_device": _words.DEVICES.__getitem__,
-    "tensor_dtype": _words.DTYPES.__getitem__,
+    "tensor_device": _types.DEVICES.__getitem__,
+    "tensor_dtype": _types.DTYPES.__getitem__,
     "tensor_getitem": _indexing.getitem,
     "tensor_new": lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})),
     "tensor_setitem": _indexing.setitem,
-    "tensor_size": _words.Size,
+    "tensor_size": _types.Size,
 }
 
 
 def register() -> None:
     """Gives the native type methods, attributes and hooks: once, when the package is imported."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _arranging.METHODS, _scattering.METHODS, _statistics.METHODS,
-              _METHODS)  # fmt: skip
+              _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
+              _statistics.METHODS, _METHODS)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)

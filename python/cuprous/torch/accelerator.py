@@ -1,10 +1,10 @@
-"""`torch.accelerator`: the GPU, whatever its maker calls it."""
+"""`torch.accelerator`: the GPU, independent of its vendor."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cuprous.torch import _words, cuda
+from cuprous.torch import _types, cuda
 from cuprous.torch.cuda import (
     current_stream,
     device_count,
@@ -20,13 +20,13 @@ from cuprous.torch.cuda import (
 )
 
 
-def current_accelerator(check_available: bool = False) -> _words.device | None:
-    """`device("cuda")` where there is a GPU that can be used, otherwise None."""
-    return _words.device("cuda") if is_available() else None
+def current_accelerator(check_available: bool = False) -> _types.device | None:
+    """Returns `device("cuda")` if a GPU is available, otherwise None."""
+    return _types.device("cuda") if is_available() else None
 
 
 def current_device_index() -> int:
-    """The number of the GPU that "cuda" names."""
+    """Returns the index of the GPU that "cuda" refers to."""
     return cuda.current_device()
 
 
@@ -34,7 +34,7 @@ current_device_idx = current_device_index
 
 
 def set_device_index(device: Any) -> None:
-    """Makes "cuda" name that GPU."""
+    """Sets the GPU that "cuda" refers to."""
     cuda.set_device(device)
 
 
@@ -42,7 +42,7 @@ set_device_idx = set_device_index
 
 
 def set_stream(stream: cuda.Stream) -> None:
-    """NotImplementedError: use `with torch.cuda.stream(stream)`."""
+    """Not supported: raises NotImplementedError. Use `with torch.cuda.stream(stream)`."""
     raise NotImplementedError("[set_stream] is not supported; use `with torch.cuda.stream(stream):`")
 
 

@@ -1,6 +1,7 @@
-"""einops' layers over our modules: `from cuprous.torch.einops import Rearrange`, instead of `einops.layers.torch`.
+"""einops' layers for this package's modules: `from cuprous.torch.einops import Rearrange`, instead of
+`einops.layers.torch`.
 
-Functions (`einops.rearrange` and its like) take tensors as they are.
+einops' functions (such as `einops.rearrange`) accept tensors directly.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class Rearrange(RearrangeMixin, Module):
-    """`einops.rearrange` with a pattern, as a layer."""
+    """A layer that applies `einops.rearrange` with a pattern."""
 
     def forward(self, input: Any) -> Any:
-        """The input, rearranged."""
+        """Returns the rearranged input."""
         return self._apply_recipe(input)
 
 
 class Reduce(ReduceMixin, Module):
-    """`einops.reduce` with a pattern and a reduction, as a layer."""
+    """A layer that applies `einops.reduce` with a pattern and a reduction."""
 
     def forward(self, input: Any) -> Any:
-        """The input, reduced."""
+        """Returns the reduced input."""
         return self._apply_recipe(input)
 
 
 class EinMix(_EinmixMixin, Module):
-    """A linear map by einops' pattern; weight and bias start uniform."""
+    """A linear map given by an einops pattern; weight and bias are initialized uniformly."""
 
     def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any, bias_bound: float) -> None:
         for name, shape, bound in (("weight", weight_shape, weight_bound), ("bias", bias_shape, bias_bound)):
@@ -47,7 +48,7 @@ class EinMix(_EinmixMixin, Module):
         self.post_rearrange = _rearrange(post_reshape_pattern, post_reshape_lengths)
 
     def forward(self, input: Any) -> Any:
-        """The input, mixed."""
+        """Returns the linear map of the input."""
         mixed = einsum(self.einsum_pattern, self.pre_rearrange(input), self.weight)
         return self.post_rearrange(mixed if self.bias is None else mixed + self.bias)
 

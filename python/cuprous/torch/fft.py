@@ -11,7 +11,7 @@ from cuprous.fft import _along
 from cuprous.torch import _shape
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
-from cuprous.torch._words import DTYPES
+from cuprous.torch._types import DTYPES
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -19,8 +19,8 @@ _BACK = {"forward": "backward", "backward": "forward", "real": "half", "half": "
 
 
 class _Transform(Function):
-    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its backward pass is
-    the transform with the opposite sign of the exponent and the same divisor."""
+    """One transform along some dimensions, with `n` points along the last of them. It is linear; its backward pass is
+    the transform with the opposite sign of the exponent and the same normalization."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, kind: str, dims: list[int], n: int, by: str) -> Tensor:
@@ -31,7 +31,7 @@ class _Transform(Function):
     def backward(ctx: Any, g: Any) -> Any:
         kind, dims, n, by = ctx.rest
         if kind == "real":
-            # Of the values that stand for two, the backward pass of the half transform counts each twice.
+            # A value of the half spectrum that stands for two values is counted twice in the backward pass.
             g = _weighted(g, dims[-1], n, 0.5)
         dx = _Transform.apply(g, _BACK[kind], dims, n, by)
         if kind == "half":
@@ -40,12 +40,12 @@ class _Transform(Function):
 
 
 def _weighted(half: Tensor, dim: int, n: int, weight: float) -> Tensor:
-    """Half a spectrum, of which all values but the first and, for even n, the last are weighted."""
-    places = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
-    alone = _map("equal", places, 0)
+    """Scales a half spectrum by a weight, except its first value and, for even n, its last."""
+    positions = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
+    unpaired = _map("equal", positions, 0)
     if n % 2 == 0:
-        alone = _map("logical_or", alone, _map("equal", places, n // 2))
-    factor = _map("where", alone, 1.0, _core.t_full([], weight, _component(half), half.device_name))
+        unpaired = _map("logical_or", unpaired, _map("equal", positions, n // 2))
+    factor = _map("where", unpaired, 1.0, _core.t_full([], weight, _component(half), half.device_name))
     return half * factor.reshape([-1] + [1] * (half.ndim - 1 - dim))
 
 
@@ -53,8 +53,8 @@ def _component(x: Tensor) -> str:
     return {"complex64": "float32", "complex128": "float64"}.get(x.dtype_name, x.dtype_name)
 
 
-def _fitted(x: Tensor, n: int, dim: int) -> Tensor:
-    """With n elements along a dimension: cut, or with zeros behind."""
+def _truncate_or_pad(x: Tensor, n: int, dim: int) -> Tensor:
+    """Returns the tensor truncated or zero-padded to n elements along a dimension."""
     have = x.dims[dim]
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
@@ -73,7 +73,7 @@ def _divisor(norm: str | None, forward: bool) -> str:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
 
 
-def _typed(x: Tensor, to_complex: bool) -> Tensor:
+def _cast(x: Tensor, to_complex: bool) -> Tensor:
     if x.dtype_name in ("float16", "bfloat16"):
         raise RuntimeError(f"Unsupported dtype {x.dtype_name} for a Fourier transform; use float32")
     name = x.dtype_name
@@ -86,7 +86,7 @@ def _typed(x: Tensor, to_complex: bool) -> Tensor:
 
 def _all(x: Tensor, points: list[int | None], dims: list[int]) -> Tensor:
     for n, dim in zip(points, dims, strict=True):
-        x = x if n is None else _fitted(x, n, dim)
+        x = x if n is None else _truncate_or_pad(x, n, dim)
     return x
 
 
@@ -94,7 +94,7 @@ def _complex_to_complex(
     x: Tensor, points: list[int | None], dims: list[int], forward: bool, norm: str | None
 ) -> Tensor:
     by = _divisor(norm, forward)
-    x = _all(_typed(x, True), points, dims)
+    x = _all(_cast(x, True), points, dims)
     result: Tensor = _Transform.apply(x, "forward" if forward else "backward", dims, x.dims[dims[-1]], by)
     return result
 
@@ -103,7 +103,7 @@ def _real_to_half(x: Tensor, points: list[int | None], dims: list[int], forward:
     if x.is_complex():
         raise RuntimeError(f"expected a real input tensor, but got {x.dtype}")
     by = _divisor(norm, forward)
-    x = _all(_typed(x, False), points, dims)
+    x = _all(_cast(x, False), points, dims)
     half: Tensor = _Transform.apply(x, "real", dims, x.dims[dims[-1]], by)
     return half if forward else _map("conjugate", half)
 
@@ -114,7 +114,7 @@ def _half_to_real(x: Tensor, points: list[int | None], dims: list[int], forward:
     n = 2 * (x.dims[dims[-1]] - 1) if last is None else last
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
-    x = _all(_typed(x, True), [*points[:-1], n // 2 + 1], dims)
+    x = _all(_cast(x, True), [*points[:-1], n // 2 + 1], dims)
     x = _map("conjugate", x) if forward else x
     result: Tensor = _Transform.apply(x, "half", dims, n, by)
     return result
@@ -124,14 +124,14 @@ _Kernel = Callable[[Tensor, "list[int | None]", "list[int]", bool, "str | None"]
 _KERNELS: dict[str, tuple[_Kernel, bool, str]] = {
     "fft": (_complex_to_complex, True, "The discrete Fourier transform"),
     "ifft": (_complex_to_complex, False, "The inverse of `fft`"),
-    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real points"),
-    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real points (2 (m - 1) unless given)"),
-    "hfft": (_half_to_real, True, "`fft` of points whose second half are the conjugates of the first: real values"),
+    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real values"),
+    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real values (2 (m - 1) by default)"),
+    "hfft": (_half_to_real, True, "`fft` of values whose second half is the conjugate of the first, which is real"),
     "ihfft": (_real_to_half, False, "The inverse of `hfft`"),
 }
 
 
-def _line(name: str) -> Callable[..., Tensor]:
+def _transform_1d(name: str) -> Callable[..., Tensor]:
     kernel, forward, what = _KERNELS[name]
 
     def transform(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *,
@@ -142,20 +142,20 @@ def _line(name: str) -> Callable[..., Tensor]:
     transform.__doc__ = f"""{what}, along a dimension.
 
     Args:
-        input: the points.
-        n: how many to use: others are cut off, missing ones are zero.
+        input: the values.
+        n: the number of values: the input is truncated or zero-padded to it.
         dim: the dimension.
-        norm: what is divided by the number of points: "backward" (the default) the inverse, "forward" the forward
-            transform, "ortho" both by its root.
-        out: where the result goes.
+        norm: "backward" (the default) divides the inverse transform by n, "forward" the forward transform, and
+            "ortho" both by the root of n.
+        out: the tensor for the result.
 
     Raises:
-        RuntimeError: for fewer than one point, another `norm`, or complex points where they must be real.
+        RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
     """
     return transform
 
 
-def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
+def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
     kernel, forward, what = _KERNELS[name[:-1]]
 
     def transform(input: Tensor, s: Sequence[int] | None = None, dim: Any = fixed, norm: str | None = None, *,
@@ -174,34 +174,34 @@ def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
         return write_out(out, kernel(input, points, dims, forward, norm))
 
     transform.__name__ = transform.__qualname__ = name
-    two = " the last two unless said otherwise" if fixed else " all unless said otherwise"
-    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the points along each."
+    two = " the last two by default" if fixed else " all by default"
+    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the numbers of values along each."
     return transform
 
 
-fft, ifft, rfft, irfft, hfft, ihfft = map(_line, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
+fft, ifft, rfft, irfft, hfft, ihfft = map(_transform_1d, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
-    _plane(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
+    _transform_nd(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
 )
 fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
-    _plane(name, None) for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
+    _transform_nd(name, None) for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
 )
 
 
 def _frequencies(name: str) -> Callable[..., Tensor]:
     def frequencies(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
                     device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-        places = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
+        positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
         if name == "fftfreq":
-            places = _map("where", places >= (n + 1) // 2, places - n, places)
-        result = write_out(out, _map("divide", places, n * d))
+            positions = _map("where", positions >= (n + 1) // 2, positions - n, positions)
+        result = write_out(out, _map("divide", positions, n * d))
         if requires_grad:
             result.requires_grad = True
         return result
 
     frequencies.__name__ = frequencies.__qualname__ = name
     of = "fft" if name == "fftfreq" else "rfft"
-    frequencies.__doc__ = f"The frequencies of the values of `{of}` of n points at distance d."
+    frequencies.__doc__ = f"Returns the frequencies of the values of `{of}` for n samples with spacing d."
     return frequencies
 
 
@@ -219,12 +219,12 @@ def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Zero frequency moved to the middle."""
+    """Returns the spectrum with the zero frequency moved to the center."""
     return _shifted(input, dim, False)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Returns the inverse of `fftshift`."""
     return _shifted(input, dim, True)
 
 

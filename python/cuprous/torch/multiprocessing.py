@@ -1,4 +1,5 @@
-"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors travel as copies: memory is not shared."""
+"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors are copied between processes; memory is not
+shared."""
 
 from __future__ import annotations
 
@@ -10,25 +11,26 @@ from typing import Any
 
 
 class ProcessRaisedException(Exception):
-    """A process of `spawn` ended with an error."""
+    """A process started by `spawn` ended with an error."""
 
 
-def _run(function: Callable[..., Any], place: int, args: tuple[Any, ...], errors: Any) -> None:
+def _run(function: Callable[..., Any], position: int, args: tuple[Any, ...], errors: Any) -> None:
     try:
-        function(place, *args)
+        function(position, *args)
     except Exception:
         import traceback
 
-        errors.put((place, traceback.format_exc()))
+        errors.put((position, traceback.format_exc()))
         raise SystemExit(1) from None
 
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:  # fmt: skip
-    """Calls `fn(i, *args)` in so many new processes, and waits for them; otherwise gives the processes back.
+    """Calls `fn(i, *args)` in `nprocs` new processes and waits for them; with `join=False`, returns the processes
+    instead.
 
     Raises:
-        ProcessRaisedException: with the traceback of the first that ended with an error.
+        ProcessRaisedException: with the traceback of the first process that ended with an error.
     """
     context = get_context(start_method)
     errors: Any = context.SimpleQueue()
@@ -43,8 +45,8 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
     for process in processes:
         process.join()
     if not errors.empty():
-        place, text = errors.get()
-        raise ProcessRaisedException(f"\n\n-- Process {place} terminated with the following error:\n{text}")
+        position, text = errors.get()
+        raise ProcessRaisedException(f"\n\n-- Process {position} terminated with the following error:\n{text}")
     return None
 
 

@@ -1,7 +1,7 @@
-"""`torch.profiler` on `cuprous.profile`: how long the parts of a program take that are named by `record_function`.
+"""`torch.profiler`, based on `cuprous.profile`: the duration of parts of a program that `record_function` names.
 
-Their beginnings and ends submit what is recorded, so that each has work of its own: nothing is fused across them while
-a profile runs, and everything is otherwise. What they do not show, line by line, is in `prof.profile`.
+The start and end of a part submit the recorded operations, so that its work is separate. Nothing is fused across them
+while a profile runs; without a profile they have no effect on fusion. Times by source line are in `prof.profile`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from cuprous.torch._args import unsupported
 
 
 class ProfilerActivity(enum.Enum):
-    """Where time is taken."""
+    """Devices whose time is measured."""
 
     CPU = 0
     CUDA = 2
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step."""
+    """What the profiler does in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -36,7 +36,7 @@ class ProfilerAction(enum.Enum):
 
 
 class _Span(NamedTuple):
-    """A named part. Times are in seconds from the beginning of the profile."""
+    """One execution of a named part. Times are in seconds from the start of the profile."""
 
     name: str
     begin: float
@@ -45,7 +45,7 @@ class _Span(NamedTuple):
 
 
 class _Row:
-    """The spans of one name. Times are in microseconds."""
+    """All spans with one name. Times are in microseconds."""
 
     def __init__(self, key: str, spans: list[_Span]) -> None:
         self.key, self.count = key, len(spans)
@@ -59,14 +59,14 @@ class _Rows(list[_Row]):
     """The rows of a profile."""
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """All rows as text, the largest of `sort_by` first."""
+        """Returns the rows as a table, sorted by `sort_by` in descending order."""
         if any(value is not None and value is not False for value in options.values()):
             raise NotImplementedError(f"[table] {', '.join(options)} are not supported")
         rows = self[:]
         if sort_by is not None:
             name = sort_by.removeprefix("self_")
             if rows and not hasattr(rows[0], name):
-                raise ValueError(f"sort_by={sort_by!r} is no column")
+                raise ValueError(f"sort_by={sort_by!r} is not a column")
             rows.sort(key=lambda row: -getattr(row, name))
         heads = ("Name", "CPU total", "CPU avg", "Device total", "Device avg", "# of Calls")
         cells = [(r.key, _shown(r.cpu_time_total), _shown(r.cpu_time), _shown(r.device_time_total),
@@ -85,7 +85,7 @@ def _shown(microseconds: float) -> str:
 
 
 class record_function:
-    """Names a part of a program: a `with`, or a decorator. NVIDIA's tools see it as a range too."""
+    """Context manager and decorator that names a part of a program. NVIDIA's tools show it as a range too."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
@@ -118,10 +118,11 @@ def _mark() -> int:
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
-    """Which steps are recorded: after `skip_first`, in each round `wait` not, `warmup` not, `active` so.
+    """Returns a schedule: after `skip_first` steps, each cycle has `wait` idle, `warmup` discarded and `active`
+    recorded steps.
 
     Raises:
-        AssertionError: for negative numbers, or none active.
+        AssertionError: for negative numbers, or if no step is active.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments")
@@ -133,19 +134,20 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
             step += wait
         if step < 0 or (repeat > 0 and step >= repeat * length):
             return ProfilerAction.NONE
-        place = step % length
-        if place < wait:
+        position = step % length
+        if position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD_AND_SAVE if place == length - 1 else ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if position == length - 1 else ProfilerAction.RECORD
 
     return action
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
                               use_gzip: bool = False) -> Callable[[profile], None]:  # fmt: skip
-    """Writes each trace into a folder, as `on_trace_ready`; NotImplementedError for `use_gzip=True`."""
+    """Returns a function for `on_trace_ready` that writes each trace into a folder; NotImplementedError for
+    `use_gzip=True`."""
     if use_gzip:
         raise NotImplementedError("[tensorboard_trace_handler] use_gzip=True is not supported")
 
@@ -158,7 +160,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
 
 
 class profile:
-    """Takes the times of all `record_function`s within a `with`, and of steps between calls of `step()`.
+    """Measures all `record_function` parts within a `with` block, and the steps between calls of `step()`.
 
     Raises:
         NotImplementedError: for shapes, memory, stacks, operation counts and modules, which are not recorded.
@@ -173,12 +175,12 @@ class profile:
                     with_stack=(with_stack, False), with_flops=(with_flops, False), with_modules=(with_modules, False),
                     experimental_config=(experimental_config, None))  # fmt: skip
         self._action = (lambda step: ProfilerAction.RECORD) if schedule is None else schedule
-        self._ready = on_trace_ready
+        self._on_trace_ready = on_trace_ready
         self._saved: list[_Span] = []
         self.step_num = 0
-        self._begun: int | None = None
-        self._taking: cuprous_profile | None = None
-        #: The whole of what was recorded last, line by line: a `cuprous.profile`.
+        self._step_start: int | None = None
+        self._recording: cuprous_profile | None = None
+        #: The complete last recording, by source line: a `cuprous.profile`.
         self.profile: cuprous_profile | None = None
 
     def __enter__(self) -> profile:
@@ -189,28 +191,28 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begins.
+        """Starts the profile.
 
         Raises:
-            RuntimeError: a profile is being made already.
+            RuntimeError: if a profile is already running.
         """
         self._begin()
 
     def _begin(self) -> None:
         on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        if on and self._taking is None:
-            self._taking = cuprous_profile()
-            self._taking.start()
-        self._begun = _mark() if on else None
+        if on and self._recording is None:
+            self._recording = cuprous_profile()
+            self._recording.start()
+        self._step_start = _mark() if on else None
 
     def _finish(self) -> None:
-        if self._begun is not None:
+        if self._step_start is not None:
             _core.flush()
-            _core.profile_part(f"ProfilerStep#{self.step_num}", self._begun)
-            self._begun = None
+            _core.profile_part(f"ProfilerStep#{self.step_num}", self._step_start)
+            self._step_start = None
 
     def step(self) -> None:
-        """Ends a step."""
+        """Ends the current step."""
         self._finish()
         if self._action(self.step_num) is ProfilerAction.RECORD_AND_SAVE:
             self._save()
@@ -218,27 +220,27 @@ class profile:
         self._begin()
 
     def stop(self) -> None:
-        """Ends."""
+        """Ends the profile."""
         self._finish()
         self._save()
 
     def _save(self) -> None:
-        if self._taking is None:
+        if self._recording is None:
             return
-        taken, self._taking = self._taking, None
-        taken.stop()
-        self.profile = taken
-        spans = [_Span(name, begin, begin + length, device) for name, begin, length, device in taken.spans]
+        recorded, self._recording = self._recording, None
+        recorded.stop()
+        self.profile = recorded
+        spans = [_Span(name, begin, begin + length, device) for name, begin, length, device in recorded.spans]
         self._saved = sorted(spans, key=lambda span: span.end)
-        if self._ready is not None:
-            self._ready(self)
+        if self._on_trace_ready is not None:
+            self._on_trace_ready(self)
 
     def events(self) -> list[_Span]:
-        """What was recorded last, in order."""
+        """Returns the spans of the last recording, in order."""
         return self._saved
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> _Rows:
-        """The sums and means of each name; steps are one name.
+        """Returns sums and means for each name; all steps count as one name.
 
         Raises:
             NotImplementedError: for groups by shapes or stacks, which are not recorded.
@@ -251,10 +253,10 @@ class profile:
         return _Rows(_Row(name, spans) for name, spans in groups.items())
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes all that was noted last as JSON, for chrome://tracing, ui.perfetto.dev and `cuprous serve`.
+        """Writes the last recording as JSON, for chrome://tracing, ui.perfetto.dev and `cuprous serve`.
 
         Raises:
-            RuntimeError: nothing has been recorded yet.
+            RuntimeError: if nothing has been recorded yet.
         """
         if self.profile is None:
             raise RuntimeError("[export_chrome_trace] nothing has been recorded yet")

@@ -1,4 +1,4 @@
-"""Random state by PyTorch's words. One stream serves all devices."""
+"""Random number state with PyTorch's API. One generator serves all devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cuprous.torch._creation import (
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
              device_type: str = "cuda") -> Iterator[None]:  # fmt: skip
-    """The random state after a `with` is what it was before, whatever was drawn within."""
+    """Context manager that restores the random state at its end."""
     before = get_rng_state()
     try:
         yield

@@ -1,7 +1,7 @@
-"""safetensors files, under the names of `safetensors.torch`.
+"""safetensors files, with the API of `safetensors.torch`.
 
-The format is a length, a JSON header and bytes, so it is read and written here: the package's own face for PyTorch
-wants PyTorch, and its face for NumPy copies once more.
+The format is a length, a JSON header and bytes, so it is read and written here. The package's PyTorch module requires
+PyTorch, and its NumPy module makes another copy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 
 _TO_NAME = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
@@ -25,27 +25,27 @@ _TO_NAME = {
     "C64": "complex64",
 }  # fmt: skip
 _FROM_NAME = {name: code for code, name in _TO_NAME.items()}
-_MOST = 100_000_000  # bytes of header that the format allows
+_MAX_HEADER_SIZE = 100_000_000  # limit of the header size in the format
 
 
 class SafetensorError(Exception):
-    """A file that is no safetensors file, or a damaged one."""
+    """A file that is not a valid safetensors file."""
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a file of tensors by name.
+    """Returns the contents of a file with tensors by name.
 
     Raises:
-        RuntimeError: if tensors share memory, which the format cannot say.
-        TypeError: for dtypes that it has not.
+        RuntimeError: if tensors share memory, which the format cannot represent.
+        TypeError: for dtypes that the format does not support.
     """
     return b"".join(_pieces(tensors, metadata))
 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Writes tensors by name; see `save`."""
+    """Writes tensors by name to a file; see `save`."""
     pieces = _pieces(tensors, metadata)
-    first = next(pieces)  # errors are raised before the file is touched
+    first = next(pieces)  # errors are raised before the file is opened
     with open(filename, "wb") as file:
         file.write(first)
         file.writelines(pieces)
@@ -54,15 +54,15 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
 def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iterator[bytes]:
     for name, t in tensors.items():
         if t.dtype_name not in _FROM_NAME:
-            raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format has not")
-    # Wide dtypes come first, so that each tensor lies at a multiple of its element's size.
+            raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format does not support")
+    # Wide dtypes come first, so that each tensor is aligned to the size of its elements.
     order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     for k, name in enumerate(order):
         for other in order[:k]:
             if tensors[name].shares_storage(tensors[other]):
                 raise RuntimeError(
-                    f"Some tensors share memory: {other!r} and {name!r}. The file would hold them twice, and they "
-                    "would share nothing when loaded: save one of them, or copies (tensor.clone())"
+                    f"Some tensors share memory: {other!r} and {name!r}. The file would contain them twice, and they "
+                    "would not share memory when loaded: save one of them, or copies (tensor.clone())"
                 )
     header: dict[str, Any] = {"__metadata__": metadata} if metadata is not None else {}
     at = 0
@@ -79,28 +79,28 @@ def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iter
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors of a file's bytes, on the CPU."""
+    """Returns the tensors in the contents of a file, on the CPU."""
     header, start = _header(memoryview(data), len(data))
     return {name: _tensor(memoryview(data)[start:], entry, "cpu") for name, entry in header.items()}
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file by name."""
+    """Returns the tensors of a file by name."""
     with safe_open(filename, "pt", device) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
 
 
 class safe_open:
-    """A file whose tensors are read one by one: `with safe_open(path, "pt") as f: f.get_tensor(name)`.
+    """A file from which tensors are read one by one: `with safe_open(path, "pt") as f: f.get_tensor(name)`.
 
     Raises:
-        SafetensorError: if it is not a whole safetensors file.
+        SafetensorError: if it is not a complete safetensors file.
     """
 
     def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
         if framework not in ("pt", "torch", "pytorch"):
             raise NotImplementedError(f"[safe_open] framework={framework!r} is not supported; use 'pt'")
-        self._device = _words.device_word(device)
+        self._device = _types.resolve_device(device)
         if not os.path.getsize(filename):
             raise SafetensorError(f"{filename} is empty")
         self._bytes = np.memmap(filename, np.uint8, "r")
@@ -114,18 +114,18 @@ class safe_open:
         del self._bytes
 
     def keys(self) -> list[str]:
-        """The names of the tensors."""
+        """Returns the names of the tensors."""
         return list(self._entries)
 
     def metadata(self) -> dict[str, str] | None:
-        """What the file says of itself."""
+        """Returns the file's metadata."""
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
-        """A tensor.
+        """Returns a tensor.
 
         Raises:
-            SafetensorError: if there is none of that name.
+            SafetensorError: if there is no tensor with that name.
         """
         if name not in self._entries:
             raise SafetensorError(f"File does not contain tensor {name}")
@@ -137,10 +137,10 @@ class _Header(dict[str, Any]):
 
 
 def _header(data: memoryview, total: int) -> tuple[_Header, int]:
-    """The entries by name, and where the tensors' bytes begin; all of it checked."""
+    """Returns the entries by name, and the offset of the tensors' bytes, after validating them."""
     length = int.from_bytes(bytes(data[:8]), "little") if total >= 8 else -1
-    if not 2 <= length <= min(_MOST, total - 8):
-        raise SafetensorError("the header is longer than the file: it is damaged, or no safetensors file")
+    if not 2 <= length <= min(_MAX_HEADER_SIZE, total - 8):
+        raise SafetensorError("the header is longer than the file: it is damaged, or not a safetensors file")
     try:
         entries = json.loads(bytes(data[8 : 8 + length]))
         header = _Header(sorted(((k, v) for k, v in entries.items() if k != "__metadata__"),
@@ -153,7 +153,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
             if not isinstance(shape, list) or len(shape) > 64 or any(type(n) is not int or not 0 <= n < 1 << 63
                                                                      for n in (*shape, begin, end)):  # fmt: skip
                 raise SafetensorError(f"shape and offsets of {name!r} are not lists of integers")
-            itemsize = _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
+            itemsize = _types.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
             if math.prod(n or 1 for n in shape) * itemsize >= 1 << 62:
                 raise SafetensorError(f"{name!r} is too big: shape {shape}")
             size = math.prod(shape) * itemsize
@@ -166,14 +166,14 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SafetensorError(f"the header cannot be read ({type(error).__name__}: {error})") from None
     if 8 + length + at != total:
-        raise SafetensorError(f"the file has {total} bytes, but its header speaks of {8 + length + at}")
+        raise SafetensorError(f"the file has {total} bytes, but its header describes {8 + length + at}")
     return header, 8 + length
 
 
-def _tensor(data: memoryview, entry: dict[str, Any], word: str) -> Tensor:
+def _tensor(data: memoryview, entry: dict[str, Any], device_name: str) -> Tensor:
     begin, end = entry["data_offsets"]
     host = np.frombuffer(data[begin:end], np.uint8).view(_dtypes.numpy_dtype(_TO_NAME[entry["dtype"]]))
-    return _core.t_wrap(_core.from_numpy(host.reshape(entry["shape"]), word))
+    return _core.t_wrap(_core.from_numpy(host.reshape(entry["shape"]), device_name))
 
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]

@@ -1,4 +1,4 @@
-"""The version of PyTorch whose names these are, and of CUDA whose libraries the GPU uses."""
+"""The version of PyTorch whose API this is, and of CUDA."""
 
 __version__ = "2.11.0+cuprous"
 cuda = "13.0"

@@ -1,4 +1,4 @@
-"""`autocast`: products in half precision, what needs the range in float32."""
+"""`autocast`: matrix products in half precision, functions that need the range of float32 in float32."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.amp import _lists
 
 _DEFAULT = {"cuda": "float16", "cpu": "bfloat16"}
@@ -15,28 +15,28 @@ _set: dict[str, str] = {}
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` knows that kind of device."""
+    """Returns True if `autocast` supports a device type."""
     return device_type in _DEFAULT
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether `autocast` is on for a kind of device, in this thread."""
+    """Returns True if `autocast` is enabled for a device type in this thread."""
     return device_type in _lists.state.dtypes
 
 
-def get_autocast_dtype(device_type: str) -> _words.dtype:
-    """The dtype of `autocast` on a kind of device."""
-    return _words.DTYPES[_lists.state.dtypes.get(device_type) or _set.get(device_type) or _DEFAULT[device_type]]
+def get_autocast_dtype(device_type: str) -> _types.dtype:
+    """Returns the dtype that `autocast` uses on a device type."""
+    return _types.DTYPES[_lists.state.dtypes.get(device_type) or _set.get(device_type) or _DEFAULT[device_type]]
 
 
 class autocast:
-    """Within it (or in calls of a function that it decorates) products are computed in float16 or bfloat16, and losses,
-    norms and other functions that need it in float32, whatever the dtypes of their arguments.
+    """Context manager and decorator within which products are computed in float16 or bfloat16, and losses, norms and
+    other functions that need the range in float32, whatever the dtypes of their arguments.
 
-    Weights are cast where they are used; the casts are part of the program, so there is no cache of them to speak of.
+    Weights are cast where they are used. The casts are part of the recorded program, so `cache_enabled` has no effect.
 
     Raises:
-        RuntimeError: for a kind of device that there is not, or a dtype that is no half.
+        RuntimeError: for an unsupported device type, or a dtype other than float16 and bfloat16.
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
@@ -45,17 +45,17 @@ class autocast:
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in _DEFAULT:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
-        name = get_autocast_dtype(device_type).name if dtype is None else _words.dtype_name(dtype)
+        name = get_autocast_dtype(device_type).name if dtype is None else _types.dtype_name(dtype)
         if enabled and name not in ("float16", "bfloat16"):
             raise RuntimeError(f"[autocast] dtype={dtype} is not supported; use torch.float16 or torch.bfloat16")
-        self.device, self.fast_dtype, self._enabled = device_type, _words.DTYPES[name], enabled
-        self._before: list[dict[str, str]] = []
+        self.device, self.fast_dtype, self._enabled = device_type, _types.DTYPES[name], enabled
+        self._previous: list[dict[str, str]] = []
 
     def __enter__(self) -> autocast:
         if self._enabled:
             _lists.attach_products()
         now = dict(_lists.state.dtypes)
-        self._before.append(_lists.state.dtypes)
+        self._previous.append(_lists.state.dtypes)
         now.pop(self.device, None)
         if self._enabled:
             now[self.device] = self.fast_dtype.name
@@ -63,7 +63,7 @@ class autocast:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _lists.state.dtypes = self._before.pop()
+        _lists.state.dtypes = self._previous.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -77,14 +77,15 @@ class autocast:
 def _cast_all(x: Any, device: str, name: str) -> Any:
     if isinstance(x, Tensor):
         fits = x.is_floating_point() and x.device_name.startswith(device) and x.dtype_name != "float64"
-        return x.to(_words.DTYPES[name]) if fits else x
+        return x.to(_types.DTYPES[name]) if fits else x
     if isinstance(x, dict):
         return {key: _cast_all(value, device, name) for key, value in x.items()}
     return type(x)(_cast_all(item, device, name) for item in x) if type(x) in (tuple, list) else x
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """For `forward` of a Function: with `cast_inputs` its arguments are cast, and `autocast` is off within."""
+    """Decorates `forward` of a Function. With `cast_inputs` its arguments are cast and `autocast` is disabled within
+    it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -94,7 +95,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
         ctx._dtype, ctx._fwd_used_autocast = get_autocast_dtype(device_type), on and cast_inputs is None
         if cast_inputs is None or not on:
             return fwd(ctx, *args, **kwargs)
-        name = _words.dtype_name(cast_inputs)
+        name = _types.dtype_name(cast_inputs)
         with autocast(device_type, enabled=False):
             return fwd(ctx, *_cast_all(args, device_type, name), **_cast_all(kwargs, device_type, name))
 
@@ -102,7 +103,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """For `backward` of a Function: `autocast` is as it was in `forward`."""
+    """Decorates `backward` of a Function so that it runs with the `autocast` state of `forward`."""
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

@@ -1,7 +1,7 @@
-"""Which functions compute in half precision and which in float32 under `autocast`: PyTorch's lists.
+"""The functions that compute in half precision and those that compute in float32 under `autocast`, as in PyTorch.
 
-Products are cast where the engine is called, so that whatever is made of them is, too. Functions of the other list are
-wrapped once, in each module of this package that names them.
+Products are cast where the engine is called, so that functions built on them are cast as well. Functions of the other
+list are wrapped once, in each module of this package that refers to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cuprous._core import Tensor
 
 
 class State(threading.local):
-    """The dtype of `autocast` on each kind of device where it is on, of this thread."""
+    """The dtype of `autocast` on each device type on which it is enabled, for this thread."""
 
     def __init__(self) -> None:
         self.dtypes: dict[str, str] = {}
@@ -25,30 +25,30 @@ class State(threading.local):
 
 state = State()
 
-#: The engine's products: their float32 operands are cast to half precision.
+#: The engine's products, whose float32 operands are cast to half precision.
 _PRODUCTS = ("t_matmul", "t_linear", "t_convolution")
-#: Operators of the tensor's type that are products.
+#: Operators of the tensor type that are products.
 _OPERATORS = ("__matmul__", "__rmatmul__")
 
-#: Losses, on all devices in float32. `cross_entropy` and `mse_loss` see to it themselves.
+#: Losses, computed in float32 on all devices. `cross_entropy` and `mse_loss` handle this themselves.
 _LOSSES = frozenset({
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss",
     "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
     "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 })  # fmt: skip
-#: What else is computed in float32 on a GPU.
+#: Other functions that are computed in float32 on a GPU.
 _ON_GPU = frozenset({
     "acos", "asin", "cdist", "cosh", "cosine_similarity", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1",
     "group_norm", "layer_norm", "log", "log10", "log1p", "log2", "log_softmax", "norm", "normalize", "pdist", "pow",
     "prod", "reciprocal", "renorm", "rms_norm", "rsqrt", "sinh", "softmax", "softmin", "softplus", "sum", "tan",
 })  # fmt: skip
-#: What else is computed in float32 on the CPU.
+#: Other functions that are computed in float32 on the CPU.
 _ON_CPU = frozenset({"binary_cross_entropy", "prod", "quantile", "nanquantile", "trace", "polar"})
-#: Functions that take their operands' widest dtype.
+#: Functions that use the widest dtype of their operands.
 _WIDEST = frozenset({"bilinear", "cross", "dot", "scatter_add", "tensordot", "grid_sample"})
 
-#: Functions made of a product and more, all of whose operands are cast to half precision ("direction", "together": of
-#: recurrences).
+#: Functions that consist of a product and more, all of whose operands are cast to half precision ("direction" and
+#: "together" belong to the recurrent layers).
 _HALVED = frozenset({
     "addmm", "addmv", "baddbmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "direction", "einsum", "prelu", "scaled_dot_product_attention", "together",
@@ -71,7 +71,7 @@ def _to_half(x: Any) -> Any:
 
 
 def to_float32(x: Any) -> Any:
-    """Half precision on a device where `autocast` is on, in float32; also those in a tuple or list."""
+    """Casts half precision tensors to float32 if `autocast` is enabled on their device, also within a tuple or list."""
     if isinstance(x, Tensor):
         return _core.t_cast(x, "float32") if x.dtype_name in _HALVES and _kind(x) in state.dtypes else x
     if type(x) in (tuple, list):
@@ -80,7 +80,7 @@ def to_float32(x: Any) -> Any:
 
 
 def wide_name(x: Tensor) -> str:
-    """The dtype of what is computed of a tensor in float32 under `autocast`, otherwise in its own."""
+    """Returns float32 if `autocast` computes the tensor's half precision in it, otherwise the tensor's own dtype."""
     return "float32" if x.dtype_name in _HALVES and _kind(x) in state.dtypes else x.dtype_name
 
 
@@ -126,7 +126,7 @@ def _promoted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replace(pairs: list[tuple[Any, Any]]) -> None:
-    """Puts functions in the places of others in all modules of this package."""
+    """Replaces functions by others in all modules of this package."""
     news = {id(old): new for old, new in pairs}
     for path, module in list(sys.modules.items()):
         if path.startswith("cuprous.torch") and module is not None:
@@ -135,13 +135,14 @@ def _replace(pairs: list[tuple[Any, Any]]) -> None:
                 setattr(module, name, news[id(names[name])])
 
 
-#: Wrapped functions, by those that they wrap.
+#: Wrapped functions, by the original function.
 _made: dict[Any, Any] = {}
 _WRAPPERS = ((FLOAT32["cuda"] | FLOAT32["cpu"], _widened), (_WIDEST, _promoted), (_HALVED, _halved))
 
 
 def attach(*homes: Any) -> None:
-    """Wraps the functions of the lists in modules: when the package is imported, before others take them from there."""
+    """Wraps the functions of the lists in the given modules. Runs at import of the package, before other modules import
+    the functions."""
     pairs = []
     for names, wrap in _WRAPPERS:
         for name in sorted(names):
@@ -158,7 +159,7 @@ _done = False
 
 
 def attach_products() -> None:
-    """Wraps the engine's products and the methods and operators of tensors: when `autocast` is first used."""
+    """Wraps the engine's products and the methods and operators of tensors. Runs when `autocast` is first used."""
     global _done
     if _done:
         return

@@ -1,4 +1,4 @@
-"""Scaling of losses, so that small gradients do not vanish in float16."""
+"""Scaling of losses, so that small gradients do not underflow in float16."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.amp import _guard
+from cuprous.torch.amp import _speculative
 
 
 class GradScaler:
-    """Multiplies the loss by a scale, divides the gradients by it, and leaves out steps with infinite gradients.
+    """Multiplies the loss by a scale, divides the gradients by it, and skips steps whose gradients are not finite.
 
-    Whether there are any is found by the program that computes the gradients, and on a GPU the same program keeps the
-    parameters of networks of middling size (one to four million) as they are where there are: no step waits. For
-    others, and on the CPU, waiting is cheaper. The scale lives on the device too; `get_scale` waits for it.
+    The program that computes the gradients also checks them. On a GPU, for networks of one to four million parameters,
+    the same program keeps the old parameters if the check fails, so no step waits. For other networks, and on the CPU,
+    waiting is cheaper. The scale is stored on the device; `get_scale` waits for it.
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
@@ -26,20 +26,20 @@ class GradScaler:
         self._device, self._enabled, self._init_scale = device, enabled, float(init_scale)
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval, self._init_growth_tracker = growth_interval, 0
-        #: float32 and int32 without dimensions, once it is known on which device.
+        #: Tensors of float32 and int32 without dimensions, created when the device is known.
         self._scale: Tensor | None = None
         self._growth_tracker: Tensor | None = None
-        #: Of each optimizer: whether steps are taken back rather than waited for.
-        self._guarded: dict[int, bool] = {}
+        #: For each optimizer, whether steps are speculative rather than waited for.
+        self._uses_speculation: dict[int, bool] = {}
         self._new_round()
 
     def _new_round(self) -> None:
-        #: Of each optimizer since the last update: whether some gradient is not finite, and whether it has stepped.
-        self._found: dict[int, Tensor] = {}
+        #: For each optimizer since the last update: whether a gradient is not finite, and whether it has stepped.
+        self._nonfinite: dict[int, Tensor] = {}
         self._stepped: set[int] = set()
 
-    def _on(self, device: str) -> Tensor:
-        """The scale, beside a tensor."""
+    def _scale_on(self, device: str) -> Tensor:
+        """Returns the scale, on a device."""
         if self._scale is None:
             self._set(self._init_scale, self._init_growth_tracker, device)
         assert self._scale is not None
@@ -50,31 +50,31 @@ class GradScaler:
         self._growth_tracker = _core.t_full([], tracker, "int32", device)
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or all of a sequence, times the scale.
+        """Returns a loss, or each of a sequence of losses, times the scale.
 
         Raises:
-            ValueError: for anything else.
+            ValueError: for anything other than tensors.
         """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return outputs * self._on(outputs.device_name)
+            return outputs * self._scale_on(outputs.device_name)
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the gradients by the scale, for clipping before `step`.
+        """Divides the gradients by the scale, for example to clip them before `step`.
 
         Raises:
-            RuntimeError: a second time, or after `step`.
-            ValueError: for gradients of float16, which have lost what scaling saves.
+            RuntimeError: if called twice, or after `step`.
+            ValueError: for float16 gradients, in which the scaled values may already have underflowed.
         """
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
             raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
+        if id(optimizer) in self._nonfinite:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         before = _core.set_grad_enabled(False)
         try:
@@ -89,20 +89,20 @@ class GradScaler:
                     found = _core.t_reduce("max", _core.t_map("where", _core.t_map("isfinite", g), 0.0, 1.0))
                     bad = found if bad is None else _core.t_map("maximum", bad, found.to(bad.device))
                     if g.device_name not in factors:
-                        factors[g.device_name] = _core.t_map("reciprocal", self._on(g.device_name))
+                        factors[g.device_name] = _core.t_map("reciprocal", self._scale_on(g.device_name))
                     _core.t_map_inplace("multiply", g, factors[g.device_name])
         finally:
             _core.set_grad_enabled(before)
         if bad is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        self._found[id(optimizer)] = _core.t_map("greater", bad, 0.0)
+        self._nonfinite[id(optimizer)] = _core.t_map("greater", bad, 0.0)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's step, unless a gradient is not finite. Waits where that is cheaper than taking a step back,
-        and for optimizers with a `step` or hooks of their own.
+        """Runs the optimizer's step unless a gradient is not finite. Waits for the check if that is cheaper than a
+        speculative step, and for optimizers with a `step` or hooks of their own.
 
         Raises:
-            RuntimeError: a second time before `update`, or with a closure.
+            RuntimeError: if called twice before `update`, or with a closure.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -110,22 +110,23 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
+        if id(optimizer) not in self._nonfinite:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
-        bad = self._found[id(optimizer)]
-        if id(optimizer) not in self._guarded:
-            self._guarded[id(optimizer)] = _guard.pays(optimizer)
-        if self._guarded[id(optimizer)] and not kwargs and _guard.fits(optimizer):
-            _guard.Guarded(optimizer, bad)
+        bad = self._nonfinite[id(optimizer)]
+        if id(optimizer) not in self._uses_speculation:
+            self._uses_speculation[id(optimizer)] = _speculative.is_worthwhile(optimizer)
+        if self._uses_speculation[id(optimizer)] and not kwargs and _speculative.is_supported(optimizer):
+            _speculative.SpeculativeStep(optimizer, bad)
             return None
         return None if bool(bad) else optimizer.step(**kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Lowers the scale after a step that was left out, raises it after many that were not; or sets it.
+        """Lowers the scale after a skipped step, raises it after `growth_interval` successful ones, or sets it to
+        `new_scale`.
 
         Raises:
-            AssertionError: if there was no step since the last time.
+            AssertionError: if there was no step since the last update.
         """
         if not self._enabled:
             return
@@ -133,7 +134,7 @@ class GradScaler:
             device = self._device if self._scale is None else self._scale.device_name
             tracker = self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker)
             self._set(float(new_scale), tracker, device)
-        elif not self._found or self._scale is None or self._growth_tracker is None:
+        elif not self._nonfinite or self._scale is None or self._growth_tracker is None:
             raise AssertionError("No inf checks were recorded prior to update.")
         else:
             before = _core.set_grad_enabled(False)
@@ -145,7 +146,7 @@ class GradScaler:
 
     def _move(self, scale: Tensor, tracker: Tensor) -> None:
         bad = None
-        for found in self._found.values():
+        for found in self._nonfinite.values():
             found = found.to(scale.device)
             bad = found if bad is None else _core.t_map("logical_or", bad, found)
         good = _core.t_map("where", bad, 0, _core.t_map("add", tracker, 1))
@@ -157,41 +158,41 @@ class GradScaler:
         self._growth_tracker = _core.t_map("where", due, 0, good, dtype="int32")
 
     def get_scale(self) -> float:
-        """The scale; 1 where scaling is off."""
+        """Returns the scale; 1 if scaling is disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale)
 
     def get_growth_factor(self) -> float:
-        """By what the scale is raised."""
+        """Returns the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets by what the scale is raised."""
+        """Sets the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale is lowered."""
+        """Returns the factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets by what the scale is lowered."""
+        """Sets the factor by which the scale shrinks."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many good steps the scale is raised."""
+        """Returns the number of successful steps after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets after how many good steps the scale is raised."""
+        """Sets the number of successful steps after which the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Whether there is any scaling."""
+        """Returns True if scaling is enabled."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale and its settings; empty where scaling is off."""
+        """Returns the scale and its settings; empty if scaling is disabled."""
         if not self._enabled:
             return {}
         tracker = self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker)
@@ -199,10 +200,10 @@ class GradScaler:
                 "growth_interval": self._growth_interval, "_growth_tracker": tracker}  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave.
+        """Restores a state that `state_dict` returned.
 
         Raises:
-            RuntimeError: if it is empty.
+            RuntimeError: if the state is empty.
         """
         if not self._enabled:
             return

@@ -1,4 +1,4 @@
-"""Gradients by PyTorch's words."""
+"""Automatic differentiation with PyTorch's API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _list(given: Any) -> list[Any]:
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
-    """Sums up the gradients of leaves from those of `tensors`."""
+    """Accumulates the gradients of `tensors` into the leaves."""
     if grad_variables is not None:
         raise NotImplementedError("[backward] grad_variables is not supported; use grad_tensors")
     tensors = _list(tensors)
@@ -29,10 +29,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
          create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
          is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:  # fmt: skip
-    """The gradients of `inputs`, which are not summed up anywhere.
+    """Returns the gradients with respect to `inputs`, without accumulating them in `.grad`.
 
     Raises:
-        RuntimeError: for an input that was not used, unless `allow_unused` says that it may be None.
+        RuntimeError: for an input that was not used, unless `allow_unused` is True, which gives None.
     """
     if not only_inputs or is_grads_batched:
         raise NotImplementedError("[grad] only_inputs=False and is_grads_batched=True are not supported")
@@ -54,7 +54,7 @@ def _zeros(x: Tensor) -> Tensor:
 
 
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
-    """The tensor: what PyTorch's variables have become."""
+    """Returns the tensor. PyTorch merged variables and tensors."""
     if requires_grad:
         data.requires_grad = True
     return data

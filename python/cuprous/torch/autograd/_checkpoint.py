@@ -1,4 +1,4 @@
-"""Computing again instead of keeping: `torch.utils.checkpoint`."""
+"""Gradient checkpointing (`torch.utils.checkpoint`): intermediate values are recomputed instead of saved."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
 from cuprous.torch._creation import get_rng_state, set_rng_state
-from cuprous.torch._trees import leaves, mapped, rebuilt
+from cuprous.torch._pytree import leaves, tree_map, unflatten
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
                early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
-    """The results of a function, of which nothing is saved for the backward pass: it is called again, with the same
-    random numbers, when gradients arrive. Tensors that the function reaches otherwise (parameters) get their gradients
-    too.
+    """Returns the results of a function of which no intermediate values are saved. The function is called again, with
+    the same random numbers, during the backward pass. Tensors that it uses from outside, such as parameters, get
+    gradients too.
 
     Args:
-        function: returns tensors, or a tuple of tensors and other things.
-        args: what it is called with.
-        use_reentrant: both of PyTorch's ways give these results; there is one way here.
+        function: returns tensors, or a tuple of tensors and other objects.
+        args: its positional arguments.
+        use_reentrant: both of PyTorch's implementations give the same results; here there is one.
         preserve_rng_state: whether the second call draws the random numbers of the first.
-        kwargs: what it is called with by name.
+        kwargs: its keyword arguments.
 
     Raises:
         NotImplementedError: for `context_fn`.
-        RuntimeError: in the backward pass, where the second call gives results of other shapes.
+        RuntimeError: in the backward pass, if the second call gives results of other shapes.
     """
     unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
-    # Inputs may be overwritten before they are needed again.
+    # Inputs may be overwritten before the backward pass needs them.
     saved: list[Any] = [_core.t_save(a) if isinstance(a, Tensor) else a for a in leaves((args, kwargs))]
-    form = mapped(lambda _: None, (args, kwargs))
+    form = tree_map(lambda _: None, (args, kwargs))
     start = _core.t_mark()
     outputs = function(*args, **kwargs)
     del args, kwargs
     single = isinstance(outputs, Tensor)
     results = [outputs] if single else list(outputs)
-    places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
+    positions = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
 
-    def again() -> list[Tensor]:
-        args, kwargs = rebuilt(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
+    def recompute() -> list[Tensor]:
+        args, kwargs = unflatten(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
         with _restored(state):
             made = function(*args, **kwargs)
         made = [made] if isinstance(made, Tensor) else list(made)
-        return [made[k] for k in places]
+        return [made[k] for k in positions]
 
     @contextlib.contextmanager
     def _restored(state: Tensor | None) -> Any:
@@ -64,14 +64,16 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         finally:
             set_rng_state(now)
 
-    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, again, saved), strict=True):
+    for k, out in zip(
+        positions, _core.t_checkpoint([results[k] for k in positions], start, recompute, saved), strict=True
+    ):
         results[k] = out
     return results[0] if single else tuple(results)
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:  # fmt: skip
-    """A sequence of modules as so many pieces of which nothing is saved for the backward pass (all but the last)."""
+    """Runs a sequence of modules in segments, of which all but the last are checkpointed."""
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
 

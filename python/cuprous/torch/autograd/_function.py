@@ -1,4 +1,4 @@
-"""`autograd.Function`: operations with their own backward pass."""
+"""`autograd.Function`: operations with a user-defined backward pass."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from cuprous._core import Tensor
 
 
 class FunctionCtx:
-    """What forward leaves for backward."""
+    """The context object, through which `forward` passes values to `backward`."""
 
     def __init__(self) -> None:
-        self._saved: tuple[Any, ...] = ()  # while forward runs
-        self._kept: list[tuple[Any, int | None]] | None = None  # then: as they were, and which output it is, if any
+        self._saved: tuple[Any, ...] = ()  # set while forward runs
+        #: Once forward has run: pairs of a saved value and the index of the output that it is, if any.
+        self._saved_values: list[tuple[Any, int | None]] | None = None
         self._count = 0
-        self._node: Any = None  # while backward runs
+        self._node: Any = None  # set while backward runs
         self._not_differentiable: set[int] = set()
         self._materialize = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for backward, where they are `saved_tensors`."""
+        """Saves tensors for the backward pass, where they are `saved_tensors`."""
         self._saved = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The saved tensors, with the values that they had when forward returned. Outputs are part of the graph.
+        """The saved tensors, with the values that they had when `forward` returned. Outputs are part of the graph.
 
         Raises:
-            RuntimeError: when the graph has been freed.
+            RuntimeError: if the graph has been freed.
         """
-        if self._kept is None:
+        if self._saved_values is None:
             return self._saved
-        if len(self._kept) < self._count:
+        if len(self._saved_values) < self._count:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved tensors after they have "
                 "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
                 "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time "
                 "or if you need to access saved tensors after calling backward."
             )
-        return tuple(self._restored(saved, output) for saved, output in self._kept)
+        return tuple(self._restored(saved, output) for saved, output in self._saved_values)
 
     def _restored(self, saved: Any, output: int | None) -> Any:
         if saved is None:
@@ -49,18 +50,18 @@ class FunctionCtx:
         t = saved.tensor()
         return t if output is None or self._node is None else self._node.output(t, output)
 
-    def _keep(self, saved: list[Any], outputs: dict[int, int], made: list[Tensor]) -> None:
+    def _save_values(self, saved: list[Any], outputs: dict[int, int], made: list[Tensor]) -> None:
         """Saves the current values of tensors. `outputs` maps the ids of outputs to their positions in `made`."""
-        assert self._kept is not None
+        assert self._saved_values is not None
         for t in saved:
             output = outputs.get(id(t))
-            # Detached: an output that keeps its graph alive would be a cycle.
+            # Detached, because an output that keeps its own graph alive would be a reference cycle.
             t = t if output is None else made[output].detach()
-            self._kept.append((None if t is None else _core.t_save(t), output))
+            self._saved_values.append((None if t is None else _core.t_save(t), output))
         self._count, self._saved = len(saved), ()
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Outputs that have no gradient."""
+        """Marks outputs that have no gradient."""
         self._not_differentiable |= {id(output) for output in outputs}
 
     def mark_dirty(self, *inputs: Tensor) -> None:
@@ -68,12 +69,13 @@ class FunctionCtx:
         raise NotImplementedError("[Function] mark_dirty is not supported: return a new tensor")
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether missing gradients arrive as zeros rather than None."""
+        """Sets whether missing gradients are passed to `backward` as zeros rather than None."""
         self._materialize = value
 
 
 class Function:
-    """Subclass with static methods `forward(ctx, *args)` and `backward(ctx, *gradients)`; call `apply`."""
+    """Base class of user-defined operations. Subclasses define static methods `forward(ctx, *args)` and `backward(ctx,
+    *gradients)`, and are called with `apply`."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -82,12 +84,12 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments."""
+        """Computes the gradients with respect to the arguments."""
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Calls `forward`, and notes `backward` for the gradients of the tensors among the arguments."""
+        """Calls `forward`, and records `backward` in the graph for the tensors among the arguments."""
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         setup = getattr(cls, "setup_context", None)
@@ -102,29 +104,29 @@ class Function:
             _core.set_grad_enabled(before)
         single = not isinstance(outputs, tuple)
         results = [outputs] if single else list(outputs)
-        places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
+        positions = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
         if not (before and any(ctx.needs_input_grad)):
             return outputs
         tensors = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        smooth = [k for k in places if id(results[k]) not in ctx._not_differentiable]
-        ctx._kept = []
+        differentiable = [k for k in positions if id(results[k]) not in ctx._not_differentiable]
+        ctx._saved_values = []
         made = _core.t_custom(
-            f"{cls.__name__}Backward", [results[k] for k in smooth], [args[k] for k in tensors],
-            _way_back(cls, ctx, results, smooth, len(args), tensors), ctx._kept,
+            f"{cls.__name__}Backward", [results[k] for k in differentiable], [args[k] for k in tensors],
+            _backward_function(cls, ctx, results, differentiable, len(args), tensors), ctx._saved_values,
         )  # fmt: skip
-        ctx._keep(list(ctx._saved), {id(results[k]): n for n, k in enumerate(smooth)}, made)
-        for k, out in zip(smooth, made, strict=True):
+        ctx._save_values(list(ctx._saved), {id(results[k]): n for n, k in enumerate(differentiable)}, made)
+        for k, out in zip(differentiable, made, strict=True):
             results[k] = out
         return results[0] if single else tuple(results)
 
 
-def _way_back(cls: type[Function], ctx: FunctionCtx, results: list[Any], smooth: list[int], n: int,
+def _backward_function(cls: type[Function], ctx: FunctionCtx, results: list[Any], differentiable: list[int], n: int,
               tensors: list[int]) -> Callable[[list[Any], Any], tuple[Any, ...]]:  # fmt: skip
     shapes = [(list(out.dims), out.dtype_name, out.device_name) if isinstance(out, Tensor) else None for out in results]
 
-    def back(gradients: list[Any], node: Any) -> tuple[Any, ...]:
+    def backward(gradients: list[Any], node: Any) -> tuple[Any, ...]:
         full: list[Any] = [None] * len(shapes)
-        for k, g in zip(smooth, gradients + [None] * (len(smooth) - len(gradients)), strict=True):
+        for k, g in zip(differentiable, gradients + [None] * (len(differentiable) - len(gradients)), strict=True):
             full[k] = g
         if ctx._materialize:
             full = [
@@ -133,24 +135,24 @@ def _way_back(cls: type[Function], ctx: FunctionCtx, results: list[Any], smooth:
             ]
         ctx._node = node
         try:
-            answer = cls.backward(ctx, *full)
+            input_grads = cls.backward(ctx, *full)
         finally:
             ctx._node = None
-        answer = answer if isinstance(answer, tuple) else (answer,)
-        if len(answer) > n and all(g is None for g in answer[n:]):
-            answer = answer[:n]
-        if len(answer) != n:
+        input_grads = input_grads if isinstance(input_grads, tuple) else (input_grads,)
+        if len(input_grads) > n and all(g is None for g in input_grads[n:]):
+            input_grads = input_grads[:n]
+        if len(input_grads) != n:
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {n}, got "
-                f"{len(answer)})"
+                f"{len(input_grads)})"
             )
-        return tuple(answer[k] for k in tensors)
+        return tuple(input_grads[k] for k in tensors)
 
-    return back
+    return backward
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A `backward` of which there is no derivative."""
+    """Decorates a `backward` that cannot be differentiated itself."""
 
     def once(ctx: Any, *gradients: Any) -> Any:
         before = _core.set_grad_enabled(False)

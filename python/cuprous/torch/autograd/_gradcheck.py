@@ -1,4 +1,4 @@
-"""Gradients against differences."""
+"""Comparison of gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
     return [y for y in made if isinstance(y, Tensor) and y.requires_grad]
 
 
-def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
-    """The gradients of each element of an output (of complex ones, of real and imaginary part) by each input."""
-    import numpy as np  # PyTorch's words do not need it otherwise
+def _analytical_jacobian(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
+    """Returns the gradients of each element of an output with respect to each input. Complex elements count as real and
+    imaginary part."""
+    import numpy as np  # imported here, because the rest of the package does not need it
 
     seeds = [1, 1j] if y.is_complex() else [1]
     rows = []
@@ -33,15 +34,16 @@ def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
 
 
 def _parts(values: Any) -> Any:
-    """Numbers as real numbers: of complex ones, real and imaginary part."""
+    """Returns numbers as a vector of real numbers; complex ones become real and imaginary part."""
     import numpy as np
 
     flat = np.asarray(values).reshape(-1)
     return np.stack([flat.real, flat.imag], -1).reshape(-1) if np.iscomplexobj(flat) else flat
 
 
-def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
-    """By central differences the derivative of each output by each real number in input k: [(numbers, outputs)]."""
+def _numerical_jacobian(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
+    """Returns the derivatives of each output with respect to each real number in input k, by central differences, as
+    arrays of shape (numbers, outputs)."""
     import numpy as np
 
     x = inputs[k]
@@ -55,10 +57,12 @@ def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> 
                 moved[at] += sign * step
                 shifted = list(inputs)
                 shifted[k] = _core.t_wrap(_core.from_numpy(moved.reshape(x.dims), x.device_name))
-                shifted[k].requires_grad = True  # for functions that take derivatives themselves
+                shifted[k].requires_grad = True  # for functions that compute derivatives themselves
                 ends.append([_parts(y.detach().to_numpy()) for y in _outputs(func, shifted)])
             columns.append([(a - b) / (2 * eps) for a, b in zip(*ends, strict=True)])
-    return [np.array([column[place] for column in columns]) for place in range(len(columns[0]))] if columns else []
+    return (
+        [np.array([column[position] for column in columns]) for position in range(len(columns[0]))] if columns else []
+    )
 
 
 def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
@@ -69,15 +73,15 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
 
     Args:
         func: returns a tensor or a tuple of tensors.
-        inputs: what it is called with; those that want gradients are looked at.
-        eps: the step.
-        atol: how far derivatives may be from the differences, absolutely.
-        rtol: and relative to them.
-        raise_exception: whether to raise rather than to return False.
+        inputs: its arguments; those that require gradients are checked.
+        eps: the step of the differences.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        raise_exception: whether to raise an error rather than return False.
 
     Raises:
-        RuntimeError: where they differ.
-        ValueError: where no input wants a gradient.
+        RuntimeError: if the gradients differ.
+        ValueError: if no input requires a gradient.
     """
     import numpy as np
 
@@ -87,11 +91,11 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "
                          "requires_grad=True.")  # fmt: skip
-    rows = [_rows(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
+    rows = [_analytical_jacobian(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
     for number, k in enumerate(wanted):
-        for place, slopes in enumerate(_slopes(func, inputs, k, eps)):
+        for position, slopes in enumerate(_numerical_jacobian(func, inputs, k, eps)):
             size = len(slopes)
-            exact = [np.zeros(size) if row[number] is None else _parts(row[number]) for row in rows[place]]
+            exact = [np.zeros(size) if row[number] is None else _parts(row[number]) for row in rows[position]]
             found = np.array(exact).T.reshape(slopes.shape)
             bad = ~(np.abs(found - slopes) <= atol + rtol * np.abs(slopes))
             if bad.any():
@@ -99,7 +103,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
                 if not raise_exception:
                     return False
                 raise RuntimeError(
-                    f"Jacobian mismatch for output {place} with respect to input {k}: element {at} of the input and "
+                    f"Jacobian mismatch for output {position} with respect to input {k}: element {at} of the input and "
                     f"{weight} of the output: numerical {slopes[at, weight]}, analytical {found[at, weight]}"
                 )
     return True
@@ -109,7 +113,8 @@ def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
     rtol: float = 1e-3, raise_exception: bool = True, **options: Any,
 ) -> bool:  # fmt: skip
-    """Compares second derivatives with differences of the first, weighted by `grad_outputs` (random by default)."""
+    """Compares second derivatives with differences of first derivatives weighted by `grad_outputs` (random by
+    default)."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     import numpy as np

@@ -7,16 +7,16 @@ from typing import Any
 
 
 class RemovableHandle:
-    """Takes a hook away: by `remove()`, or at the end of a `with`."""
+    """Removes a hook: by `remove()`, or at the end of a `with` block."""
 
-    def __init__(self, undo: Callable[[], Any]) -> None:
-        self._undo: Callable[[], Any] | None = undo
+    def __init__(self, remove_hook: Callable[[], Any]) -> None:
+        self._remove_hook: Callable[[], Any] | None = remove_hook
 
     def remove(self) -> None:
-        """Takes the hook away, once."""
-        if self._undo is not None:
-            self._undo()
-            self._undo = None
+        """Removes the hook. Later calls have no effect."""
+        if self._remove_hook is not None:
+            self._remove_hook()
+            self._remove_hook = None
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -1,4 +1,5 @@
-"""Whether operations are noted for gradients: context managers that are decorators as well."""
+"""Gradient modes: context managers, also usable as decorators, that control whether operations are recorded in the
+graph."""
 
 from __future__ import annotations
 
@@ -13,21 +14,21 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR; importing `inspect` takes 8 ms
 
 
 class _Mode:
-    """Sets the mode for a `with` or for the calls of a function."""
+    """Base class that sets the mode for a `with` block or for the calls of a function."""
 
     on = True
 
     def __init__(self) -> None:
-        self._before: list[bool] = []
+        self._previous: list[bool] = []
 
     def _copy(self) -> _Mode:
         return type(self)()
 
     def __enter__(self) -> None:
-        self._before.append(_core.set_grad_enabled(self.on))
+        self._previous.append(_core.set_grad_enabled(self.on))
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_grad_enabled(self._before.pop())
+        _core.set_grad_enabled(self._previous.pop())
 
     def __call__(self, function: F) -> F:
         if getattr(getattr(function, "__code__", None), "co_flags", 0) & _GENERATOR:
@@ -42,12 +43,12 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Nothing is noted: results want no gradient."""
+    """Disables gradients: operations are not recorded in the graph, and results do not require gradients."""
 
     on = False
 
     def __new__(cls, function: Any = None) -> Any:
-        """`@no_grad` without brackets decorates too."""
+        """Also supports `@no_grad` without parentheses."""
         self = super().__new__(cls)
         if function is None:
             return self
@@ -59,13 +60,13 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Operations are noted, also within `no_grad`."""
+    """Enables gradients, also within `no_grad`."""
 
     on = True
 
 
 class inference_mode(_Mode):
-    """As `no_grad`; tensors made within are ordinary ones."""
+    """Same as `no_grad`; tensors created within it are ordinary tensors."""
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -76,29 +77,29 @@ class inference_mode(_Mode):
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self._before.append(_core.set_grad_enabled(self.on and _core.is_grad_enabled()))
+        self._previous.append(_core.set_grad_enabled(self.on and _core.is_grad_enabled()))
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode at once; as a context manager it is reset at the end."""
+    """Sets the mode immediately; as a context manager it restores the previous mode at the end."""
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.on = bool(mode)
-        self._first: bool | None = _core.set_grad_enabled(self.on)
+        self._initial: bool | None = _core.set_grad_enabled(self.on)
 
     def _copy(self) -> _Mode:
         return _Set(self.on)
 
     def __enter__(self) -> None:
         before = _core.set_grad_enabled(self.on)
-        self._before.append(before if self._first is None else self._first)
-        self._first = None
+        self._previous.append(before if self._initial is None else self._initial)
+        self._initial = None
 
     def __call__(self, function: F) -> F:
-        if self._first is not None:
-            _core.set_grad_enabled(self._first)
-            self._first = None
+        if self._initial is not None:
+            _core.set_grad_enabled(self._initial)
+            self._initial = None
         return super().__call__(function)
 
 

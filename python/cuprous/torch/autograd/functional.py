@@ -21,8 +21,8 @@ def _tuple(given: Any, what: str) -> tuple[bool, list[Tensor]]:
     return many, tensors
 
 
-def _fresh(inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
-    """Inputs of which gradients can be asked for."""
+def _requiring_grad(inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
+    """Returns inputs as tensors that require gradients."""
     if create_graph:
         return [x.clone() if x.requires_grad else x.detach().requires_grad_() for x in inputs]
     return [x.detach().requires_grad_() for x in inputs]
@@ -44,7 +44,7 @@ def _grads(outputs: list[Tensor], inputs: list[Tensor], seeds: list[Any], create
     return [_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
-def _called(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[Tensor]]:
+def _call(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[Tensor]]:
     before = _core.set_grad_enabled(True)
     try:
         return _tuple(func(*inputs), "outputs of the user-provided function")
@@ -53,7 +53,7 @@ def _called(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[
 
 
 def rows_of(output: Tensor, inputs: list[Tensor], create_graph: bool, strict: bool = False) -> list[Tensor]:
-    """The Jacobian of one output with respect to each input: (output's shape, input's shape)."""
+    """Returns the Jacobian of one output with respect to each input, of shape (output's shape, input's shape)."""
     flat = output.reshape(-1)
     rows = [
         _grads([flat[k]], inputs, [None], create_graph, strict) if output.requires_grad else [_zeros(x) for x in inputs]
@@ -73,33 +73,33 @@ def _packed(values: list[Any], many: bool) -> Any:
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
              vectorize: bool = False, strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """The derivative of each element of the outputs with respect to each element of the inputs: (output's shape,
-    input's shape), for tuples a tuple (of outputs) of tuples (of inputs).
+    """Returns the Jacobian of the outputs with respect to the inputs, of shape (output's shape, input's shape). For
+    tuples it is a tuple (over outputs) of tuples (over inputs).
 
     Args:
         func: takes and returns a tensor or a tuple of tensors.
-        inputs: what it is called with.
+        inputs: its arguments.
         create_graph: whether the result can be differentiated.
-        strict: whether an output that does not hang on an input is an error.
-        vectorize: PyTorch's hint; rows are recorded one by one and fused here.
+        strict: whether an output that does not depend on an input is an error.
+        vectorize: has no effect; rows are recorded one by one and fused.
         strategy: "reverse-mode".
     """
     unsupported("jacobian", strategy=(strategy, "reverse-mode"))
     many, given = _tuple(inputs, "inputs given to jacobian")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     found = [_packed(rows_of(y, xs, create_graph, strict), many) for y in outputs]
     return _packed(found, several)
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
             vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """The second derivatives of a function of one element: (input's shape, input's shape), for a tuple of inputs a
-    tuple of tuples."""
+    """Returns the second derivatives of a scalar function, of shape (input's shape, input's shape); for a tuple of
+    inputs, a tuple of tuples."""
     many, given = _tuple(inputs, "inputs given to hessian")
 
     def slope(*xs: Tensor) -> Any:
-        _, outputs = _called(func, list(xs))
+        _, outputs = _call(func, list(xs))
         if len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
         return tuple(_grads([outputs[0].reshape(())], list(xs), [None], True, strict))
@@ -122,18 +122,18 @@ def _vector(v: Any, like: list[Tensor], what: str) -> list[Any]:
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The outputs, and the product of a vector (of the outputs' shape) with the Jacobian."""
+    """Returns the outputs, and the product of a vector (of the outputs' shape) with the Jacobian."""
     many, given = _tuple(inputs, "inputs given to vjp")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     found = _grads(outputs, xs, _vector(v, outputs, "the user-provided function returns"), create_graph, strict)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
     return _packed(outputs, several), _packed(found, many)
 
 
 def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], create_graph: bool) -> list[Tensor]:
-    """The product of the Jacobian with a vector: the derivative of the product with a vector by that vector, since the
-    former is linear in the latter."""
+    """Returns the product of the Jacobian with a vector. The vector-Jacobian product is linear in its vector, and its
+    derivative with respect to that vector gives the result."""
     seeds = [_zeros(y).requires_grad_() for y in outputs]
     back = _grads(outputs, xs, list(seeds), True)
     return _grads(back, seeds, list(vectors), create_graph)
@@ -141,10 +141,10 @@ def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], creat
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The outputs, and the product of the Jacobian with a vector (of the inputs' shape)."""
+    """Returns the outputs, and the product of the Jacobian with a vector (of the inputs' shape)."""
     _, given = _tuple(inputs, "inputs given to jvp")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     vectors = [_zeros(x) + 1 if t is None else t for x, t in zip(xs, _vector(v, xs, "the input"), strict=True)]
     found = pushed(outputs, xs, vectors, create_graph)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
@@ -152,7 +152,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def _slopes(func: Callable[..., Any], xs: list[Tensor], name: str) -> tuple[Tensor, list[Tensor]]:
-    _, outputs = _called(func, xs)
+    _, outputs = _call(func, xs)
     if len(outputs) != 1 or outputs[0].numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
     return outputs[0], _grads([outputs[0].reshape(())], xs, [None], True)
@@ -160,9 +160,9 @@ def _slopes(func: Callable[..., Any], xs: list[Tensor], name: str) -> tuple[Tens
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The output, and the product of a vector with the Hessian."""
+    """Returns the output, and the product of a vector with the Hessian."""
     many, given = _tuple(inputs, "inputs given to vhp")
-    xs = _fresh(given, create_graph)
+    xs = _requiring_grad(given, create_graph)
     output, slopes = _slopes(func, xs, "vhp")
     found = _grads(slopes, xs, _vector(v, xs, "the input"), create_graph, strict)
     return output if create_graph else output.detach(), _packed(found, many)
@@ -170,7 +170,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """The output, and the product of the Hessian, which is symmetric, with a vector."""
+    """Returns the output, and the product of the Hessian, which is symmetric, with a vector."""
     return vhp(func, inputs, v, create_graph, strict)
 
 

@@ -1,6 +1,6 @@
-"""`torch.backends`: switches that programs set. They are kept and change nothing but `cudnn.allow_tf32`, which holds
-for convolutions and recurrences on GPUs where cuDNN is installed, and `cudnn.enabled`, without which recurrences are
-computed step by step; products of float32 are computed in float32 whatever allows less."""
+"""`torch.backends`: flags that programs set. Two of them have an effect: `cudnn.allow_tf32` applies to convolutions and
+recurrent layers on GPUs with cuDNN, and without `cudnn.enabled` recurrent layers are computed step by step. The others
+are only stored; float32 matrix products are always computed in float32."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from cuprous import _core
 
 
-class _Switches:
-    """Attributes that may be set, and no others."""
+class _Settings:
+    """A set of flags; other attributes cannot be set."""
 
     def __init__(self, **switches: Any) -> None:
         self.__dict__.update(switches)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
-            raise AttributeError(f"there is no switch {name!r} here; there are {', '.join(self.__dict__)}")
+            raise AttributeError(f"no flag {name!r} is supported here; those that are: {', '.join(self.__dict__)}")
         self.__dict__[name] = value
 
 
-class _Library(_Switches):
-    """A library that is there or not."""
+class _Library(_Settings):
+    """A library that is installed or not."""
 
     _there: bool
 
@@ -30,30 +30,30 @@ class _Library(_Switches):
         super().__init__(_there=there, **switches)
 
     def is_available(self) -> bool:
-        """Whether the library is used."""
+        """Returns True if the library is used."""
         return bool(self._there)
 
     is_built = is_available
 
     def version(self) -> int | None:
-        """Its version; None where it is not used."""
+        """Returns the library's version, or None if it is not used."""
         return None
 
 
 class _Flags:
-    """Sets switches for a `with`."""
+    """Context manager that sets flags."""
 
-    def __init__(self, switches: _Switches, values: dict[str, Any]) -> None:
-        self._switches, self._values = switches, values
+    def __init__(self, switches: _Settings, values: dict[str, Any]) -> None:
+        self._settings, self._values = switches, values
 
     def __enter__(self) -> None:
-        self._before = {name: getattr(self._switches, name) for name in self._values}
+        self._previous = {name: getattr(self._settings, name) for name in self._values}
         for name, value in self._values.items():
-            setattr(self._switches, name, value)
+            setattr(self._settings, name, value)
 
     def __exit__(self, *_: Any) -> None:
-        for name, value in self._before.items():
-            setattr(self._switches, name, value)
+        for name, value in self._previous.items():
+            setattr(self._settings, name, value)
 
 
 class _Cudnn(_Library):
@@ -65,68 +65,68 @@ class _Cudnn(_Library):
             _core.set_convolution_tf32(bool(value))
 
     def is_available(self) -> bool:
-        """Whether there are a GPU and the library, which then does convolutions."""
+        """Returns True if a GPU and cuDNN are available; convolutions then use cuDNN."""
         return cuda.is_available() and _core.has_cudnn()
 
     def flags(self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10,
               deterministic: bool = False, allow_tf32: bool = True) -> _Flags:  # fmt: skip
-        """The switches within a `with`."""
+        """Returns a context manager that sets the flags."""
         return _Flags(self, {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit,
                              "deterministic": deterministic, "allow_tf32": allow_tf32})  # fmt: skip
 
 
-class _Cuda(_Switches):
+class _Cuda(_Settings):
     matmul: Any
     _sdp: dict[str, bool]
 
     def is_built(self) -> bool:
-        """GPUs are always built in; whether there is one is another question."""
+        """Returns True: GPU support is always built in, even on a machine without a GPU."""
         return True
 
     def is_available(self) -> bool:
-        """Whether there is a GPU that can be used."""
+        """Returns True if a GPU is available."""
         return _core.device_count() > 0 and _core.unusable_gpu_reason() is None
 
     def flash_sdp_enabled(self) -> bool:
-        """Whether attention may be computed without its matrix of scores."""
+        """Returns True if FlashAttention is allowed."""
         return bool(self._sdp["flash"])
 
     def cudnn_sdp_enabled(self) -> bool:
-        """Whether cuDNN may compute attention."""
+        """Returns True if cuDNN's attention is allowed."""
         return bool(self._sdp["cudnn"])
 
     def mem_efficient_sdp_enabled(self) -> bool:
-        """Whether attention may save memory."""
+        """Returns True if memory-efficient attention is allowed."""
         return bool(self._sdp["mem_efficient"])
 
     def math_sdp_enabled(self) -> bool:
-        """Whether attention may be computed by its formula."""
+        """Returns True if attention may be computed by its formula."""
         return bool(self._sdp["math"])
 
     def fused_sdp_enabled(self) -> bool:
-        """Whether attention may be one routine: any of the ways but the formula is allowed."""
+        """Returns True if any fused implementation of attention is allowed."""
         return any(allowed for name, allowed in self._sdp.items() if name != "math")
 
     def enable_flash_sdp(self, enabled: bool) -> None:
-        """Allows attention as one routine, or not; each of the three names stands for the same routine here."""
+        """Allows or forbids fused attention. All three fused backends stand for the same routine here."""
         self._sdp["flash"] = enabled
 
     def enable_cudnn_sdp(self, enabled: bool) -> None:
-        """As `enable_flash_sdp`."""
+        """Same as `enable_flash_sdp`."""
         self._sdp["cudnn"] = enabled
 
     def enable_mem_efficient_sdp(self, enabled: bool) -> None:
-        """As `enable_flash_sdp`."""
+        """Same as `enable_flash_sdp`."""
         self._sdp["mem_efficient"] = enabled
 
     def enable_math_sdp(self, enabled: bool) -> None:
-        """Allows attention by its formula, or not."""
+        """Allows or forbids attention by its formula."""
         self._sdp["math"] = enabled
 
 
 cudnn = _Cudnn(False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
 cuda = _Cuda(
-    matmul=_Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
+    matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                      allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
                      fp32_precision="none"),
     _sdp={"flash": True, "mem_efficient": True, "cudnn": True, "math": True},

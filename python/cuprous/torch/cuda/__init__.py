@@ -1,7 +1,7 @@
-"""`torch.cuda`: GPUs, their memory, streams and events. Programs that only ask for a GPU run without one."""
+"""`torch.cuda`: GPUs, their memory, streams and events. Programs that only query for a GPU run without one."""
 
 from cuprous._core import OutOfMemoryError
-from cuprous.torch import _creation, _words
+from cuprous.torch import _creation, _types
 from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
@@ -10,12 +10,12 @@ from cuprous.torch.random import initial_seed
 
 
 def manual_seed(seed: int) -> None:
-    """Starts the random stream, which serves all devices, anew."""
+    """Seeds the random number generator, which all devices share."""
     _creation.manual_seed(seed)
 
 
 def seed() -> None:
-    """Starts the random stream at a place that is not known before."""
+    """Seeds the random number generator from the operating system's entropy."""
     _creation.seed()
 
 
@@ -23,27 +23,27 @@ manual_seed_all, seed_all = manual_seed, seed
 
 
 def get_rng_state(device: object = "cuda") -> object:
-    """The place in the one stream of random numbers."""
+    """Returns the state of the random number generator, which all devices share."""
     return _creation.get_rng_state()
 
 
 def set_rng_state(new_state: object, device: object = "cuda") -> None:
-    """Goes to a place in the one stream of random numbers."""
+    """Restores the state of the random number generator, which all devices share."""
     _creation.set_rng_state(new_state)  # type: ignore[arg-type]
 
 
 def get_rng_state_all() -> list[object]:
-    """The place in the one stream, for each GPU."""
+    """Returns the state of the shared random number generator, once for each GPU."""
     return [_creation.get_rng_state() for _ in range(_device.device_count())]
 
 
 def set_rng_state_all(new_states: list[object]) -> None:
-    """Goes to the place that the first of them names."""
+    """Restores the first of the states; the random number generator is shared."""
     for state in new_states[:1]:
         set_rng_state(state)
 
 
-for _name, _of in _words.LEGACY.items():
+for _name, _of in _types.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of, "cuda")
 
 __all__ = [

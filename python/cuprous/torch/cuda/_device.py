@@ -1,89 +1,89 @@
-"""GPUs by number and by name."""
+"""GPUs by index and name."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cuprous import _core
-from cuprous.torch import _words
+from cuprous.torch import _types
 
 
 def device_count() -> int:
-    """The number of GPUs."""
+    """Returns the number of GPUs."""
     return _core.device_count()
 
 
 def is_available() -> bool:
-    """Whether there is a GPU that can be used."""
+    """Returns True if a GPU is available."""
     return device_count() > 0 and _core.unusable_gpu_reason() is None
 
 
 def is_initialized() -> bool:
-    """Whether a GPU can be used: nothing needs to be initialized by hand."""
+    """Returns True if a GPU is available; no explicit initialization is needed."""
     return is_available()
 
 
 def init() -> None:
-    """Checks that there is a GPU.
+    """Checks that a GPU is available.
 
     Raises:
-        RuntimeError: without one, saying why.
+        RuntimeError: if no GPU is available, with the reason.
     """
     current_device()
 
 
 def current_device() -> int:
-    """The GPU that "cuda" names.
+    """Returns the index of the GPU that "cuda" refers to.
 
     Raises:
         RuntimeError: without a GPU.
     """
     if not is_available():
         raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
-    return _words.current_gpu()
+    return _types.current_gpu()
 
 
 def number_of(given: Any) -> int:
-    """The number of a GPU given in any way; None is the current one."""
+    """Returns the index of a GPU that is given as an index, a string or a device; None is the current one."""
     if given is None:
         return current_device()
     if isinstance(given, int):
         return given
-    index = _words.device(given).index
+    index = _types.device(given).index
     return current_device() if index is None else index
 
 
 def set_device(device: Any) -> None:
-    """Makes "cuda" name that GPU.
+    """Sets the GPU that "cuda" refers to.
 
     Raises:
-        RuntimeError: if there is none of that number.
+        RuntimeError: if there is no GPU of that index.
     """
     number = number_of(device)
     if number < 0:
         return
     if number >= device_count():
         raise RuntimeError(f"CUDA error: invalid device ordinal {number}: there are {device_count()} usable GPUs")
-    _words.set_current_gpu(number)
+    _types.set_current_gpu(number)
 
 
 class device:
-    """Makes "cuda" name a GPU for a `with`; None and negative numbers change nothing."""
+    """Context manager that sets the GPU that "cuda" refers to; None and negative indices have no effect."""
 
     def __init__(self, device: Any) -> None:
         self.idx = -1 if device is None else number_of(device)
 
     def __enter__(self) -> None:
-        self.prev_idx = _words.current_gpu()
+        self.prev_idx = _types.current_gpu()
         if self.idx >= 0:
             set_device(self.idx)
 
     def __exit__(self, *_: Any) -> None:
-        _words.set_current_gpu(self.prev_idx)
+        _types.set_current_gpu(self.prev_idx)
 
 
 class _Properties:
-    """What the driver says of a GPU."""
+    """The driver's properties of a GPU."""
 
     def __init__(self, number: int) -> None:
         found = _core.device_properties(number)
@@ -108,28 +108,28 @@ class _Properties:
 
 
 def get_device_properties(device: Any = None) -> _Properties:
-    """Name, compute capability, memory and sizes of a GPU."""
+    """Returns the name, compute capability, memory and limits of a GPU."""
     return _Properties(number_of(device))
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a GPU."""
+    """Returns the name of a GPU."""
     return str(_core.device_properties(number_of(device))["name"])
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a GPU: major and minor number."""
+    """Returns the compute capability of a GPU: major and minor version."""
     properties = _core.device_properties(number_of(device))
     return int(properties["major"]), int(properties["minor"])
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 can be used; natively from compute capability 8.0 on."""
+    """Returns True if bfloat16 is supported; natively from compute capability 8.0."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def synchronize(device: Any = None) -> None:
-    """Waits for all that was recorded."""
+    """Waits until all recorded work is done."""
     _core.synchronize()
 
 

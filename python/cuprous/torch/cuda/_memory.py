@@ -1,4 +1,4 @@
-"""What the memory pool of a GPU tells, under PyTorch's names."""
+"""Statistics of the GPU memory pool under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _NONE = {"used_bytes": 0, "free_bytes": 0, "peak_bytes": 0, "n_free_blocks": 0, 
 
 
 def _pool(device: Any) -> dict[str, int]:
-    if not _core.device_count():  # as in PyTorch, programs that only print these figures run without a GPU
+    if not _core.device_count():  # as in PyTorch, programs that only print these statistics run without a GPU
         return _NONE
     return _core.memory_stats(f"cuda:{number_of(device)}")
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes of all arrays of a GPU that are computed. What is only recorded has none yet."""
+    """Returns the bytes of all computed arrays on a GPU. Recorded arrays that are not yet computed have no memory."""
     return _pool(device)["used_bytes"]
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the pool holds: those of arrays, and those kept for the next ones."""
+    """Returns the bytes that the pool holds, for arrays and for reuse."""
     pool = _pool(device)
     return pool["used_bytes"] + pool["free_bytes"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes of arrays at any time since the process began, or since `reset_peak_memory_stats`."""
+    """Returns the peak of the bytes of arrays since the process began or `reset_peak_memory_stats` was called."""
     return _pool(device)["peak_bytes"]
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that the pool is known to have held: its peak of arrays, or what it holds now."""
+    """Returns a lower bound of the peak of the pool: its peak of arrays, or what it holds now."""
     return max(_pool(device)["peak_bytes"], memory_reserved(device))
 
 
@@ -41,7 +41,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Counts the peak from what is in use now."""
+    """Resets the peak to the current usage."""
     if _core.device_count():
         _core.reset_peak_memory(f"cuda:{number_of(device)}")
 
@@ -50,7 +50,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """The figures that the pool has, by the names that PyTorch gives them."""
+    """Returns the pool's statistics under PyTorch's names."""
     pool = _pool(device)
     return {
         "allocated_bytes.all.current": pool["used_bytes"], "allocated_bytes.all.peak": pool["peak_bytes"],
@@ -60,13 +60,13 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU, of all processes."""
+    """Returns the free and total bytes of a GPU, over all processes."""
     properties = _core.device_properties(number_of(device))
     return int(properties["freeMemory"]), int(properties["totalGlobalMem"])
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """The pool's figures as a table."""
+    """Returns the pool's statistics as a table."""
     pool = _pool(device)
     rows = [("arrays", pool["used_bytes"]), ("arrays, at most so far", pool["peak_bytes"]),
             (f"kept for reuse, in {pool['n_free_blocks']} blocks", pool["free_bytes"]),
@@ -77,10 +77,10 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limits the pool to a part of the GPU's memory.
+    """Limits the pool to a fraction of the GPU's memory.
 
     Raises:
-        ValueError: unless it is in [0, 1].
+        ValueError: unless the fraction is in [0, 1].
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
@@ -89,7 +89,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def empty_cache() -> None:
-    """Gives what the pools keep for reuse back to the GPUs."""
+    """Returns the cached memory of the pools to the GPUs."""
     for k in range(_core.device_count()):
         _core.trim_memory(f"cuda:{k}")
 

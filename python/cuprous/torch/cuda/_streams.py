@@ -1,5 +1,5 @@
-"""Streams and events under PyTorch's names. The engine's work runs in order on one stream, so that a program written
-for several computes the same; it gains no concurrency by them."""
+"""Streams and events under PyTorch's names. The engine runs its work in order on one stream, so a program written for
+several streams computes the same results, without concurrency."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from cuprous.cuda import _stream as below
 
 
 class Event(below.Event):
-    """A point in the engine's work; two of them measure time, in milliseconds."""
+    """A point in the engine's work. Two events measure the time between them, in milliseconds."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         super().__init__(blocking, not enable_timing, interprocess)
         self._recorded = False
 
     def record(self, stream: Any = None) -> None:
-        """Takes its place after all work so far."""
+        """Records the event after all work so far."""
         self._recorded = True
         _core.flush()
         super().record(None)
 
     def query(self) -> bool:
-        """Whether it has been reached."""
+        """Returns True if the event has been reached."""
         return self.done
 
     def wait(self, stream: Any = None) -> None:
-        """Nothing: all work is in order, so that what comes later waits anyway."""
+        """Has no effect: all work runs in order, so later work waits anyway."""
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to another.
+        """Returns the milliseconds from this event to another.
 
         Raises:
             ValueError: unless both were made with `enable_timing=True` and recorded.
@@ -44,7 +44,7 @@ class Event(below.Event):
 
 
 class Stream:
-    """A name for the one order in which work runs."""
+    """A stream. All streams stand for the one order in which work runs."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         if priority or kwargs:
@@ -52,20 +52,20 @@ class Stream:
         self.device = device
 
     def synchronize(self) -> None:
-        """Waits for all that was recorded."""
+        """Waits until all recorded work is done."""
         _core.synchronize()
 
     def query(self) -> bool:
-        """Whether all work so far is done."""
+        """Returns True if all work so far is done."""
         event = Event()
         event.record()
         return event.query()
 
     def wait_stream(self, stream: Any) -> None:
-        """Nothing: all work is in order."""
+        """Has no effect: all work runs in order."""
 
     def wait_event(self, event: Event) -> None:
-        """Nothing: all work is in order."""
+        """Has no effect: all work runs in order."""
 
     def record_event(self, event: Event | None = None) -> Event:
         """Records an event after all work so far."""
@@ -86,17 +86,17 @@ _current = [_default]
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream of the innermost `with`."""
+    """Returns the stream of the innermost `with` block."""
     return _current[-1]
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream outside of any `with`."""
+    """Returns the stream outside of any `with` block."""
     return _default
 
 
 def stream(stream: Stream | None) -> Any:
-    """Makes a stream the current one for a `with`."""
+    """Returns a context manager that makes a stream the current one."""
     return current_stream() if stream is None else stream
 
 

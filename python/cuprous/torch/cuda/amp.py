@@ -1,4 +1,4 @@
-"""The older names of `torch.amp` for CUDA."""
+"""Older names of `torch.amp` for CUDA."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`torch.cuda.nvtx`: names for parts of a program, which NVIDIA's tools (Nsight Systems, Nsight Compute) show.
+"""`torch.cuda.nvtx`: named ranges in a program, which NVIDIA's tools (Nsight Systems, Nsight Compute) show.
 
-No library is needed. Without a tool nothing happens, and numbers are those that NVTX gives then: -2 and 0.
+No library is needed. Without such a tool the functions have no effect and return what NVTX then returns: -2 and 0.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from typing import Any
 
 from cuprous import _core
 
-#: What NVTX says where nobody counts how deep ranges lie.
+#: NVTX's result if no tool tracks the nesting level.
 _NOT_TRACKED = -2
 
 
 def range_push(msg: str) -> int:
-    """Begins a range within the one that was begun last; how deep it lies, from 0."""
+    """Begins a range nested in the current one; returns its nesting level, from 0."""
     level = _core.nvtx_push(msg)
     return _NOT_TRACKED if level is None else level
 
 
 def range_pop() -> int:
-    """Ends the range of this thread that was begun last; how deep it lay."""
+    """Ends the current range of this thread; returns its nesting level."""
     level = _core.nvtx_pop()
     return _NOT_TRACKED if level is None else level
 
 
 def range_start(msg: str) -> int:
-    """Begins a range that `range_end` ends, from any thread; its number."""
+    """Begins a range that `range_end` may end in any thread; returns its id."""
     return _core.nvtx_start(msg) or 0
 
 
 def range_end(range_id: int) -> None:
-    """Ends it."""
+    """Ends the range with an id."""
     _core.nvtx_end(range_id)
 
 
 def mark(msg: str) -> None:
-    """Something took place."""
+    """Marks a point in time."""
     _core.nvtx_mark(msg)
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A range around a `with`, or as a decorator; the arguments go into the message by `str.format`."""
+    """Context manager and decorator that marks a range; the arguments are inserted into the message by `str.format`."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

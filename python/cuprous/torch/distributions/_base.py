@@ -1,4 +1,4 @@
-"""What all distributions have: shapes, checks of parameters and values, samples."""
+"""Common parts of all distributions: shapes, validation of parameters and values, sampling."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _reductions, _shape
 from cuprous.torch._args import tensor_of
-from cuprous.torch._words import Size
+from cuprous.torch._types import Size
 
 _map = _core.t_map
 
-#: Conditions that parameters must fulfil, by name.
+#: Named conditions that parameters must satisfy.
 CONDITIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "positive": lambda x: x > 0,
     "nonnegative": lambda x: x >= 0,
@@ -24,10 +24,10 @@ CONDITIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def common(*parameters: Any) -> list[Tensor]:
-    """Parameters as tensors of one shape.
+    """Returns parameters as tensors broadcast to one shape.
 
     Raises:
-        ValueError: if one is neither a tensor nor a number.
+        ValueError: if a parameter is neither a tensor nor a number.
     """
     first = next((p for p in parameters if isinstance(p, Tensor)), None)
     if any(not isinstance(p, (Tensor, int, float)) for p in parameters):
@@ -44,23 +44,24 @@ def common(*parameters: Any) -> list[Tensor]:
 
 
 def unit(shape: Sequence[int], like: Tensor) -> Tensor:
-    """Uniform numbers of [0, 1) in a tensor's dtype and place."""
+    """Returns uniform random numbers in [0, 1), with a tensor's dtype and device."""
     return _creation.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
 
 
 def normal(shape: Sequence[int], like: Tensor) -> Tensor:
-    """Normal numbers in a tensor's dtype and place."""
+    """Returns normal random numbers, with a tensor's dtype and device."""
     return _creation.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
 
 
 class Distribution:
-    """A distribution of values of `event_shape`, for each place of `batch_shape`.
+    """Base class of distributions over values of `event_shape`, one for each element of `batch_shape`.
 
-    Parameters are checked when it is made, unless `validate_args` is False: this reads them on the host.
+    Parameters are validated when the distribution is created, unless `validate_args` is False. This reads them on the
+    host.
     """
 
     has_rsample = False
-    #: Parameters: their names and conditions.
+    #: The names of the parameters, and the condition of each.
     _parameters: ClassVar[dict[str, str]] = {}
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (),
@@ -77,12 +78,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of the parameters."""
+        """The shape of the batch of distributions."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one value."""
+        """The shape of one sample."""
         return self._event_shape
 
     def _extended(self, sample_shape: Sequence[int]) -> list[int]:
@@ -104,7 +105,7 @@ class Distribution:
         return _map("sqrt", self.variance)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples without gradient, of the given shape before that of the batch."""
+        """Returns samples without gradient, of shape `sample_shape` followed by those of batch and event."""
         before = _core.set_grad_enabled(False)
         try:
             return self.rsample(sample_shape).detach()
@@ -112,27 +113,27 @@ class Distribution:
             _core.set_grad_enabled(before)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow to the parameters."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         raise NotImplementedError(f"[{type(self).__name__}] rsample is not supported")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability."""
+        """Returns the logarithm of the probability density or mass function."""
         raise NotImplementedError(f"[{type(self).__name__}] log_prob is not supported")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         raise NotImplementedError(f"[{type(self).__name__}] cdf is not supported")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         raise NotImplementedError(f"[{type(self).__name__}] icdf is not supported")
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats."""
+        """Returns the entropy, in nats."""
         raise NotImplementedError(f"[{type(self).__name__}] entropy is not supported")
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """Returns the exponential of the entropy."""
         return _map("exp", self.entropy())
 
     def __repr__(self) -> str:
@@ -142,7 +143,7 @@ class Distribution:
 
 
 class Independent(Distribution):
-    """The last dimensions of a distribution's batch taken as one value."""
+    """A distribution in which the last batch dimensions of another one are treated as event dimensions."""
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -166,22 +167,22 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples without gradient."""
+        """Returns samples without gradient."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns samples through which gradients flow."""
         return self.base_dist.rsample(sample_shape)
 
     def _total(self, x: Tensor) -> Tensor:
         return _reductions.sum(x, list(range(-self.count, 0))) if self.count else x
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return self._total(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return self._total(self.base_dist.entropy())
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Distributions of real numbers; samples are functions of the parameters, so that gradients flow."""
+"""Continuous distributions. Samples are differentiable functions of the parameters."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from cuprous.torch.linalg import cholesky, solve_triangular
 _map = _core.t_map
 
 
-class _Located(Distribution):
-    """Distributions moved by `loc` and stretched by `scale`: subclasses give the standard one."""
+class _LocationScale(Distribution):
+    """Location-scale families: a standard distribution, which subclasses define, is shifted by `loc` and scaled by
+    `scale`."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"loc": "real", "scale": "positive"}
@@ -33,16 +34,16 @@ class _Located(Distribution):
         raise NotImplementedError
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return self.loc + self._draw(self._extended(sample_shape)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return self._log_density((value - self.loc) / self.scale) - _map("log", self.scale)
 
 
-class Normal(_Located):
-    """The normal distribution of a mean `loc` and a standard deviation `scale`."""
+class Normal(_LocationScale):
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return normal(shape, self.loc)
@@ -61,20 +62,20 @@ class Normal(_Located):
         return _map("square", self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return _map("ndtr", (value - self.loc) / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return self.loc + self.scale * math.sqrt(2) * _map("erfinv", 2 * value - 1)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale)
 
 
-class Laplace(_Located):
-    """Two exponential distributions back to back."""
+class Laplace(_LocationScale):
+    """The Laplace distribution: two exponential distributions back to back."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         u = unit(shape, self.loc) - 0.5
@@ -95,12 +96,12 @@ class Laplace(_Located):
         return 2 * _map("square", self.scale)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 1 + _map("log", 2 * self.scale)
 
 
-class Gumbel(_Located):
-    """The distribution of the largest of many."""
+class Gumbel(_LocationScale):
+    """The Gumbel distribution, the limit of the maximum of many samples."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return -_map("log", -_map("log1p", -unit(shape, self.loc)) + 1e-37)
@@ -119,12 +120,12 @@ class Gumbel(_Located):
         return math.pi**2 / 6 * _map("square", self.scale)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return _map("log", self.scale) + (1 + 0.5772156649015329)
 
 
-class Cauchy(_Located):
-    """The distribution of a tangent of an angle."""
+class Cauchy(_LocationScale):
+    """The Cauchy distribution."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return _map("tan", math.pi * (unit(shape, self.loc) - 0.5))
@@ -133,19 +134,19 @@ class Cauchy(_Located):
         return -math.log(math.pi) - _map("log1p", _map("square", z))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return math.log(4 * math.pi) + _map("log", self.scale)
 
 
 class LogNormal(Normal):
-    """Exponentials of normal numbers."""
+    """The log-normal distribution: exponentials of normal random numbers."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return _map("exp", super().rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         log = _map("log", value)
         return super().log_prob(log) - log
 
@@ -161,20 +162,20 @@ class LogNormal(Normal):
         return _map("expm1", square) * _map("exp", 2 * self.loc + square)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return super().cdf(_map("log", value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return _map("exp", super().icdf(value))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return super().entropy() + self.loc
 
 
 class HalfNormal(Distribution):
-    """Absolute values of normal numbers of mean 0."""
+    """The half-normal distribution: absolute values of normal random numbers with mean 0."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"scale": "positive"}
@@ -184,11 +185,11 @@ class HalfNormal(Distribution):
         super().__init__(self.scale.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return _map("absolute", normal(self._extended(sample_shape), self.scale)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         log = math.log(2) - 0.5 * LOG_2PI - _map("log", self.scale) - 0.5 * _map("square", value / self.scale)
         return _map("where", value >= 0, log, -math.inf)
 
@@ -203,12 +204,12 @@ class HalfNormal(Distribution):
         return _map("square", self.scale) * (1 - 2 / math.pi)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale) - math.log(2)
 
 
 class Exponential(Distribution):
-    """The time until something of a constant rate happens."""
+    """The exponential distribution: the time between events that occur at a constant rate."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"rate": "positive"}
@@ -218,19 +219,19 @@ class Exponential(Distribution):
         super().__init__(self.rate.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return -_map("log1p", -unit(self._extended(sample_shape), self.rate)) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return _map("log", self.rate) - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return -_map("expm1", -self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return -_map("log1p", -value) / self.rate
 
     @property
@@ -244,12 +245,12 @@ class Exponential(Distribution):
         return 1 / _map("square", self.rate)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 1 - _map("log", self.rate)
 
 
 class Uniform(Distribution):
-    """All numbers of [low, high) alike."""
+    """The uniform distribution on [low, high)."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"low": "real", "high": "real"}
@@ -261,20 +262,20 @@ class Uniform(Distribution):
             raise ValueError("Uniform is not defined when low>= high")
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return self.low + unit(self._extended(sample_shape), self.low) * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         inside = (value >= self.low) & (value < self.high)
         return _map("where", inside, -_map("log", self.high - self.low), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return value * (self.high - self.low) + self.low
 
     @property
@@ -288,12 +289,12 @@ class Uniform(Distribution):
         return _map("square", self.high - self.low) / 12
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return _map("log", self.high - self.low)
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors, by their mean and one of: covariances, or the lower triangular factor of them."""
+    """The multivariate normal distribution with a mean, and either a covariance matrix or its lower Cholesky factor."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"loc": "real"}
@@ -309,7 +310,7 @@ class MultivariateNormal(Distribution):
 
     @property
     def covariance_matrix(self) -> Tensor:
-        """The covariances."""
+        """The covariance matrix."""
         return self.scale_tril @ self.scale_tril.mT
 
     @property
@@ -323,7 +324,7 @@ class MultivariateNormal(Distribution):
         return _reductions.sum(_map("square", self.scale_tril), -1).expand(self.loc.dims)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         z = normal(self._extended(sample_shape), self.loc)
         return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
@@ -331,10 +332,10 @@ class MultivariateNormal(Distribution):
         return _reductions.sum(_map("log", self.scale_tril.diagonal(0, -2, -1)), -1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         z = solve_triangular(self.scale_tril, (value - self.loc).unsqueeze(-1), upper=False).squeeze(-1)
         return -0.5 * (_reductions.sum(_map("square", z), -1) + self.loc.dims[-1] * LOG_2PI) - self._log_volume()
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 * self.loc.dims[-1] * (1 + LOG_2PI) + self._log_volume()

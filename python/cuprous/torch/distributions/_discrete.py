@@ -1,4 +1,4 @@
-"""Distributions of counts and classes."""
+"""Discrete distributions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _one_of(name: str, first: Any, second: Any) -> None:
 
 
 def _inner(probs: Tensor) -> Tensor:
-    """Probabilities kept away from 0 and 1, for logarithms."""
+    """Returns probabilities clamped away from 0 and 1, so that their logarithms are finite."""
     eps = 1.1920929e-07 if probs.dtype_name != "float64" else 2.220446049250313e-16
     return clamp(probs, eps, 1 - eps)
 
 
 class Categorical(Distribution):
-    """Classes with probabilities (that need not sum to 1) or logits, along the last dimension."""
+    """The categorical distribution, with probabilities (which need not sum to 1) or logits along the last dimension."""
 
     _parameters: ClassVar[dict[str, str]] = {"probs": "nonnegative", "logits": "real"}
 
@@ -51,7 +51,7 @@ class Categorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         if self._logits is None:
             self._logits = _map("log", _inner(self.probs))
         return self._logits
@@ -62,20 +62,20 @@ class Categorical(Distribution):
         return self.probs.shape
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Classes (int64)."""
+        """Returns class indices (int64)."""
         flat = self.probs.detach().reshape(-1, self._num_events)
         count = math.prod(sample_shape)
         return _sampling.multinomial(flat, count, True).T.reshape(self._extended(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of classes' probabilities."""
+        """Returns the logarithms of the probabilities of classes."""
         shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
         logits = self.logits.expand([*shape, self._num_events])
         index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
         return _indexing.gather(logits, -1, index).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         low = -3.4028235e38 if self.probs.dtype_name != "float64" else -1.7976931348623157e308
         return -_reductions.sum(clamp(self.logits, min=low) * self.probs, -1)
 
@@ -92,7 +92,7 @@ class Categorical(Distribution):
     variance = mean
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes."""
+        """Returns all class indices."""
         n = self._num_events
         values = _core.t_iota([n], [1], 0, self.probs.device_name).reshape([n, *(1 for _ in self.batch_shape)])
         return values.expand([n, *self.batch_shape]) if expand else values
@@ -104,7 +104,7 @@ def _aligned(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 class OneHotCategorical(Distribution):
-    """Classes as vectors with one 1."""
+    """The categorical distribution with one-hot vectors as samples."""
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -119,7 +119,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """Their logarithms."""
+        """Returns the logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
@@ -133,22 +133,22 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Vectors with one 1."""
+        """Returns one-hot vectors."""
         index = self._categorical.sample(sample_shape).unsqueeze(-1)
-        places = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
-        return _core.t_cast(_map("equal", index, places), self.probs.dtype_name)
+        positions = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
+        return _core.t_cast(_map("equal", index, positions), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return self._categorical.log_prob(_reductions.argmax(value, -1))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return self._categorical.entropy()
 
 
-class _Odds(Distribution):
-    """Distributions of one probability, given as such or as its logit."""
+class _BinaryOutcome(Distribution):
+    """Distributions with one parameter, given as a probability or as its logit."""
 
     _parameters: ClassVar[dict[str, str]] = {"probs": "unit", "logits": "real"}
 
@@ -164,21 +164,21 @@ class _Odds(Distribution):
         super().__init__(self.probs.dims, (), validate_args)
 
 
-class Bernoulli(_Odds):
-    """1 with a probability, otherwise 0."""
+class Bernoulli(_BinaryOutcome):
+    """The Bernoulli distribution: 1 with a probability, otherwise 0."""
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Ones and zeros."""
+        """Returns ones and zeros."""
         probs = self.probs.detach()
         return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
         return -binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     @property
@@ -192,21 +192,21 @@ class Bernoulli(_Odds):
         return self.probs * (1 - self.probs)
 
 
-class Geometric(_Odds):
-    """How often it fails before it works for the first time."""
+class Geometric(_BinaryOutcome):
+    """The geometric distribution: the number of failures before the first success."""
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Counts."""
+        """Returns counts."""
         probs = self.probs.detach()
         u = unit(self._extended(sample_shape), probs)
         return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return xlogy(value, 1 - self.probs) + _map("log", self.probs)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
     @property
@@ -221,7 +221,7 @@ class Geometric(_Odds):
 
 
 class Poisson(Distribution):
-    """How often something of a constant rate happens; samples are drawn on the host."""
+    """The Poisson distribution: the number of events that occur at a constant rate. Samples are drawn on the host."""
 
     _parameters: ClassVar[dict[str, str]] = {"rate": "nonnegative"}
 
@@ -230,11 +230,11 @@ class Poisson(Distribution):
         super().__init__(self.rate.dims, (), validate_args)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Counts."""
+        """Returns counts."""
         return poisson(self.rate.detach().expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return xlogy(value, self.rate) - self.rate - _map("gammaln", value + 1)
 
     @property

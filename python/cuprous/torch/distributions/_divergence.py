@@ -1,4 +1,4 @@
-"""Divergences of Kullback and Leibler, by pairs of classes."""
+"""Kullback-Leibler divergences of pairs of distributions of one class."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _poisson(p: Any, q: Any) -> Tensor:
     return p.rate * (_map("log", p.rate) - _map("log", q.rate)) - (p.rate - q.rate)
 
 
-#: The formula of two distributions of a class.
+#: The formula for each class of distributions.
 _FORMULAS: dict[type[Distribution], Callable[[Any, Any], Tensor]] = {
     Normal: _normal, Laplace: _laplace, Exponential: _exponential, Uniform: _uniform, Categorical: _categorical,
     OneHotCategorical: _categorical, Bernoulli: _bernoulli, Poisson: _poisson,
@@ -57,7 +57,7 @@ _FORMULAS: dict[type[Distribution], Callable[[Any, Any], Tensor]] = {
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """How far q is from p, in nats.
+    """Returns the Kullback-Leibler divergence of p from q, in nats.
 
     Raises:
         NotImplementedError: for pairs without a formula.

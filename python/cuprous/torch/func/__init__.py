@@ -1,4 +1,4 @@
-"""Functions of functions: `torch.func`."""
+"""Function transformations: `torch.func`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _trees
+from cuprous.torch import _pytree
 from cuprous.torch._shape import stack
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
 from cuprous.torch.nn.utils.stateless import functional_call as call
 
-#: How many of these functions are being computed, one in another.
+#: The number of nested transformations that are running.
 _level = [0]
 
 
 class _Level:
-    """Operations are noted, whatever the mode outside."""
+    """Enables gradients within a transformation, whatever the mode outside."""
 
     def __enter__(self) -> None:
         _level[0] += 1
-        self._before = _core.set_grad_enabled(True)
+        self._previous = _core.set_grad_enabled(True)
 
     def __exit__(self, *_: Any) -> None:
         _level[0] -= 1
-        _core.set_grad_enabled(self._before)
+        _core.set_grad_enabled(self._previous)
 
 
 def _alias(x: Any, what: str) -> Tensor:
-    """A tensor of which the gradient can be asked for, and that hangs on what the given one hangs on."""
+    """Returns an alias of a tensor that requires gradients. If the tensor is part of a graph, so is the alias."""
     if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"{what}: expected tensors of floats as differentiated arguments, got {type(x).__name__}"
                            + (f" of {x.dtype_name}" if isinstance(x, Tensor) else ""))  # fmt: skip
@@ -38,33 +38,33 @@ def _alias(x: Any, what: str) -> Tensor:
 
 
 def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[Any], list[Tensor]]:
-    """All arguments, those that are differentiated (renewed), and the tensors in these."""
+    """Returns all arguments with those to differentiate replaced by aliases, these alone, and the tensors in them."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"{what}: argnums={argnums} but the function takes {len(args)} positional arguments")
     full = list(args)
     for n in numbers:
-        full[n] = _trees.mapped(lambda x: _alias(x, what), args[n])
+        full[n] = _pytree.tree_map(lambda x: _alias(x, what), args[n])
     chosen = [full[n] for n in numbers]
-    return full, chosen, _trees.leaves(chosen)
+    return full, chosen, _pytree.leaves(chosen)
 
 
-def _released(tree: Any, inputs: list[Tensor]) -> Any:
-    """Results without a place in the graph, unless somebody outside may ask for their gradients."""
-    tensors = [t for t in _trees.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
+def _detach_results(tree: Any, inputs: list[Tensor]) -> Any:
+    """Returns results detached from the graph, unless they also depend on tensors outside the transformation."""
+    tensors = [t for t in _pytree.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
     fresh = [x for x in inputs if x.is_leaf]
     if _level[0] or len(fresh) < len(inputs) or not tensors or _core.t_other_leaves(tensors, fresh):
         return tree
-    return _trees.mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+    return _pytree.tree_map(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of a function of one element with respect to some arguments, and its value;
-    with `has_aux` (for functions that return a value and something else) the value is such a pair.
+    """Returns a function that computes the gradient of a scalar function with respect to some arguments, and its value.
+    With `has_aux`, the function returns a pair of its value and another object, and so does the result.
 
     Raises:
-        RuntimeError: by the function, where the value has more than one element.
+        RuntimeError: when called, if the value has more than one element.
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -80,17 +80,17 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                                    f"with {value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs "
                                    "instead?")  # fmt: skip
             found = functional._grads([value], inputs, [None], True)
-            gradient = _trees.rebuilt(chosen, list(found))
+            gradient = _pytree.unflatten(chosen, list(found))
         gradient = gradient[0] if isinstance(argnums, int) else tuple(gradient)
-        gradient, value, aux = _released((gradient, value, aux), inputs)
+        gradient, value, aux = _detach_results((gradient, value, aux), inputs)
         return gradient, (value, aux) if has_aux else value
 
     return called
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of a function of one element with respect to some arguments; with `has_aux`
-    also what the function returns besides."""
+    """Returns a function that computes the gradient of a scalar function with respect to some arguments; with `has_aux`
+    also the function's auxiliary output."""
     both = grad_and_value(func, argnums, has_aux)
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -101,48 +101,48 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The outputs of a function, and a function of vectors of their shapes that gives the products with the Jacobian,
-    one for each of `primals`."""
+    """Returns the outputs of a function, and a function that maps vectors of their shapes to their products with the
+    Jacobian, one for each of `primals`."""
     with _Level():
         full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
         output = func(*full)
         output, aux = output if has_aux else (output, None)
-        outputs = _trees.tensors("vjp", output)
+        outputs = _pytree.tensors("vjp", output)
 
     def back(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
-        seeds = _trees.tensors("vjp", given)
+        seeds = _pytree.tensors("vjp", given)
         if len(seeds) != len(outputs):
             raise RuntimeError(f"vjp: expected {len(outputs)} vectors, got {len(seeds)}")
         with _Level():
             found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
-            result = tuple(_trees.rebuilt(chosen, list(found)))
-        result = _released(result, [*inputs, *[s for s in seeds if s.requires_grad]])
+            result = tuple(_pytree.unflatten(chosen, list(found)))
+        result = _detach_results(result, [*inputs, *[s for s in seeds if s.requires_grad]])
         return result
 
-    shown = _released((output, aux), inputs)
+    shown = _detach_results((output, aux), inputs)
     return (shown[0], back, shown[1]) if has_aux else (shown[0], back)
 
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
         has_aux: bool = False) -> Any:  # fmt: skip
-    """The outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
+    """Returns the outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp: expected primals and tangents to be tuples of one length")
     with _Level():
         full, _, inputs = _arguments("jvp", primals, range(len(primals)))
         output = func(*full)
         output, aux = output if has_aux else (output, None)
-        outputs = _trees.tensors("jvp", output)
-        vectors = _trees.tensors("jvp", tangents)
-        pushed = _trees.rebuilt(output, functional.pushed(outputs, inputs, vectors, True))
-    output, pushed, aux = _released((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
+        outputs = _pytree.tensors("jvp", output)
+        vectors = _pytree.tensors("jvp", tangents)
+        pushed = _pytree.unflatten(output, functional.pushed(outputs, inputs, vectors, True))
+    output, pushed, aux = _detach_results((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
     return (output, pushed, aux) if has_aux else (output, pushed)
 
 
 def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Any:
-    """A function that gives the Jacobian of a function with respect to some arguments: (output's shape, input's shape),
-    one row after the other. `chunk_size` is PyTorch's bound on memory; rows are computed one by one here."""
+    """Returns a function that computes the Jacobian of a function with respect to some arguments, of shape (output's
+    shape, input's shape), row by row. `chunk_size`, PyTorch's limit on memory, has no effect."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         with _Level():
@@ -150,11 +150,11 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
             output = func(*full, **kwargs)
             output, aux = output if has_aux else (output, None)
             found = []
-            for y in _trees.tensors("jacrev", output):
-                made = _trees.rebuilt(chosen, list(functional.rows_of(y, inputs, True)))
+            for y in _pytree.tensors("jacrev", output):
+                made = _pytree.unflatten(chosen, list(functional.rows_of(y, inputs, True)))
                 found.append(made[0] if isinstance(argnums, int) else tuple(made))
-            jacobian = _trees.rebuilt(output, found)
-        jacobian, aux = _released((jacobian, aux), inputs)
+            jacobian = _pytree.unflatten(output, found)
+        jacobian, aux = _detach_results((jacobian, aux), inputs)
         return (jacobian, aux) if has_aux else jacobian
 
     return called
@@ -162,27 +162,28 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
 
 def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
-    """The values of `jacrev`: Jacobians are computed by rows here."""
+    """Same as `jacrev`: Jacobians are computed row by row."""
     made: Callable[..., Any] = jacrev(func, argnums, has_aux=has_aux)
     return made
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of a function with respect to some arguments."""
+    """Returns a function that computes the second derivatives of a function with respect to some arguments."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with other tensors in the place of its parameters and buffers."""
+    """Calls a module with other tensors in place of its parameters and buffers."""
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters and buffers of modules of one kind, stacked along a new first dimension: what `vmap` maps over.
+    """Returns the parameters and buffers of modules of one class, stacked along a new first dimension, over which
+    `vmap` can map.
 
     Raises:
-        RuntimeError: for no modules, for some in training and some not, and for modules of several classes.
+        RuntimeError: if there are no modules, if only some are in training mode, or if their classes differ.
     """
     models = list(models)
     if not models:

@@ -1,4 +1,4 @@
-"""`vmap`: a function over each place of a dimension."""
+"""`vmap`: maps a function over a dimension of its arguments."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _trees
+from cuprous.torch import _pytree, _shape
 from cuprous.torch._args import wrap_dim
 from cuprous.torch._creation import get_rng_state, set_rng_state
 
 
 def _spread(dims: Any, tree: Any) -> list[Any]:
-    """A dimension (or None) for each of the contents of a nest."""
+    """Returns a dimension (or None) for each leaf of a nested structure."""
     if isinstance(dims, int) or dims is None:
-        return [dims] * len(_trees.leaves(tree))
+        return [dims] * len(_pytree.leaves(tree))
     if isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
         return [d for part, of in zip(dims, tree, strict=True) for d in _spread(part, of)]
     if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
@@ -24,25 +24,26 @@ def _spread(dims: Any, tree: Any) -> list[Any]:
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
-    """A function that calls another for each place of a dimension of its arguments, and stacks the results.
+    """Returns a function that calls `func` for each index of a dimension of its arguments, and stacks the results.
 
-    The calls are recorded one after the other and fused; a function of whole batches costs less to record.
+    The calls are recorded one after another and fused. A function that processes whole batches costs less to record.
 
     Args:
-        func: takes tensors without that dimension; tensors of other calls may not be written to.
-        in_dims: the dimension of each argument (a nest like the arguments'), None for those that all calls get whole.
-        out_dims: where the dimension goes in each result.
-        randomness: "error" and "different" let calls draw different random numbers, "same" the same.
-        chunk_size: PyTorch's bound on memory; calls are one by one here.
+        func: takes tensors without that dimension; it must not write to tensors of other calls.
+        in_dims: the dimension of each argument (with the nesting of the arguments); None passes an argument to all
+            calls as is.
+        out_dims: the position of the dimension in each result.
+        randomness: with "error" and "different", calls draw different random numbers; with "same", equal ones.
+        chunk_size: PyTorch's limit on memory, which has no effect.
 
     Raises:
-        ValueError: by the function, where no argument has such a dimension or the extents differ.
+        ValueError: when called, if no argument has such a dimension or the extents differ.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        contents = _trees.leaves(args)
+        contents = _pytree.leaves(args)
         dims = _spread(in_dims if isinstance(in_dims, int) else list(in_dims), list(args))
         extents = set()
         for x, d in zip(contents, dims, strict=True):
@@ -50,7 +51,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
                 continue
             if not isinstance(x, Tensor) or not x.ndim:
                 raise ValueError(
-                    f"vmap: got in_dim={d} for an input that is no tensor with dimensions; use in_dim=None"
+                    f"vmap: got in_dim={d} for an input that is not a tensor with dimensions; use in_dim=None"
                 )
             extents.add(x.dims[wrap_dim(d, x.ndim)])
         if len(extents) != 1:
@@ -60,20 +61,20 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             )  # fmt: skip
         state = get_rng_state() if randomness == "same" else None
         results = []
-        for place in range(extents.pop()):
+        for position in range(extents.pop()):
             if state is not None:
                 set_rng_state(state)
-            parts = [x if d is None else _shape.select(x, d, place) for x, d in zip(contents, dims, strict=True)]
-            results.append(func(*_trees.rebuilt(args, parts), **kwargs))
+            parts = [x if d is None else _shape.select(x, d, position) for x, d in zip(contents, dims, strict=True)]
+            results.append(func(*_pytree.unflatten(args, parts), **kwargs))
         if not results:
             raise NotImplementedError("[vmap] a dimension of extent 0 is not supported")
-        columns = zip(*(_trees.leaves(result) for result in results), strict=True)
+        columns = zip(*(_pytree.leaves(result) for result in results), strict=True)
         targets = _spread(out_dims, results[0]) if not isinstance(out_dims, tuple) else list(out_dims)
         stacked = []
         for column, d in zip(columns, targets, strict=True):
             if not all(isinstance(y, Tensor) for y in column):
                 raise ValueError("vmap: the function must return tensors, got " + type(column[0]).__name__)
             stacked.append(column[0] if d is None else _shape.stack(column, d))
-        return _trees.rebuilt(results[0], stacked)
+        return _pytree.unflatten(results[0], stacked)
 
     return called

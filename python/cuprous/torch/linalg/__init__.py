@@ -1,4 +1,4 @@
-"""Linear algebra: `torch.linalg`, for stacks of matrices in the last two dimensions."""
+"""Linear algebra: `torch.linalg`, for batches of matrices in the last two dimensions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from cuprous.torch.linalg._solving import (
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product of vectors of three elements."""
+    """Returns the cross product of vectors of three elements."""
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.dims[dim] != 3 or other.dims[dim] != 3:
@@ -53,17 +53,17 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum of products along a dimension, the first operand conjugated."""
+    """Returns the dot product along a dimension, with the first operand conjugated."""
     return _reductions.sum(conj(x) * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals, as the last dimension."""
+    """Returns a view of the diagonals, as the last dimension."""
     return A.diagonal(offset, dim1, dim2)
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, as the last dimension."""
+    """Returns the powers 0 to N - 1 of each element, as the last dimension."""
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):
@@ -71,7 +71,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return stack(powers[:n], -1)
 
 
-#: What `torch` itself has of these, under its own names.
+#: The functions that `torch` provides as well, under its own names.
 FUNCTIONS: dict[str, Any] = {
     "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "det": det, "inverse": inv,
     "logdet": logdet, "matrix_exp": matrix_exp, "matrix_power": matrix_power, "pinverse": pinv, "slogdet": slogdet,

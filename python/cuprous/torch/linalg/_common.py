@@ -1,4 +1,4 @@
-"""What the functions of `torch.linalg` have in common."""
+"""Helper functions shared by `torch.linalg`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from cuprous.torch import _pointwise
 from cuprous.torch._creation import eye as identity
 
 
-class _Engine:
-    """The functions of `cuprous.linalg`, which make identities and places beside their operand."""
+class _ArrayLinalg:
+    """The functions of `cuprous.linalg`, whose temporary arrays are created on the operand's device."""
 
     def __getattr__(self, name: str) -> Any:
         function = at_home(getattr(linalg, name))
@@ -22,19 +22,19 @@ class _Engine:
         return function
 
 
-engine = _Engine()
+engine = _ArrayLinalg()
 
 
 class LinAlgError(RuntimeError):
-    """A matrix is singular, or has no such decomposition."""
+    """A matrix is singular, or a decomposition does not exist."""
 
 
 @contextlib.contextmanager
 def errors(name: str) -> Iterator[None]:
-    """The engine's errors under PyTorch's class.
+    """Converts the engine's errors to PyTorch's class within a `with` block.
 
     Raises:
-        LinAlgError: where a matrix has no such decomposition.
+        LinAlgError: if a decomposition does not exist.
     """
     try:
         yield
@@ -47,10 +47,10 @@ def errors(name: str) -> Iterator[None]:
 
 
 def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
-    """Checks for (stacks of) matrices of floats.
+    """Checks that tensors are (batches of) matrices of floats.
 
     Raises:
-        RuntimeError: for anything else.
+        RuntimeError: if they are not.
     """
     for a in tensors:
         if a.ndim < 2:
@@ -72,32 +72,32 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
 
 
 def adjoint(a: Tensor) -> Tensor:
-    """Transposed, and conjugated."""
+    """Returns the conjugate transpose."""
     return _pointwise.conj(a.mT) if a.is_complex() else a.mT
 
 
 def conj(a: Tensor) -> Tensor:
-    """Conjugated, where that is something else."""
+    """Returns the conjugate; a real tensor is returned as is."""
     return _pointwise.conj(a) if a.is_complex() else a
 
 
 def eye(n: int, like: Tensor) -> Tensor:
-    """An identity."""
+    """Returns an identity matrix."""
     return identity(n, dtype=like.dtype, device=like.device)
 
 
 def diagonals(a: Tensor) -> Tensor:
-    """The diagonals of matrices."""
+    """Returns the diagonals of matrices."""
     return a.diagonal(0, -2, -1)
 
 
 def embedded(d: Tensor) -> Tensor:
-    """Matrices with vectors on their diagonals."""
+    """Returns matrices with vectors on their diagonals."""
     return d.unsqueeze(-1) * eye(d.dims[-1], d)
 
 
 def off_diagonal(a: Tensor) -> Tensor:
-    """Matrices with zeros on their diagonals."""
+    """Returns matrices with their diagonals set to zero."""
     n = a.dims[-1]
     row = _core.t_iota([n, n], [1, 0], 0, a.device_name)
     column = _core.t_iota([n, n], [0, 1], 0, a.device_name)
@@ -105,10 +105,10 @@ def off_diagonal(a: Tensor) -> Tensor:
 
 
 def gaps(values: Tensor) -> Tensor:
-    """For each pair of values their difference (column less row); 1 on the diagonal."""
+    """Returns the difference of each pair of values (column minus row), with 1 on the diagonal."""
     return values.unsqueeze(-2) - values.unsqueeze(-1) + eye(values.dims[-1], values)
 
 
 def arrays(*tensors: Tensor) -> list[Any]:
-    """The memory of tensors as arrays."""
+    """Returns the memory of tensors as arrays."""
     return [t.as_array() for t in tensors]

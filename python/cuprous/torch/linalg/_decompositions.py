@@ -25,7 +25,7 @@ from cuprous.torch.linalg._common import (
     matrices,
     off_diagonal,
 )
-from cuprous.torch.linalg._solving import _bad, solve
+from cuprous.torch.linalg._solving import _has_nan, solve
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -37,12 +37,12 @@ cholesky_ex_result = namedtuple("cholesky_ex_result", ("L", "info"))
 
 
 def _complex(x: Tensor, like: Tensor) -> Tensor:
-    """A real tensor in the dtype of another."""
+    """Returns a real tensor cast to the dtype of another."""
     return x if x.dtype_name == like.dtype_name else _core.t_cast(x, like.dtype_name)
 
 
 def _halved(a: Tensor) -> Tensor:
-    """The lower triangle with half the diagonal."""
+    """Returns the lower triangle with its diagonal halved."""
     return _shape.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
 
 
@@ -58,13 +58,13 @@ class _Cholesky(Function):
         (lower,) = ctx.saved_tensors
         upper = adjoint(lower)
         inner = _halved(upper @ g)
-        # Lᴴ⁻¹ inner L⁻¹, made symmetric
+        # L⁻ᴴ inner L⁻¹, made symmetric.
         half = solve(upper, adjoint(solve(upper, adjoint(inner))))
         return 0.5 * (half + adjoint(half))
 
 
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """L with A = L Lᴴ for Hermitian positive definite matrices; with `upper` Lᴴ.
+    """Returns L with A = L Lᴴ for Hermitian positive definite matrices; with `upper`, Lᴴ.
 
     Raises:
         LinAlgError: for matrices that are not positive definite.
@@ -76,11 +76,11 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
+    """Returns `cholesky`, and for each matrix 0 (int32), or 1 if it is not positive definite (L is then NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
-    info = _core.t_cast(_bad(plain), "int32")
+    info = _core.t_cast(_has_nan(plain), "int32")
     if bool(info.any()):
         if check_errors:
             raise LinAlgError("linalg.cholesky_ex: the input is not positive-definite.")
@@ -89,13 +89,13 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is given."""
+    """Returns the inverse of the matrix with the given Cholesky factor."""
     product = adjoint(L) @ L if upper else L @ adjoint(L)
     return solve(product, eye(L.dims[-1], L))
 
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with A X = B for the matrix A whose Cholesky factor is given."""
+    """Returns X with A X = B for the matrix A with the given Cholesky factor."""
     first, second = (adjoint(L), L) if upper else (L, adjoint(L))
     return solve(second, solve(first, B))
 
@@ -126,7 +126,7 @@ class _Qr(Function):
 
 
 def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
-    """Q and R with a real diagonal of R, as LAPACK's are: the backward pass relies on it."""
+    """Returns Q and R with a real diagonal of R, as in LAPACK. The backward pass relies on it."""
     signs = _map("sign", diagonals(r))
     signs = _map("where", signs == 0, 1, signs)
     k = signs.dims[-1]
@@ -137,7 +137,7 @@ def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
 
 def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
     inner = _shape.triu(gr @ adjoint(r) - adjoint(q) @ gq)
-    # Real parts of the diagonal once, the rest with its mirror image.
+    # Real parts of the diagonal count once; the rest is added to its mirror image.
     inner = off_diagonal(inner)
     diagonal = diagonals(_shape.triu(gr @ adjoint(r) - adjoint(q) @ gq))
     diagonal = _complex(_map("real", diagonal), q) if q.is_complex() else diagonal
@@ -146,8 +146,8 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
 
 
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """A = Q R with orthonormal columns in Q and R upper triangular: Q (m by k) and R (k by n) with k = min(m, n)
-    ("reduced"), Q (m by m) ("complete"), or R alone ("r")."""
+    """Returns A = Q R with orthonormal columns in Q and upper triangular R: Q (m by k) and R (k by n) with k = min(m,
+    n) ("reduced"), Q (m by m) ("complete"), or R alone ("r")."""
     if out is not None:
         raise NotImplementedError(f"[linalg.qr] out={out!r} is not supported")
     matrices("linalg.qr", A)
@@ -175,7 +175,7 @@ class _Svd(Function):
         u, s, vh = ctx.saved_tensors
         k = s.dims[-1]
         if gu is None and gvh is None:
-            # The gradient of the values alone needs no gaps between them, which may be zero.
+            # The gradient with respect to the values alone does not need the gaps between them, which may be zero.
             return (u[..., :k] * _complex(gs, u).unsqueeze(-2)) @ vh[..., :k, :], None
         gu, gs, gvh = (_zeros_like(t) if g is None else g for g, t in ((gu, u), (gs, s), (gvh, vh)))
         u, gu, vh, gvh = u[..., :k], gu[..., :k], vh[..., :k, :], gvh[..., :k, :]
@@ -218,8 +218,8 @@ class _Svdvals(Function):
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """A = U diag(S) Vᴴ with S ≥ 0 descending. Gradients of the columns that `full_matrices` adds are left out: those
-    columns are any that complete a basis."""
+    """Returns A = U diag(S) Vᴴ with S ≥ 0 descending. The columns that `full_matrices` adds have no gradient, because
+    they are an arbitrary completion of a basis."""
     if out is not None:
         raise NotImplementedError(f"[linalg.svd] out={out!r} is not supported")
     if driver not in (None, "gesvd", "gesvdj", "gesvda"):
@@ -230,7 +230,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values, descending."""
+    """Returns the singular values, descending."""
     matrices("linalg.svdvals", A)
     with errors("linalg.svdvals"):
         result: Tensor = _Svdvals.apply(A)
@@ -251,15 +251,15 @@ class _Eigh(Function):
         vh = adjoint(v)
         inner: Any = None if gl is None else embedded(_complex(gl, v))
         if gv is not None:
-            # Only the gradient of the vectors needs gaps between the values, which may be zero.
+            # Only the gradient with respect to the vectors needs the gaps between the values, which may be zero.
             rotated = off_diagonal((vh @ gv) / _complex(gaps(values), v))
             inner = rotated if inner is None else rotated + inner
         return v @ inner @ vh, None
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Eigenvalues, ascending, and orthonormal eigenvectors (in columns) of Hermitian matrices, of which one triangle is
-    read; the gradient counts on both."""
+    """Returns the eigenvalues, ascending, and orthonormal eigenvectors (in columns) of Hermitian matrices. One triangle
+    is read; the gradient is that of a symmetric input."""
     if out is not None:
         raise NotImplementedError(f"[linalg.eigh] out={out!r} is not supported")
     matrices("linalg.eigh", A, square=True)
@@ -270,7 +270,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues, ascending, of Hermitian matrices."""
+    """Returns the eigenvalues of Hermitian matrices, ascending."""
     if A.requires_grad and _core.is_grad_enabled():
         return write_out(out, eigh(A, UPLO).eigenvalues)
     matrices("linalg.eigvalsh", A, square=True)
@@ -300,7 +300,7 @@ class _Eig(Function):
 
 
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns); complex."""
+    """Returns the eigenvalues, in no particular order, and eigenvectors (of norm 1, in columns); both are complex."""
     if out is not None:
         raise NotImplementedError(f"[linalg.eig] out={out!r} is not supported")
     matrices("linalg.eig", A, square=True)
@@ -310,5 +310,5 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues, in no order; complex."""
+    """Returns the eigenvalues, in no particular order; they are complex."""
     return write_out(out, eig(A).eigenvalues)

@@ -1,4 +1,4 @@
-"""Norms, and what follows from them: condition numbers and ranks."""
+"""Norms, condition numbers and ranks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._info import finfo
-from cuprous.torch._words import dtype_name
+from cuprous.torch._types import dtype_name
 from cuprous.torch.linalg._common import matrices
 from cuprous.torch.linalg._decompositions import eigvalsh, svdvals
 from cuprous.torch.linalg._solving import inv
@@ -18,8 +18,8 @@ from cuprous.torch.linalg._solving import inv
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """`(Σ |x|**ord)**(1/ord)` over dimensions (all by default); the largest or smallest magnitude for ±inf, the number
-    of elements that are not 0 for 0."""
+    """Returns `(Σ |x|**ord)**(1/ord)` over dimensions (all by default); the largest or smallest magnitude for ±inf, the
+    number of nonzero elements for 0."""
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype_name}"
@@ -29,7 +29,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The norm of matrices in two dimensions: "fro", "nuc" (the sum of singular values), ±2 (the largest, the
+    """Returns the norm of matrices in two dimensions: "fro", "nuc" (the sum of singular values), ±2 (the largest, the
     smallest), ±1 and ±inf (the largest or smallest sum of magnitudes of a column or row)."""
     row, column = (wrap_dim(d, A.ndim) for d in dim)
     if row == column:
@@ -54,7 +54,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None,
          dtype: Any = None) -> Tensor:  # fmt: skip
-    """`vector_norm` over one dimension (or all, without `ord`), `matrix_norm` over two."""
+    """Returns `vector_norm` over one dimension (or all, without `ord`), or `matrix_norm` over two."""
     dims = [dim] if isinstance(dim, int) else dim
     if ord is None:
         return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
@@ -71,7 +71,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The condition number: the norm of the matrix times that of its inverse; by singular values for None, 2 and -2."""
+    """Returns the condition number: the norm of the matrix times that of its inverse; computed from singular values for
+    None, 2 and -2."""
     matrices("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -82,8 +83,8 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The number of singular values above max(atol, rtol times the largest) (int64); `rtol` is max(m, n) times the
-    dtype's epsilon unless one of the two is given."""
+    """Returns the number of singular values above max(atol, rtol times the largest) (int64); `rtol` is max(m, n) times
+    the dtype's epsilon unless one of the two is given."""
     matrices("linalg.matrix_rank", A, square=hermitian)
 
     plain = A.detach()

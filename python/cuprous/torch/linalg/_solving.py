@@ -1,4 +1,4 @@
-"""Inverses, systems of equations, determinants."""
+"""Inverses, systems of linear equations, determinants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ lstsq_result = namedtuple("lstsq_result", ("solution", "residuals", "rank", "sin
 
 
 class _Solve(Function):
-    """X with A X = B, of stacks of one shape."""
+    """Solves A X = B for batches of one shape."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
@@ -68,8 +68,8 @@ class _Slogdet(Function):
         a, sign = ctx.saved_tensors
         factor = gs[-1]
         if a.is_complex():
-            turn = _map("imag", _map("multiply", conj(gs[0]), sign))
-            factor = _map("make_complex", factor, -turn)
+            phase = _map("imag", _map("multiply", conj(gs[0]), sign))
+            factor = _map("make_complex", factor, -phase)
         return factor.unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
 
 
@@ -89,8 +89,8 @@ class _Det(Function):
 
 
 def _cofactors(a: Tensor) -> Tensor:
-    """The conjugate of the derivative of the determinant, also of singular matrices, by singular values: det(U) det(Vᴴ)
-    times the products of all singular values but one."""
+    """Returns the conjugate of the derivative of the determinant, also of singular matrices, from singular values:
+    det(U) det(Vᴴ) times the products of all singular values but one."""
     from cuprous.torch.linalg._decompositions import svd  # which imports this module
 
     u, s, vh = svd(a)
@@ -102,7 +102,7 @@ def _cofactors(a: Tensor) -> Tensor:
 
 
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse.
+    """Returns the inverse.
 
     Raises:
         LinAlgError: for singular matrices.
@@ -115,10 +115,10 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and 0 (int32) for each matrix, for singular ones 1; their inverse is NaN."""
+    """Returns the inverse, and for each matrix 0 (int32), or 1 if it is singular (its inverse is then NaN)."""
     matrices("linalg.inv_ex", A, square=True)
     result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
-    info = _core.t_cast(_bad(result), "int32")
+    info = _core.t_cast(_has_nan(result), "int32")
     if check_errors and bool(info.any()):
         raise LinAlgError("linalg.inv_ex: The input matrix is singular.")
     return inv_ex_result(inv(A) if A.requires_grad and not bool(info.any()) else result, info)
@@ -128,13 +128,13 @@ def _identities(a: Tensor) -> Tensor:
     return _core.t_expand(eye(a.dims[-1], a), list(a.dims))
 
 
-def _bad(x: Tensor) -> Tensor:
-    """Whether a stack's matrices hold NaN."""
+def _has_nan(x: Tensor) -> Tensor:
+    """Returns, for each matrix of a batch, whether it contains NaN."""
     return _core.t_reduce("max", _map("isnan", x), [-2, -1], False)
 
 
-def _stretched(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Two stacks of one shape."""
+def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns two batches of matrices broadcast to one shape."""
     batch = list(_shape.broadcast_shapes(a.dims[:-2], b.dims[:-2]))
     return tuple(_core.t_expand(x, [*batch, *x.dims[-2:]]) for x in (a, b))  # type: ignore[return-value]
 
@@ -144,11 +144,11 @@ def _is_vector(a: Tensor, b: Tensor) -> bool:
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """X with A X = B (with `left=False` X A = B), by LU with partial pivoting.
+    """Returns X with A X = B (with `left=False` X A = B), by LU decomposition with partial pivoting.
 
     Raises:
         LinAlgError: for singular matrices.
-        RuntimeError: for shapes or dtypes that do not fit.
+        RuntimeError: for shapes or dtypes that do not match.
     """
     vector = _is_vector(A, B)
     b = B.unsqueeze(-1) if vector else B
@@ -162,7 +162,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({A.dims[-2]}x{A.dims[-1]} and {b.dims[-2]}x{b.dims[-1]})"
         )
-    a, b = _stretched(A if left else A.mT, b if left else b.mT)
+    a, b = _broadcast(A if left else A.mT, b if left else b.mT)
     with errors("torch.linalg.solve"):
         x: Tensor = _Solve.apply(a, b) if b.numel() else b.clone()
     x = x if left else x.mT
@@ -170,7 +170,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve`, and 0 (int32) for each matrix.
+    """Returns `solve`, and 0 (int32) for each matrix.
 
     Raises:
         LinAlgError: for singular matrices, also without `check_errors`.
@@ -181,13 +181,13 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
                      out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """X with A X = B (with `left=False` X A = B) for triangular A, of which only the triangle is read; with
+    """Returns X with A X = B (with `left=False` X A = B) for triangular A, of which only the triangle is read; with
     `unitriangular` its diagonal counts as 1."""
     matrices("linalg.solve_triangular", A, B)
     matrices("linalg.solve_triangular", A, square=True)
     triangle = _shape.triu(A, int(unitriangular)) if upper else _shape.tril(A, -int(unitriangular))
     triangle = triangle + eye(A.dims[-1], A) if unitriangular else triangle
-    a, b = _stretched(triangle, B)
+    a, b = _broadcast(triangle, B)
     if not left:
         a, b = a.mT, b.mT
     with errors("linalg.solve_triangular"):
@@ -196,20 +196,20 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinant."""
+    """Returns the determinant."""
     matrices("linalg.det", A, square=True)
     result: Tensor = _Det.apply(A)
     return write_out(out, result)
 
 
 def slogdet(A: Tensor) -> Any:
-    """The determinant's sign (for complex matrices its phase), and the logarithm of its absolute value."""
+    """Returns the sign of the determinant (for complex matrices its phase), and the logarithm of its absolute value."""
     matrices("linalg.slogdet", A, square=True)
     return slogdet_result(*_Slogdet.apply(A))
 
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; NaN where that is negative."""
+    """Returns the logarithm of the determinant; NaN if the determinant is negative."""
     sign, log = slogdet(input)
     if input.is_complex():
         return _map("log", sign) + log
@@ -217,7 +217,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 class _PseudoInverse(Function):
-    """Golub and Pereyra (1973) have its derivative, for a rank that does not change."""
+    """The pseudoinverse, with the derivative of Golub and Pereyra (1973) for a constant rank."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, cutoff: Any, hermitian: bool) -> Tensor:
@@ -231,7 +231,7 @@ class _PseudoInverse(Function):
         gh, ph = adjoint(g), adjoint(p)
         ga = -(ph @ g @ ph)
         m, n = a.dims[-2:]
-        if m > n:  # else A has a right inverse, and I - A P is zero unless the rank is smaller
+        if m > n:  # otherwise A has a right inverse, and I - A P is zero unless the rank is smaller
             ga = ga + (gh - a @ (p @ gh)) @ p @ ph
             ga = ga + ph @ (p @ (gh - (gh @ p) @ a))
         else:
@@ -243,7 +243,7 @@ class _PseudoInverse(Function):
 def pinv(
     A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The Moore-Penrose pseudoinverse: singular values below `rtol` times the largest count as zero.
+    """Returns the Moore-Penrose pseudoinverse; singular values below `rtol` times the largest count as zero.
 
     Raises:
         NotImplementedError: for `atol`.
@@ -258,11 +258,11 @@ def pinv(
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X that minimises the norm of A X - B, of least norm where there are several; with the squared residuals
-    (where there are more rows than columns and the rank is full), the rank and the singular values.
+    """Returns the X that minimizes the norm of A X - B, the one of least norm if there are several; also the squared
+    residuals (if there are more rows than columns and the rank is full), the rank and the singular values.
 
     Raises:
-        RuntimeError: for shapes or dtypes that do not fit.
+        RuntimeError: for shapes or dtypes that do not match.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
@@ -288,7 +288,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The n-th power of matrices; of the inverse for negative n."""
+    """Returns the n-th power of matrices; for negative n, of their inverses."""
     matrices("linalg.matrix_power", A, square=True)
     if n == 0:
         return write_out(out, _identities(A).clone())
@@ -303,8 +303,8 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of matrices: a Taylor polynomial of a matrix that was halved until its norm is below 1/2, squared
-    as often (Moler and Van Loan, 2003)."""
+    """Returns the exponential of matrices: the matrix is halved until its norm is below 1/2, and a Taylor polynomial of
+    it is squared as often (Moler and Van Loan, 2003)."""
     matrices("linalg.matrix_exp", A, square=True)
     if not A.numel():
         return A.clone()
@@ -324,7 +324,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices (the first and the last may be vectors), in the order that costs least."""
+    """Returns the product of several matrices (the first and the last may be vectors), in the cheapest order."""
     parts = list(tensors)
     if len(parts) < 2:
         raise RuntimeError("linalg.multi_dot: expected at least 2 tensors")
@@ -345,7 +345,7 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse with respect to `tensordot(·, ·, ind)`."""
+    """Returns the inverse with respect to `tensordot(·, ·, ind)`."""
     head, tail = A.dims[:ind], A.dims[ind:]
     if ind <= 0 or math.prod(head) != math.prod(tail):
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]),"
@@ -354,7 +354,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """X with `tensordot(A, X, X.ndim) = B`."""
+    """Returns X with `tensordot(A, X, X.ndim) = B`."""
     if dims is not None:
         A = _shape.movedim(A, list(dims), list(range(A.ndim - len(dims), A.ndim)))
     rest = A.dims[B.ndim :]

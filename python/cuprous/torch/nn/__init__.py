@@ -1,8 +1,8 @@
-"""Networks by PyTorch's words."""
+"""Neural networks with PyTorch's API."""
 
 from typing import TYPE_CHECKING, Any
 
-from cuprous.torch.amp import _attached  # noqa: F401 - first of all
+from cuprous.torch.amp import _wrap_functions  # noqa: F401 - first of all
 from cuprous.torch.nn import functional, init, modules, parallel, utils
 from cuprous.torch.nn.modules import *  # noqa: F403
 from cuprous.torch.nn.modules import Module
@@ -12,7 +12,7 @@ from cuprous.torch.nn.parameter import Buffer, Parameter
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Layers that tables make."""
+        """Returns layer classes that are generated from tables."""
 
 
 __all__ = ["Buffer", "DataParallel", "Module", "Parameter", "functional", "init", "modules", "parallel", "utils"]

@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`max(x, 0)`; the gradient at 0 is 0."""
+    """Returns `max(x, 0)`; the gradient at 0 is 0."""
     return written(input, _core.t_relu(input), inplace)
 
 
@@ -32,23 +32,23 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`min(max(x, min_val), max_val)`; the gradient at the bounds is 0."""
+    """Returns `min(max(x, min_val), max_val)`; the gradient at the bounds is 0."""
     low = _map("where", _map("less_equal", input, min_val), min_val, input)
     return written(input, _map("where", _map("greater_equal", input, max_val), max_val, low), inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x above 0, otherwise x times a slope."""
+    """Returns x if it is positive, otherwise x times a slope."""
     return written(
         input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace
     )
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x above 0, otherwise x times a weight (one, or one a channel).
+    """Returns x if it is positive, otherwise x times a weight (one for all elements, or one for each channel).
 
     Raises:
-        RuntimeError: if there are neither one weight nor one a channel.
+        RuntimeError: if the number of weights is neither one nor that of the channels.
     """
     if weight.numel() > 1:
         channels = input.dims[1] if input.ndim > 1 else input.numel()
@@ -60,13 +60,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, otherwise `alpha (exp(x) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha (exp(x) - 1)`."""
     return written(input, _exponential(input, alpha, 1.0, 1.0), inplace)
 
 
 def _exponential(x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
     positive = _map("greater", x, 0)
-    # What is not taken must stay finite, or its gradient would be 0 times infinity.
+    # The branch that is not selected must stay finite, because its gradient would otherwise be 0 times infinity.
     low = _map("expm1", _map("where", positive, 0, x if inner == 1 else _map("multiply", x, inner)))
     low = low if alpha == 1 else _map("multiply", low, alpha)
     result = _map("where", positive, x, low)
@@ -74,17 +74,18 @@ def _exponential(x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The scaled ELU that keeps mean 0 and variance 1."""
+    """Returns the scaled ELU, which preserves mean 0 and variance 1."""
     return written(input, _exponential(input, 1.6732632423543772, 1.0507009873554805, 1.0), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, otherwise `alpha (exp(x / alpha) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha (exp(x
+    alpha) - 1)`."""
     return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x, or with "tanh" nearly so."""
+    """Returns x times the normal distribution function of x; "tanh" selects an approximation."""
     if approximate == "none" and input.is_floating_point():
         return _core.t_gelu(input)
     if approximate == "none":
@@ -107,7 +108,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """`log(1 + exp(beta x)) / beta`, and x where beta x is above the threshold."""
+    """Returns `log(1 + exp(beta x))
+    beta`, and x if beta x is above the threshold."""
     scaled = input if beta == 1 else _map("multiply", input, beta)
     high = _map("greater", scaled, threshold)
     soft = _map("log1p", _map("exp", _map("where", high, 0, scaled)))
@@ -120,7 +122,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of the sigmoid."""
+    """Returns the logarithm of the sigmoid."""
     return _map("subtract", clamp(input, max=0), _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
 
 
@@ -140,7 +142,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """Returns the hyperbolic tangent."""
     return _map("tanh", input)
 
 
@@ -150,26 +152,26 @@ def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """One half times the sigmoid of the other."""
+    """Returns the first half along a dimension times the sigmoid of the second."""
     a, b = _shape.chunk(input, 2, dim)
     return _map("multiply", a, _map("expit", b))
 
 
-# --- shrinking and thresholds
+# --- shrinkage and thresholds
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x above a threshold, otherwise a value."""
+    """Returns x if it is above a threshold, otherwise a value."""
     return written(input, _map("where", _map("greater", input, threshold), input, value), inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 within [-lambd, lambd], otherwise x."""
+    """Returns 0 within [-lambd, lambd], otherwise x."""
     return _map("where", _map("less_equal", _map("absolute", input), lambd), 0, input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 within [-lambd, lambd], otherwise x less lambd (or plus lambd, below)."""
+    """Returns 0 within [-lambd, lambd], otherwise x moved toward 0 by lambd."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _map("subtract", input, clamp(input, -lambd, lambd))
@@ -182,7 +184,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:  # fmt: skip
-    """x above 0, otherwise x times a slope drawn from [lower, upper) while training, else their mean."""
+    """Returns x if it is positive, otherwise x times a slope: drawn from [lower, upper) in training, else the mean of
+    the two."""
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     kind = "float64" if input.dtype_name == "float64" else "float32"
@@ -192,10 +195,11 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of a softmax made smooth (Jang et al., 2017); `hard`: one-hot, with the smooth one's gradient."""
+    """Returns a sample of the Gumbel-softmax distribution (Jang et al., 2017); with `hard`, a one-hot vector with the
+    gradient of the soft sample."""
     kind = "float64" if logits.dtype_name == "float64" else "float32"
     unit = _creation.draw_floats("unit", logits.dims, kind, logits.device_name)
-    # An exponential variate from 1 - u, which is never 0.
+    # An exponential random number from 1 - u, which is never 0.
     variate = _map("negative", _map("log1p", _map("negative", unit))) + 1e-37
     noise = _core.t_cast(_map("negative", _map("log", variate)), logits.dtype_name)
     soft = softmax(_map("divide", _map("add", logits, noise), tau), dim)
@@ -204,8 +208,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = soft.detach().argmax(dim, True)
     strides = [0] * soft.ndim
     strides[dim] = 1
-    places = _core.t_iota(list(soft.dims), strides, 0, soft.device_name)
-    one = _core.t_cast(_map("equal", places, index), soft.dtype_name)
+    positions = _core.t_iota(list(soft.dims), strides, 0, soft.device_name)
+    one = _core.t_cast(_map("equal", positions, index), soft.dtype_name)
     return _map("add", _map("subtract", one, soft.detach()), soft)
 
 
@@ -214,7 +218,7 @@ def _in_place(name: str, function: Any) -> Any:
         return function(input, *args, inplace=True, **kwargs)
 
     act.__name__ = act.__qualname__ = name + "_"
-    act.__doc__ = f"`{name}`, written into the tensor."
+    act.__doc__ = f"Applies `{name}` in place."
     return act
 
 

@@ -1,4 +1,4 @@
-"""Attention: weighted means of values, by how well keys match queries."""
+"""Attention: means of values, weighted by the similarity of keys and queries."""
 
 from __future__ import annotations
 
@@ -9,41 +9,44 @@ from cuprous._core import Tensor
 from cuprous.torch import _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._dropout import dropout
-from cuprous.torch.nn._library import prefer_cudnn
 from cuprous.torch.nn._padding import pad
 
 _map, _reduce = _core.t_map, _core.t_reduce
 
 
 def _weights(scores: Tensor) -> Tensor:
-    """The softmax over the last dimension, and 0 where a whole row is masked."""
+    """Returns the softmax over the last dimension, and 0 in rows that are masked entirely."""
     top = _reduce("max", scores.detach(), [-1], True)
     powers = _map("exp", _map("subtract", scores, _map("where", _map("equal", top, -math.inf), 0, top)))
     total = _reduce("sum", powers, [-1], True)
     return _map("divide", powers, _map("where", _map("equal", total, 0), 1, total))
 
 
-def causal(rows: int, columns: int, word: str) -> Tensor:
-    """Where the column is not after the row (bool)."""
-    return _core.t_iota([rows, columns], [-1, 1], 0, word) <= 0
+def causal(rows: int, columns: int, device_name: str) -> Tensor:
+    """Returns a causal mask (bool): True where the column is not after the row."""
+    return _core.t_iota([rows, columns], [-1, 1], 0, device_name) <= 0
 
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
-    """`softmax(query @ key.T * scale + mask) @ value`.
+    """Returns `softmax(query @ key.T * scale + mask) @ value`.
 
-    Half precision with four dimensions on a GPU, without mask and dropout, is a routine of cuDNN's that keeps no
-    scores; the rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
+    On a GPU, half precision inputs with four dimensions, without mask and dropout, use a fused routine of cuDNN that
+    does not store the scores. All other cases, and those that `torch.nn.attention.sdpa_kernel` selects, use the
+    formula.
 
     Args:
-        query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).
-        attn_mask: bool (True may be seen) or float (added), that broadcasts to (..., L, S).
-        dropout_p: the probability with which weights are left out, always (pass 0 when not training).
-        is_causal: query i sees the keys up to i; then there must be no mask.
-        scale: 1/√E unless given.
-        enable_gqa: there are fewer heads of keys and values, each of which serves several queries' heads.
+        query: (..., heads, L, E).
+        key: (..., heads, S, E).
+        value: (..., heads, S, Ev).
+        attn_mask: bool (True takes part) or float (added), broadcastable to (..., L, S).
+        dropout_p: the probability with which weights are dropped, also outside of training.
+        is_causal: query i attends to keys up to i; excludes `attn_mask`.
+        scale: 1/√E by default.
+        enable_gqa: there are fewer heads of keys and values than of queries, each of which serves several.
 
     Raises:
         RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and
@@ -79,9 +82,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if not _switches.math_sdp_enabled():
         raise RuntimeError(
             "No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is not allowed, "
-            "and there is no fused one for these tensors"
+            "and no fused backend supports these tensors"
         )
-    if is_causal:  # before the product, so that it does not stand between that and the softmax
+    if is_causal:  # before the product, so that the product and the softmax can be fused
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
     scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
     if attn_mask is not None:
@@ -89,16 +92,17 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
             scores = _map("where", attn_mask, scores, -math.inf)
         else:
             scores = _map("add", scores, attn_mask)
-    # Not by the function, which autocast would have in float32: it computes so and rounds once.
+    # Calls the engine directly, because `autocast` would cast the function to float32; the engine computes in float32
+    # and rounds once.
     weights = _core.t_softmax(scores, -1, False) if attn_mask is None or is_causal else _weights(scores)
     return dropout(weights, dropout_p, dropout_p > 0) @ value
 
 
 def additive_mask(mask: Tensor | None, name: str, dtype: str) -> Tensor | None:
-    """A mask that is added to scores: bool ones are -inf where they hold.
+    """Returns a mask as floats to be added to scores: -inf where a bool mask is True.
 
     Raises:
-        AssertionError: for other dtypes than bool and floats.
+        AssertionError: for dtypes other than bool and floats.
     """
     if mask is None or (mask.is_floating_point() and mask.dtype_name == dtype):
         return mask
@@ -110,8 +114,8 @@ def additive_mask(mask: Tensor | None, name: str, dtype: str) -> Tensor | None:
     return _core.t_cast(mask, dtype)
 
 
-def _projected(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None) -> list[Tensor]:
-    """Queries, keys and values by their own weights; by one product where inputs are the same."""
+def _project(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None) -> list[Tensor]:
+    """Returns the projections of queries, keys and values by separate weights; equal inputs share one product."""
     linear = _core.t_linear
     if len(weights) == 1:
         (weight,) = weights
@@ -123,10 +127,10 @@ def _projected(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor],
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_heads: int) -> bool:
-    """Whether there is a batch dimension.
+    """Returns True if there is a batch dimension.
 
     Raises:
-        AssertionError: for shapes that do not fit.
+        AssertionError: for shapes that do not match.
     """
     shapes = f"query {list(query.dims)}, key {list(key.dims)}, value {list(value.dims)}"
     if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
@@ -152,10 +156,10 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
                                  v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
                                  static_v: Tensor | None = None, average_attn_weights: bool = True,
                                  is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """What `nn.MultiheadAttention` computes, with its parameters as arguments; (L, N, E) first the steps.
+    """Computes `nn.MultiheadAttention` with its parameters as arguments; inputs are (L, N, E), with steps first.
 
     Returns:
-        The outputs (L, N, E), and the weights (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
+        The outputs (L, N, E), and the weights: (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
     """
     if static_k is not None or static_v is not None:
         raise NotImplementedError("[multi_head_attention_forward] static_k and static_v are not supported")
@@ -165,7 +169,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     alone = is_causal and key_padding_mask is None and not need_weights
     separate = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else [in_proj_weight]
     weights = [w for w in separate if w is not None]
-    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    q, k, v = _project(query, key, value, weights, in_proj_bias)
     if not batched:
         q, k, v = (x.unsqueeze(1) for x in (q, k, v))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -196,7 +200,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     if alone and not extra:
         mixed, shown = scaled_dot_product_attention(q, k, v, None, p, True), None
     else:
-        total = _joined(mask, padding, n, num_heads, extra)
+        total = _combine_masks(mask, padding, n, num_heads, extra)
         if need_weights:
             scores = _map("multiply", q, 1.0 / math.sqrt(head)) @ _shape.transpose(k, -2, -1)
             shown = dropout(softmax(scores if total is None else _map("add", scores, total), -1), p, p > 0)
@@ -211,8 +215,8 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     return out, shown
 
 
-def _joined(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
-    """Both masks in one, (N or 1, heads or 1, L or 1, S), with zeros for keys that were added."""
+def _combine_masks(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
+    """Returns both masks combined, of shape (N or 1, heads or 1, L or 1, S), with zeros for added keys."""
     parts = []
     if mask is not None:
         parts.append(mask if mask.ndim == 2 else mask.reshape(n, heads, *mask.dims[1:]))

@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions, and windows as columns (`unfold`) and back (`fold`)."""
+"""Convolutions and transposed convolutions; extraction of windows as columns (`unfold`) and its adjoint (`fold`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd import Function
-from cuprous.torch.nn._library import prefer_cudnn
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
@@ -18,7 +18,7 @@ _SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bflo
 
 
 def _check(name: str, x: Tensor, w: Tensor, bias: Tensor | None, rank: int, groups: int, transposed: bool) -> None:
-    """Refuses operands that do not fit, naming their shapes."""
+    """Checks that operands match. Error messages contain their shapes."""
     if w.ndim != rank + 2:
         raise RuntimeError(
             f"expected {rank + 2}-dimensional weight for {name}, but got {w.ndim}-dimensional weight of size "
@@ -66,7 +66,7 @@ def _widths(stride: Any, dilation: Any, rank: int) -> tuple[list[int], list[int]
 
 
 def _pads(padding: Any, kernel: list[int], stride: list[int], dilation: list[int]) -> list[tuple[int, int]]:
-    """Zeros in front and behind, for each dimension."""
+    """Returns the padding before and after each dimension."""
     if isinstance(padding, str):
         if padding == "valid":
             return [(0, 0)] * len(kernel)
@@ -91,7 +91,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
 
     def conv(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
              dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         _check(name, x, weight, bias, rank, groups, False)
         steps, spaces = _widths(stride, dilation, rank)
         kernel, size = list(weight.dims[2:]), list(x.dims[2:])
@@ -107,22 +107,22 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
         prefer_cudnn(x)
         y = _core.t_convolution("output", x, weight, size, kernel, out, steps, spaces, before, groups)
         y = _biased(y, bias, rank)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = f"""The convolution (correlation) over the last {rank} dimension{"s" if rank > 1 else ""}.
+    conv.__doc__ = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
         weight: (O, C / groups, …).
         bias: (O,).
-        stride: from one window to the next.
+        stride: the distance between windows.
         padding: zeros on both sides, or "valid", or "same" for an output of the input's extents.
-        dilation: from one element of a window to the next.
-        groups: parts of the channels that do not see each other.
+        dilation: the distance between the elements of a window.
+        groups: the number of groups of channels that are convolved separately.
 
     Raises:
-        RuntimeError: where shapes, dtypes or widths do not fit.
+        RuntimeError: if shapes, dtypes or widths do not match.
     """
     return conv
 
@@ -132,7 +132,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
 
     def conv_transpose(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                        output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         _check(name, x, weight, bias, rank, groups, True)
         steps, spaces = _widths(stride, dilation, rank)
         pads, more = per_axis("padding", padding, rank), per_axis("output_padding", output_padding, rank)
@@ -153,24 +153,24 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         prefer_cudnn(x)
         y = _core.t_convolution("input", x, weight, out, kernel, size, steps, spaces, pads, groups)
         y = _biased(y, bias, rank)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = name
-    conv_transpose.__doc__ = f"""The transposed convolution over the last {rank} dimension{"s" if rank > 1 else ""}:
-    what a convolution's gradient with respect to its input is.
+    conv_transpose.__doc__ = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
+    the gradient of a convolution with respect to its input.
 
     Args:
         input: (N, C, …) or (C, …).
         weight: (C, O / groups, …).
         bias: (O,).
-        stride: from one window of the output to the next.
-        padding: elements that are cut from both sides of the output.
-        output_padding: elements that the output has more behind.
-        groups: parts of the channels that do not see each other.
-        dilation: from one element of a window to the next.
+        stride: the distance between windows of the output.
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the number of elements added at the end of the output.
+        groups: the number of groups of channels that are convolved separately.
+        dilation: the distance between the elements of a window.
 
     Raises:
-        RuntimeError: where shapes, dtypes or widths do not fit.
+        RuntimeError: if shapes, dtypes or widths do not match.
     """
     return conv_transpose
 
@@ -206,14 +206,14 @@ def _blocks(function: str, size: list[int], kernel_size: Any, dilation: Any, pad
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images (N, C, H, W) as columns: (N, C * window's elements, windows).
+    """Returns the windows of images (N, C, H, W) as columns: (N, C * elements of a window, windows).
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
-    x, had = batched("unfold", input, 2)
+    x, was_batched = batched("unfold", input, 2)
     windows = _blocks("unfold", list(x.dims[2:]), kernel_size, dilation, padding, stride)
-    return _columns(x, windows) if had else _columns(x, windows).squeeze(0)
+    return _columns(x, windows) if was_batched else _columns(x, windows).squeeze(0)
 
 
 def _columns(x: Tensor, windows: Windows) -> Tensor:
@@ -221,8 +221,8 @@ def _columns(x: Tensor, windows: Windows) -> Tensor:
     return seen.reshape(x.dims[0], x.dims[1] * windows.size, math.prod(windows.output))
 
 
-class _Fold(Function):
-    """The backward pass of `unfold` is `fold`, and the reverse."""
+class _FoldFunction(Function):
+    """`unfold` or `fold`; each is the backward pass of the other."""
 
     @staticmethod
     def forward(ctx: Any, columns: Tensor, windows: Windows) -> Tensor:
@@ -230,7 +230,7 @@ class _Fold(Function):
         n, channels = columns.dims[0], columns.dims[1] // windows.size
         padded = _core.t_full([n, channels, *windows.reach], 0, columns.dtype_name, columns.device_name)
         parts = columns.reshape(n, channels, windows.size, *windows.output)
-        if windows.apart:
+        if windows.disjoint:
             _core.t_update(windows.view(padded), parts.reshape(n, channels, *windows.kernel, *windows.output))
         else:
             for tap, part in zip(windows.taps(padded), parts.unbind(2), strict=True):
@@ -244,10 +244,10 @@ class _Fold(Function):
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
          stride: Any = 1) -> Tensor:  # fmt: skip
-    """Images of columns: elements of windows that overlap are added up. The shapes are those of `unfold`.
+    """Returns images from columns, the adjoint of `unfold`: elements of overlapping windows are summed.
 
     Raises:
-        RuntimeError: where columns and windows do not fit together.
+        RuntimeError: if the shapes of columns and windows do not match.
     """
     if input.ndim not in (2, 3):
         raise RuntimeError(
@@ -269,7 +269,7 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
             f"number of sliding blocks {windows.output[0]} * {windows.output[1]} = {count}, but got "
             f"input.size(2)={columns.dims[2]}."
         )
-    result: Tensor = _Fold.apply(columns, windows)
+    result: Tensor = _FoldFunction.apply(columns, windows)
     return result if input.ndim == 3 else result.squeeze(0)
 
 

@@ -1,4 +1,4 @@
-"""Elements left out at random while training."""
+"""Dropout: elements set to zero at random during training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _map = _core.t_map
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability p, the others divided by 1 - p; nothing unless training."""
+    """Sets elements to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."""
     return _dropped(input, p, training, inplace, input.dims)
 
 
@@ -34,19 +34,21 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
         return _dropped(input, p, training, inplace, [*input.dims[:lead], *(1 for _ in input.dims[lead:])])
 
     drop.__name__ = drop.__qualname__ = function
-    drop.__doc__ = "Whole channels set to 0 with probability p, the others divided by 1 - p; nothing unless training."
+    drop.__doc__ = (
+        "Sets channels to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."
+    )
     return drop
 
 
 dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 3))
 
 
-#: Where SELU goes for large negative numbers: what alpha dropout puts in place of what is dropped.
-_LOW = -1.7580993408473766
+#: The limit of SELU for large negative numbers, by which alpha dropout replaces dropped elements.
+_SELU_LIMIT = -1.7580993408473766
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
+    """Dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
     return _alpha(input, p, training, inplace, input.dims)
 
 
@@ -62,9 +64,9 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequen
         return input
     kind = "float64" if input.dtype_name == "float64" else "float32"
     keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
-    scale = ((1 - p) * (1 + p * _LOW**2)) ** -0.5 if p < 1 else 0.0
-    kept = _map("where", keep, input, _LOW)
-    return written(input, _map("subtract", _map("multiply", kept, scale), scale * _LOW * p), inplace)
+    scale = ((1 - p) * (1 + p * _SELU_LIMIT**2)) ** -0.5 if p < 1 else 0.0
+    kept = _map("where", keep, input, _SELU_LIMIT)
+    return written(input, _map("subtract", _map("multiply", kept, scale), scale * _SELU_LIMIT * p), inplace)
 
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

@@ -1,4 +1,4 @@
-"""Pooling by windows that lie at random, about evenly (Graham, 2015)."""
+"""Fractional pooling: windows at random positions with nearly even spacing (Graham, 2015)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _indexing
-from cuprous.torch.nn._pooling import _numbers, _winners
+from cuprous.torch.nn._pooling import _max_of_views, _numbers
 from cuprous.torch.nn._windows import batched
 
 _map = _core.t_map
 
 
 def _starts(sample: Tensor, size: int, out: int, kernel: int) -> Tensor:
-    """Where `out` windows begin, for each sample (N, C) of [0, 1): (N, C, out), int64. The last one ends at the end."""
+    """Returns the starts of `out` windows for each random number in [0, 1) of shape (N, C): (N, C, out), int64. The
+    last window ends at the end."""
     step = (size - kernel) / (out - 1) if out > 1 else 0.0
-    places = _core.t_iota([out], [1], 0, sample.device_name)
+    positions = _core.t_iota([out], [1], 0, sample.device_name)
     u = sample.unsqueeze(-1)
     first = _map("trunc", _map("multiply", u, step))
-    inner = _map("subtract", _map("trunc", _map("multiply", _map("add", places, u), step)), first)
-    return _map("where", _map("equal", places, out - 1), size - kernel, _core.t_cast(inner, "int64"))
+    inner = _map("subtract", _map("trunc", _map("multiply", _map("add", positions, u), step)), first)
+    return _map("where", _map("equal", positions, out - 1), size - kernel, _core.t_cast(inner, "int64"))
 
 
 def _fractional(rank: int) -> Callable[..., Any]:
@@ -32,7 +33,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
              return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:  # fmt: skip
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         kernel = _numbers(name, "kernel_size", kernel_size, rank)
         extents = list(x.dims[2:])
         if output_size is None:
@@ -49,40 +50,40 @@ def _fractional(rank: int) -> Callable[..., Any]:
             samples = _creation.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
         if samples.dims != (x.dims[0], x.dims[1], rank):
             raise RuntimeError(f"{name}(): _random_samples must be {[*x.dims[:2], rank]}, got {list(samples.dims)}")
-        # PyTorch's planes take the first number for the width, its volumes for the depth.
+        # PyTorch uses the first random number for the width in two dimensions, but for the depth in three.
         numbers = range(rank) if rank == 3 else reversed(range(rank))
         starts = []
         for axis, number in enumerate(numbers):
             start = _starts(samples[..., number], extents[axis], sizes[axis], kernel[axis])
             starts.append(start.reshape([*x.dims[:2], *(-1 if k == axis else 1 for k in range(rank))]))
-        flat, places = x.reshape([*x.dims[:2], -1]), []
+        flat, positions = x.reshape([*x.dims[:2], -1]), []
         for tap in itertools.product(*map(range, kernel)):
-            place: Any = 0
+            position: Any = 0
             for axis in range(rank):
-                place = place * extents[axis] + (starts[axis] + tap[axis])
-            places.append(_core.t_expand(place, [*x.dims[:2], *sizes]).reshape([*x.dims[:2], -1]))
+                position = position * extents[axis] + (starts[axis] + tap[axis])
+            positions.append(_core.t_expand(position, [*x.dims[:2], *sizes]).reshape([*x.dims[:2], -1]))
         seen = flat.detach()
-        _, which = _winners([_indexing.gather(seen, 2, place) for place in places])
-        found = places[0]
-        for k, place in enumerate(places[1:], 1):
-            found = _map("where", _map("equal", which, k), place, found)
+        _, which = _max_of_views([_indexing.gather(seen, 2, position) for position in positions])
+        found = positions[0]
+        for k, position in enumerate(positions[1:], 1):
+            found = _map("where", _map("equal", which, k), position, found)
         y, found = (t.reshape([*x.dims[:2], *sizes]) for t in (_indexing.gather(flat, 2, found), found))
-        if not had:
+        if not was_batched:
             y, found = y.squeeze(0), found.squeeze(0)
         return (y, found) if return_indices else y
 
     pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"""The largest element of each of so many windows over the last {rank} dimensions, at random places.
+    pool.__doc__ = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        output_size: how many windows. output_ratio: or how many for each element, in (0, 1).
-        return_indices: also where each was found, in the flattened last dimensions (int64).
-        _random_samples: (N, C, {rank}), numbers of [0, 1) that decide where windows lie; drawn unless given.
+        kernel_size: the extents of a window.
+        output_size: the number of windows. output_ratio: or the number for each element, in (0, 1).
+        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
+        _random_samples: (N, C, {rank}), numbers in [0, 1) that determine the windows; drawn unless given.
 
     Raises:
-        ValueError: for neither of `output_size` and `output_ratio`.
+        ValueError: if neither `output_size` nor `output_ratio` is given.
         RuntimeError: where so many windows do not fit.
     """
     return pool

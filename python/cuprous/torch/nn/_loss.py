@@ -1,4 +1,4 @@
-"""Losses."""
+"""Loss functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _map = _core.t_map
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The mean, the sum, or all of them."""
+    """Returns the mean, the sum, or all elements of a loss."""
     if reduction == "mean":
         return _reductions.mean(loss)
     if reduction == "sum":
@@ -29,7 +29,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 
 def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
-    """The reduction that two old arguments stand for."""
+    """Returns the reduction for the deprecated arguments `size_average` and `reduce`."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:
@@ -38,7 +38,7 @@ def legacy(size_average: Any, reduce: Any, reduction: str) -> str:
 
 
 def alike(input: Tensor, target: Tensor) -> None:
-    """Warns where shapes differ and would be broadcast."""
+    """Warns if shapes differ and would be broadcast."""
     if input.dims != target.dims:
         import warnings
 
@@ -51,7 +51,7 @@ def alike(input: Tensor, target: Tensor) -> None:
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The squared difference."""
+    """Returns the squared difference."""
     if _lists.state.dtypes:
         input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     if reduction == "mean" and weight is None and size_average is None and reduce is None:
@@ -66,15 +66,15 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The absolute difference."""
+    """Returns the absolute difference."""
     alike(input, target)
     loss = _map("absolute", _map("subtract", input, target))
     loss = loss if weight is None else _map("multiply", loss, weight)
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
-def _rounded(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
-    """Half the square below a distance, linear beyond; `linear` scales the latter's slope."""
+def _huber(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
+    """Returns half the squared difference up to a threshold and a linear function beyond, with slope `linear`."""
     size = _map("absolute", _map("subtract", input, target))
     near = _map("multiply", _map("square", size), 0.5 * linear / at)
     return _map("where", _map("less", size, at), near, _map("multiply", _map("subtract", size, 0.5 * at), linear))
@@ -82,29 +82,30 @@ def _rounded(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
-    """Half the square over beta below beta, the absolute difference less beta/2 above."""
+    """Returns half the squared difference over beta if the difference is below beta, otherwise the difference minus
+    beta/2."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     alike(input, target)
-    return reduced(_rounded(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
+    return reduced(_huber(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the square below delta, linear above."""
+    """Returns half the squared difference up to delta, and a linear function beyond."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     alike(input, target)
-    loss = _rounded(input, target, delta, delta)
+    loss = _huber(input, target, delta, delta)
     return reduced(loss if weight is None else _map("multiply", loss, weight), reduction)
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """`-(t log p + (1 - t) log(1 - p))`, each logarithm no less than -100."""
+    """Returns `-(t log p + (1 - t) log(1 - p))`, with logarithms of at least -100."""
     if input.dims != target.dims:
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
                          "deprecated. Please ensure they have the same size.")  # fmt: skip
@@ -123,7 +124,7 @@ def _log_from(p: Tensor) -> Tensor:
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The cross entropy of the sigmoid of the input."""
+    """Returns the binary cross entropy of the sigmoid of the input."""
     if input.dims != target.dims:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     lower = logsigmoid(input)
@@ -138,17 +139,17 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative of each target class' value; classes are dimension 1 (0 of a vector)."""
-    return _likelihood(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
+    """Returns the negative log-probability of each target class; classes are dimension 1 (0 for a vector)."""
+    return _weighted_nll(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
 
 
-def _picked(logs: Tensor, index: Tensor, dim: int) -> Tensor:
+def _gather_classes(logs: Tensor, index: Tensor, dim: int) -> Tensor:
     return _shape.squeeze(_indexing.gather(logs, dim, index.unsqueeze(dim)), dim)
 
 
-def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str,
-                pick: Callable[[Tensor, Tensor, int], Tensor] = _picked) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The loss, and the weight of each target; `pick` finds the logarithms at the targets."""
+def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str,
+                pick: Callable[[Tensor, Tensor, int], Tensor] = _gather_classes) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Returns the loss and the weight of each target; `pick` gathers the log-probabilities of the targets."""
     if target.is_floating_point():
         raise RuntimeError(f'"nll_loss" not implemented for targets of dtype {target.dtype_name}')
     dim = 0 if logs.ndim == 1 else 1
@@ -179,7 +180,8 @@ def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
-    """The cross entropy of the softmax of the input with target classes, or with probabilities of the input's shape."""
+    """Returns the cross entropy of the softmax of the input with target classes, or with probabilities of the input's
+    shape."""
     reduction = legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -189,7 +191,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
             return mean
     dim = 0 if input.ndim == 1 else 1
     if not label_smoothing and not target.is_floating_point() and input.is_floating_point():
-        return _likelihood(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
+        return _weighted_nll(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
     input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     logs = log_softmax(input, dim)
     wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
@@ -207,7 +209,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         if reduction == "mean":
             return _map("divide", _reductions.sum(loss), max(input.numel() // classes, 1))
         return reduced(loss, reduction)
-    loss, own = _likelihood(logs, target, weight, ignore_index, reduction)
+    loss, own = _weighted_nll(logs, target, weight, ignore_index, reduction)
     valid = _map("not_equal", target, ignore_index)
     terms = _reductions.sum(logs if wide is None else _map("multiply", logs, wide), dim)
     smooth = _map("negative", _map("where", valid, terms, 0))
@@ -220,7 +222,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:  # fmt: skip
-    """`t (log t - x)`, of logarithms x."""
+    """Returns the Kullback-Leibler divergence `t (log t - x)` with x as log-probabilities."""
     if log_target:
         loss = _map("multiply", _map("exp", target), _map("subtract", target, input))
     else:

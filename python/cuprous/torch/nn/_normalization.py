@@ -1,4 +1,4 @@
-"""Normalisation by statistics of the input itself, or of all inputs so far."""
+"""Normalization by statistics of the input, or by running statistics."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from cuprous.torch.nn._padding import pad
 _map = _core.t_map
 
 
-def _wide(x: Tensor) -> Tensor:
-    """Half precision in float32: sums of squares need it."""
+def _to_float32(x: Tensor) -> Tensor:
+    """Casts half precision to float32, whose range the sums of squares need."""
     return _core.t_cast(x, "float32") if x.dtype_name in ("float16", "bfloat16") else x
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) -> Tensor:
-    """Scaled, shifted, and in a dtype."""
+    """Returns a tensor scaled, shifted, and cast to a dtype."""
     x = x if weight is None else _map("multiply", x, weight)
     x = x if bias is None else _map("add", x, bias)
     return x if x.dtype_name == name else _core.t_cast(x, name)
 
 
-def _standard(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean 0 and variance 1 over some dimensions; the mean and the variance that it had."""
+def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
     mean = _reductions.mean(x, dims, True)
     centred = _map("subtract", x, mean)
     variance = _reductions.mean(_map("square", centred), dims, True)
@@ -50,31 +50,31 @@ def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> 
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Raises:
-        RuntimeError: if the input does not end with that shape.
+        RuntimeError: if the input's shape does not end with `normalized_shape`.
     """
     dims = _trailing("layer_norm", input, normalized_shape)
     fits = all(t is None or t.dims == input.dims[input.ndim - len(dims) :] for t in (weight, bias))
     if input.is_floating_point() and input.numel() and fits:
         return _core.t_layer_norm(input, len(dims), weight, bias, eps)
-    return _affine(_standard(_wide(input), dims, eps)[0], weight, bias, input.dtype_name)
+    return _affine(_standardize(_to_float32(input), dims, eps)[0], weight, bias, input.dtype_name)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions divided by their root mean square, then scaled."""
+    """Divides the last dimensions by their root mean square, then scales them."""
     dims = _trailing("rms_norm", input, normalized_shape)
-    x = _wide(input)
+    x = _to_float32(input)
     square = _reductions.mean(_map("square", x), dims, True)
     eps = finfo(x.dtype).eps if eps is None else eps
     return _affine(_map("multiply", x, _map("rsqrt", _map("add", square, eps))), weight, None, input.dtype_name)
 
 
 def _channelwise(t: Tensor | None, ndim: int) -> Tensor | None:
-    """One number a channel, shaped to meet an input of so many dimensions."""
+    """Reshapes a vector of one number for each channel so that it broadcasts to an input with `ndim` dimensions."""
     return None if t is None else t.reshape([1, -1, *(1 for _ in range(ndim - 2))])
 
 
@@ -85,8 +85,8 @@ def _check_channels(function: str, input: Tensor, **given: Tensor | None) -> Non
                                f"input has shape {list(input.dims)}, {name} has {list(t.dims)}")  # fmt: skip
 
 
-def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
-    """Moves a running statistic towards what was seen, without gradient."""
+def _update_running(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
+    """Updates a running statistic with that of the batch, without gradient."""
     if running is not None:
         seen = seen.detach().reshape(running.dims)
         kept = running.detach()
@@ -96,16 +96,16 @@ def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Any = 0.1,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel (dimension 1) brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes each channel (dimension 1) to mean 0 and variance 1, then scales and shifts it.
 
-    While training by the batch's statistics, which also move the running ones; otherwise by the latter.
+    Training uses the batch's statistics and updates the running ones; otherwise the running statistics are used.
 
     Raises:
-        ValueError: for one value a channel while training.
-        RuntimeError: if statistics or parameters do not fit the number of channels.
+        ValueError: if there is one value for each channel in training.
+        RuntimeError: if statistics or parameters do not match the number of channels.
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    x, n = _wide(input), input.ndim
+    x, n = _to_float32(input), input.ndim
     weight, bias = _channelwise(weight, n), _channelwise(bias, n)
     if not training:
         if running_mean is None or running_var is None:
@@ -116,16 +116,16 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    result, mean, variance = _standard(x, [0, *range(2, n)], eps)
-    _remember(running_mean, mean, momentum)
-    _remember(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
+    result, mean, variance = _standardize(x, [0, *range(2, n)], eps)
+    _update_running(running_mean, mean, momentum)
+    _update_running(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
     return _affine(result, weight, bias, input.dtype_name)
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel of each sample brought to mean 0 and variance 1, then scaled and shifted."""
+    """Normalizes each channel of each sample to mean 0 and variance 1, then scales and shifts it."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     _check_channels(
@@ -134,35 +134,35 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     count = math.prod(input.dims[2:])
     if count == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    result, mean, variance = _standard(_wide(input), list(range(2, input.ndim)), eps)
+    result, mean, variance = _standardize(_to_float32(input), list(range(2, input.ndim)), eps)
     if running_mean is not None:
-        _remember(running_mean, _reductions.mean(mean.detach(), 0), momentum)
+        _update_running(running_mean, _reductions.mean(mean.detach(), 0), momentum)
     if running_var is not None:
         seen = _map("multiply", variance.detach(), count / max(count - 1, 1))
-        _remember(running_var, _reductions.mean(seen, 0), momentum)
+        _update_running(running_var, _reductions.mean(seen, 0), momentum)
     n = input.ndim
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them.
 
     Raises:
-        RuntimeError: if the channels cannot be divided into so many groups.
+        RuntimeError: if the number of channels is not divisible by the number of groups.
     """
     if input.ndim < 2 or input.dims[1] % num_groups:
         raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
                            f"shape {list(input.dims)} and num_groups={num_groups}")  # fmt: skip
     _check_channels("group_norm", input, weight=weight, bias=bias)
-    x = _wide(input).reshape(input.dims[0], num_groups, -1)
-    result = _standard(x, [2], eps)[0].reshape(input.dims)
+    x = _to_float32(input).reshape(input.dims[0], num_groups, -1)
+    result = _standardize(x, [2], eps)[0].reshape(input.dims)
     n = input.ndim
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divided by `(k + alpha · mean of squares of neighbouring channels)**beta` (Krizhevsky et al., 2012)."""
+    """Divides the input by `(k + alpha · mean of squares of neighboring channels)**beta` (Krizhevsky et al., 2012)."""
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     square = _map("square", input)
@@ -172,7 +172,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Divided by the p-norm along a dimension."""
+    """Divides the input by its p-norm along a dimension."""
     return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))
 
 

@@ -1,4 +1,4 @@
-"""Tensors extended at their edges."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _circular(x: Tensor, dim: int, width: int, first: bool, value: float) -> Ten
     return _shape.narrow(x, dim, x.dims[dim] - width if first else 0, width)
 
 
-#: What stands before or after a tensor, by mode: (the edge's values, the widest edge for an extent).
+#: For each mode, a function that returns the values of an edge, and one that returns the widest edge for an extent.
 _MODES: dict[str, tuple[Callable[[Tensor, int, int, bool, float], Tensor], Callable[[int], int] | None]] = {
     "constant": (_constant, None),
     "replicate": (_replicate, None),
@@ -39,12 +39,12 @@ _MODES: dict[str, tuple[Callable[[Tensor, int, int, bool, float], Tensor], Calla
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Extended at its edges, the last dimension first: `pad` is (before, after) of each; negative widths cut.
+    """Pads the input, the last dimension first: `pad` holds (before, after) of each dimension; negative widths crop.
 
-    Modes: a constant value, "reflect" (without the edge), "replicate" the edge, "circular" from the other end.
+    Modes: "constant" (a value), "reflect" (without the edge), "replicate" (the edge), "circular" (from the other end).
 
     Raises:
-        RuntimeError: for more widths than dimensions, or more than a mode has values for.
+        RuntimeError: for more widths than dimensions, or widths that a mode does not allow.
         NotImplementedError: for other modes.
     """
     if mode not in _MODES:

@@ -1,4 +1,4 @@
-"""Pooling: the largest element, the mean or a norm of each window."""
+"""Pooling: the maximum, the mean or a norm of each window."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 
 _map = _core.t_map
 _INTS = {1: "a single int", 2: "a single int, or a tuple of two ints", 3: "a single int, or a tuple of three ints"}
-#: Elements of a window up to which a mean is a sum of views rather than a reduction.
-_FEW = 32
+#: Up to this number of elements in a window, the mean is computed as a sum of views rather than as a reduction.
+_MAX_SUMMED_WINDOW = 32
 
 
 def _numbers(function: str, name: str, given: Any, rank: int) -> list[int]:
@@ -49,7 +49,7 @@ def _windows(function: str, x: Tensor, rank: int, kernel_size: Any, stride: Any,
         room = n + 2 * p - d * (k - 1) - 1
         count = (-(-room // s) if ceil_mode else room // s) + 1
         if ceil_mode and (count - 1) * s >= n + p:
-            count -= 1  # the last window would start behind the input
+            count -= 1  # the last window would start after the input
         out.append(count)
     if min(out) < 1:
         shown = ["x".join(map(str, [x.dims[-rank - 1], *extents])) for extents in (size, out)]
@@ -60,7 +60,7 @@ def _windows(function: str, x: Tensor, rank: int, kernel_size: Any, stride: Any,
 
 
 def _lowest(x: Tensor) -> Any:
-    """What is smaller than all elements."""
+    """Returns the smallest value of the dtype."""
     if x.is_floating_point():
         return -math.inf
 
@@ -77,28 +77,28 @@ def _dense(x: Tensor) -> Tensor:
     return x.contiguous()
 
 
-# --- the largest
+# --- maximum
 
 
-def _winners(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The largest element of each window, and which it is: the first of equals, the last NaN."""
+def _max_of_views(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Returns the maximum of each window and its index: the first of equal elements, or the last NaN."""
     best = taps[0]
     index = _core.t_full(list(best.dims), 0, "int32", best.device_name)
-    for place, tap in enumerate(taps[1:], 1):
+    for position, tap in enumerate(taps[1:], 1):
         better = _map("greater", tap, best)
         if tap.is_floating_point():
             better = _map("logical_or", better, _map("isnan", tap))
         best = _map("where", better, tap, best)
-        index = _map("where", better, place, index)
+        index = _map("where", better, position, index)
     return best, index
 
 
 class _Largest(Function):
-    """The largest of each window, and its place there."""
+    """The maximum of each window, and its index in the window."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows) -> tuple[Tensor, Tensor]:
-        best, index = _winners(windows.taps(windows.padded(x, _lowest(x))))
+        best, index = _max_of_views(windows.taps(windows.padded(x, _lowest(x))))
         best = best.clone() if windows.size == 1 else best
         ctx.rest = windows, index
         ctx.mark_non_differentiable(index)
@@ -111,7 +111,7 @@ class _Largest(Function):
 
 
 def _flat(index: Tensor, windows: Windows) -> Tensor:
-    """Places in the last dimensions of the input, as one number, of places in windows (int64)."""
+    """Converts indices within windows to flat indices into the last dimensions of the input (int64)."""
     rest, result = _core.t_cast(index, "int64"), None
     weight = 1
     for k in reversed(range(windows.rank)):
@@ -140,7 +140,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
                 y = _core.t_max_pool(input, kernel)
                 if y is not None:
                     return y
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         windows = _windows(name, x, rank, kernel_size, stride, padding, dilation, ceil_mode)
         if return_indices or (x.requires_grad and _core.is_grad_enabled()):
             y, index = _Largest.apply(x, windows)
@@ -149,26 +149,26 @@ def _max_pool(rank: int) -> Callable[..., Any]:
             y = taps[0] if len(taps) > 1 else taps[0].clone()
             for tap in taps[1:]:
                 y = _map("maximum", y, tap)
-        y = y if had else y.squeeze(0)
+        y = y if was_batched else y.squeeze(0)
         if not return_indices:
             return y
-        places = _flat(index, windows)
-        return y, places if had else places.squeeze(0)
+        positions = _flat(index, windows)
+        return y, positions if was_batched else positions.squeeze(0)
 
     max_pool.__name__ = max_pool.__qualname__ = name
-    max_pool.__doc__ = f"""The largest element of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    max_pool.__doc__ = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        stride: from one window to the next; the window's extents unless given.
-        padding: elements in front and behind that are smaller than all others.
-        dilation: from one element of a window to the next.
-        ceil_mode: also windows that go beyond the end.
-        return_indices: also where each was found, in the flattened last dimensions (int64).
+        kernel_size: the extents of a window.
+        stride: the distance between windows; the window's extents by default.
+        padding: the number of elements added on both sides, smaller than all others.
+        dilation: the distance between the elements of a window.
+        ceil_mode: includes windows that extend beyond the end.
+        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
     return max_pool
 
@@ -181,7 +181,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
 
     def max_unpool(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                    output_size: Any = None) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         if indices.dims != input.dims:
             raise RuntimeError(
                 f"Expected shape of indices to be same as that of the input tensor ({list(input.dims)}) but got "
@@ -198,21 +198,23 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         flat = _core.t_full([*x.dims[:2], math.prod(size)], 0, x.dtype_name, x.device_name)
         flat.scatter_(2, indices.reshape([*x.dims[:2], -1]), x.reshape([*x.dims[:2], -1]))
         y = flat.reshape([*x.dims[:2], *size])
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     max_unpool.__name__ = max_unpool.__qualname__ = name
-    max_unpool.__doc__ = f"Puts the values of `max_pool{rank}d` back where it found them; zeros elsewhere."
+    max_unpool.__doc__ = (
+        f"Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere."
+    )
     return max_unpool
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
-# --- means
+# --- mean
 
 
 def _sums(x: Tensor, windows: Windows) -> Tensor:
-    if windows.apart and windows.size > _FEW:
+    if windows.disjoint and windows.size > _MAX_SUMMED_WINDOW:
         seen = windows.view(windows.padded(x))
         lead = x.ndim - windows.rank
         return _reductions.sum(seen, list(range(lead, lead + windows.rank)))
@@ -221,7 +223,7 @@ def _sums(x: Tensor, windows: Windows) -> Tensor:
 
 
 def _counts(windows: Windows, include: bool) -> list[list[int]]:
-    """Elements that each window is divided by, for each dimension."""
+    """Returns the number of elements by which each window is divided, for each dimension."""
     counts = []
     for n, k, s, p, m in zip(windows.input, windows.kernel, windows.stride, windows.before, windows.output,
                              strict=True):  # fmt: skip
@@ -248,7 +250,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
 
     def avg_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         if not (x.is_floating_point() or x.is_complex()):
             raise RuntimeError(f'"{name}" not implemented for {x.dtype_name!r}')
         if divisor_override == 0:
@@ -256,22 +258,22 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         windows = _windows(name, x, rank, kernel_size, stride, padding, 1, ceil_mode)
         by = _divisor(x, windows, count_include_pad) if divisor_override is None else divisor_override
         y = _map("divide", _sums(x, windows), by)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     avg_pool.__name__ = avg_pool.__qualname__ = name
-    avg_pool.__doc__ = f"""The mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    avg_pool.__doc__ = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        stride: from one window to the next; the window's extents unless given.
-        padding: zeros in front and behind.
-        ceil_mode: also windows that go beyond the end.
+        kernel_size: the extents of a window.
+        stride: the distance between windows; the window's extents by default.
+        padding: the number of zeros added on both sides.
+        ceil_mode: includes windows that extend beyond the end.
         count_include_pad: whether padding counts in the mean.
-        divisor_override: what sums are divided by instead.
+        divisor_override: the number by which sums are divided instead.
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
     if rank > 1:
         return avg_pool
@@ -280,7 +282,9 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
                    count_include_pad: bool = True) -> Tensor:  # fmt: skip
         return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
-    avg_pool1d.__doc__ = avg_pool.__doc__.replace("\n        divisor_override: what sums are divided by instead.", "")
+    avg_pool1d.__doc__ = avg_pool.__doc__.replace(
+        "\n        divisor_override: the number by which sums are divided instead.", ""
+    )
     return avg_pool1d
 
 
@@ -294,20 +298,22 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
     def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
                 ceil_mode: bool = False) -> Tensor:  # fmt: skip
         means = mean(_map("power", input, norm_type), kernel_size, stride, 0, ceil_mode)
-        # The root of the magnitude, where the sum is positive: PyTorch's words are sign(x) * relu(|x|).
+        # The root of the magnitude, with the sign of the sum. PyTorch's formula is sign(x) * relu(|x|).
         signed = _map("multiply", _map("sign", means), _map("absolute", means))
         sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
         return _map("power", sums, 1.0 / norm_type)
 
     lp_pool.__name__ = lp_pool.__qualname__ = name
-    lp_pool.__doc__ = f"The p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    lp_pool.__doc__ = (
+        f"Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    )
     return lp_pool
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
 
 
-# --- to a given size
+# --- adaptive pooling
 
 
 def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]:
@@ -329,14 +335,14 @@ def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]
 
 
 def _bounds(n: int, out: int) -> list[tuple[int, int]]:
-    """Where the windows of an axis start and end."""
+    """Returns the start and end of each window of an axis."""
     return [(k * n // out, -(-(k + 1) * n // out)) for k in range(out)]
 
 
-def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
-    """The first and the last index of each window of a dimension, and whether they differ.
+def _window_ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
+    """Returns the first and the last index of each window of a dimension, and whether they differ.
 
-    With more windows than elements, a window has no other elements.
+    If there are more windows than elements, each window has one or two elements.
     """
     n = x.dims[dim]
     if out >= 2**62 // n:
@@ -347,8 +353,8 @@ def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
     return first, last, Tensor(differ)
 
 
-def _even(x: Tensor, sizes: list[int]) -> Windows | None:
-    """Windows of one size side by side, where the extents allow it."""
+def _equal_windows(x: Tensor, sizes: list[int]) -> Windows | None:
+    """Returns windows of equal size, side by side, if the extents allow it; otherwise None."""
     extents = list(x.dims[-len(sizes) :])
     if 0 in sizes or any(n % m for n, m in zip(extents, sizes, strict=True)):
         return None
@@ -360,18 +366,18 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{rank}d"
 
     def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
-        even = _even(x, sizes)
+        even = _equal_windows(x, sizes)
         if even is not None:
             y = x.clone() if even.size == 1 else _map("divide", _sums(x, even), even.size)
         else:
-            # A mean over a window is the mean over one axis of the means over the others.
+            # The mean over a window is the mean over one axis of the means over the others.
             y = x
             for k in range(rank):
                 dim = x.ndim - rank + k
                 if sizes[k] > x.dims[dim]:
-                    *ends, differ = _ends(x, dim, sizes[k])
+                    *ends, differ = _window_ends(x, dim, sizes[k])
                     first, last = (_indexing.slices(y, dim, at) for at in ends)
                     y = _map("where", differ, _map("multiply", _map("add", first, last), 0.5), first)
                     continue
@@ -379,11 +385,11 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
                 y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
     adaptive_avg_pool.__doc__ = (
-        f"Means of windows over the last {rank} dimensions, of such a size that the output has `output_size`; None "
+        f"Returns the means of windows over the last {rank} dimensions that give an output of `output_size`; None "
         "keeps an extent."
     )
     return adaptive_avg_pool
@@ -396,52 +402,52 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{rank}d"
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
-        even = _even(x, sizes)
-        if even is not None and even.size <= _FEW:
+        even = _equal_windows(x, sizes)
+        if even is not None and even.size <= _MAX_SUMMED_WINDOW:
             y, index = _Largest.apply(x, even)
-            places = _flat(index, even) if return_indices else None
+            positions = _flat(index, even) if return_indices else None
         else:
-            y, places = _by_axes(x, sizes)
-        y = y if had else y.squeeze(0)
-        if not return_indices or places is None:
+            y, positions = _by_axes(x, sizes)
+        y = y if was_batched else y.squeeze(0)
+        if not return_indices or positions is None:
             return y
-        return y, places if had else places.squeeze(0)
+        return y, positions if was_batched else positions.squeeze(0)
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
     adaptive_max_pool.__doc__ = (
-        f"The largest elements of windows over the last {rank} dimensions, of such a size that the output has "
-        "`output_size`; None keeps an extent. With `return_indices` also where they were found (int64)."
+        f"Returns the maxima of windows over the last {rank} dimensions that give an output of "
+        "`output_size`; None keeps an extent. With `return_indices` also their indices (int64)."
     )
     return adaptive_max_pool
 
 
 def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-    """The largest along the last axis, of these along the one before, …: so the first of equals is found."""
+    """Returns the maxima, axis by axis from the last to the first, which finds the first of equal elements."""
     rank = len(sizes)
     weights = [math.prod(x.dims[x.ndim - rank + k + 1 :]) for k in range(rank)]
-    places = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)
+    positions = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)
     y = x
     for k in reversed(range(rank)):
         dim = x.ndim - rank + k
         if sizes[k] > x.dims[dim]:
-            *ends, _ = _ends(x, dim, sizes[k])
+            *ends, _ = _window_ends(x, dim, sizes[k])
             first, last = (_indexing.slices(y, dim, at) for at in ends)
-            before, behind = (_indexing.slices(places, dim, at) for at in ends)
+            before, behind = (_indexing.slices(positions, dim, at) for at in ends)
             larger = _map("logical_or", _map("greater", last, first), _map("isnan", last))
             later = _map("logical_and", larger, _map("equal", first, first))
-            y, places = _map("where", later, last, first), _map("where", later, behind, before)
+            y, positions = _map("where", later, last, first), _map("where", later, behind, before)
             continue
         tops, found = [], []
         for a, b in _bounds(x.dims[dim], sizes[k]):
             part = y.narrow(dim, a, b - a)
             top, at = _reductions.max(part, dim, True)
             tops.append(top)
-            found.append(places.narrow(dim, a, b - a).gather(dim, at))
+            found.append(positions.narrow(dim, a, b - a).gather(dim, at))
         y = _shape.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
-        places = _shape.cat(found, dim) if found else places.narrow(dim, 0, 0)
-    return y, places
+        positions = _shape.cat(found, dim) if found else positions.narrow(dim, 0, 0)
+    return y, positions
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, (1, 2, 3))

@@ -1,4 +1,4 @@
-"""Recurrences: the inputs of all steps are projected at once, then the states follow one another."""
+"""Recurrent layers: the inputs of all steps are projected in one product, then the states are computed step by step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
 from cuprous.torch.amp._lists import state as state_of_autocast
-from cuprous.torch.nn import _sequences
-from cuprous.torch.nn._library import prefer_cudnn
+from cuprous.torch.nn import _recurrent_autograd
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 
 _map, _linear = _core.t_map, _core.t_linear
 
@@ -46,7 +46,8 @@ def _gru(x: Tensor, state: State, weights: Weights) -> State:
     return (_map("add", n, _map("multiply", z, _map("subtract", h, n))),)
 
 
-#: A mode's gates, its number of states, its step, and whether b_hh is added with b_ih before the recurrence.
+#: For each mode: the number of gates, the number of states, the step, and whether b_hh is added with b_ih before the
+#: recurrence.
 MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool]] = {
     "RNN_TANH": (1, 1, _plain("tanh"), True),
     "RNN_RELU": (1, 1, _plain("relu"), True),
@@ -56,7 +57,7 @@ MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool
 
 
 def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
-    """What the inputs add to the gates, with the biases that do not depend on the state."""
+    """Returns the contribution of the inputs to the gates, with the biases that do not depend on the state."""
     bias = weights[2]
     if bias is not None and weights[3] is not None and MODES[mode][3]:
         bias = _map("add", bias, weights[3])
@@ -65,24 +66,24 @@ def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
 
 def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights: Weights,
               reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
-    """One direction of a layer over packed steps: of (all elements, features), `sizes[t]` rows belong to step t, and
-    sizes never grow. The outputs, packed likewise, and the last states of all sequences."""
+    """Computes one direction of a layer over packed steps: (all elements, features), of which `sizes[t]` rows belong to
+    step t; sizes never increase. Returns the outputs, packed likewise, and the last states of all sequences."""
     gates = project(mode, x, weights)
     if sizes[0] == sizes[-1] and weights[4] is None and not state_of_autocast.dtypes:
-        outputs, *last = _sequences.Recurrence.apply(
-            mode, len(sizes), reverse, _plainly(mode, sizes, reverse), gates, weights[1],
+        outputs, *last = _recurrent_autograd.Recurrence.apply(
+            mode, len(sizes), reverse, _differentiable_steps(mode, sizes, reverse), gates, weights[1],
             None if MODES[mode][3] else weights[3], *first,
         )  # fmt: skip
         return outputs, tuple(last)
     return _step_by_step(mode, gates, sizes, first, weights, reverse)
 
 
-def _plainly(mode: str, sizes: Sequence[int], reverse: bool) -> Callable[..., tuple[Tensor, ...]]:
-    def again(gates: Tensor, weight: Tensor, bias: Tensor | None, *first: Tensor) -> tuple[Tensor, ...]:
+def _differentiable_steps(mode: str, sizes: Sequence[int], reverse: bool) -> Callable[..., tuple[Tensor, ...]]:
+    def recompute(gates: Tensor, weight: Tensor, bias: Tensor | None, *first: Tensor) -> tuple[Tensor, ...]:
         outputs, last = _step_by_step(mode, gates, sizes, first, (weight, weight, None, bias, None), reverse)
         return outputs, *last
 
-    return again
+    return recompute
 
 
 def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, weights: Weights,
@@ -92,12 +93,12 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
         starts.append(starts[-1] + n)
     outputs: list[Tensor] = [None] * len(sizes)  # type: ignore[list-item]
     ended: list[State] = []
-    state = first if not reverse else tuple(_head(s, sizes[-1]) for s in first)
+    state = first if not reverse else tuple(_first_rows(s, sizes[-1]) for s in first)
     for t in range(len(sizes) - 1, -1, -1) if reverse else range(len(sizes)):
         n, now = sizes[t], state[0].dims[0]
         if n < now:
             ended.append(tuple(_shape.narrow(s, 0, n, now - n) for s in state))
-            state = tuple(_head(s, n) for s in state)
+            state = tuple(_first_rows(s, n) for s in state)
         elif n > now:
             more = [_shape.narrow(s, 0, now, n - now) for s in first]
             state = tuple(_shape.cat([s, m]) for s, m in zip(state, more, strict=True))
@@ -110,11 +111,11 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
 
 def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor], layers: int,
              both: bool) -> list[Tensor] | None:  # fmt: skip
-    """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states
-    of (layers·directions, batch, width); None where it has none for them."""
+    """Computes all layers by cuDNN's routine for (steps, batch, features). Returns the outputs and the last states
+    (layers·directions, batch, width), or None if cuDNN does not support the case."""
     prefer_cudnn(x)
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
 
 
-def _head(s: Tensor, n: int) -> Tensor:
+def _first_rows(s: Tensor, n: int) -> Tensor:
     return s if s.dims[0] == n else _shape.narrow(s, 0, 0, n)

@@ -1,4 +1,4 @@
-"""Grids made finer or coarser, and looked at in places of one's own."""
+"""Resampling of grids, and sampling at arbitrary points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cuprous.torch.nn import _pooling
 
 _map = _core.t_map
 
-#: The mode's dimensions (None: any), and whether its corners may be aligned.
+#: For each mode, the number of dimensions (None: any), and whether `align_corners` is supported.
 _MODES: dict[str, tuple[int | None, bool]] = {
     "nearest": (None, False), "nearest-exact": (None, False), "area": (None, False), "linear": (1, True),
     "bilinear": (2, True), "bicubic": (2, True), "trilinear": (3, True),
@@ -34,18 +34,19 @@ def _per_dim(given: Any, n: int, name: str) -> list[Any]:
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Tensor:  # fmt: skip
-    """The spatial dimensions (all but the first two) resampled, one after the other.
+    """Resamples the spatial dimensions (all but the first two), one after another.
 
     Args:
-        size: the new extents. scale_factor: or how many times the old ones; one number or one a dimension.
+        size: the new extents.
+        scale_factor: or the ratio of new to old extents; one number, or one for each dimension.
         mode: "nearest", "nearest-exact", "area", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D).
-        align_corners: the centres of the corners stay, rather than their outer edges.
-        recompute_scale_factor: the factor is that of the extents, after rounding.
+        align_corners: aligns the centers of the corner points, rather than their outer edges.
+        recompute_scale_factor: computes the factor from the rounded extents.
         antialias: not supported.
 
     Raises:
-        ValueError: for both or neither of size and scale_factor, or a number of them that does not fit.
-        NotImplementedError: for modes that do not fit the number of dimensions.
+        ValueError: if both or neither of size and scale_factor are given, or their number does not match.
+        NotImplementedError: for modes that do not match the number of dimensions.
     """
     unsupported("interpolate", antialias=(antialias, False))
     n = input.ndim - 2
@@ -80,22 +81,22 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
 
 def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, align: bool) -> Tensor:
-    """One dimension resampled."""
+    """Resamples one dimension."""
     old = x.dims[dim]
     if new == old and (factor is None or factor == 1):
         return x
     step = 1.0 / factor if factor else old / new
-    places = _core.t_iota([new], [1], 0, x.device_name)
+    positions = _core.t_iota([new], [1], 0, x.device_name)
     if mode in ("nearest", "nearest-exact"):
         if mode == "nearest" and new % old == 0 and step * new == old:
             return _shape.repeat_interleave(x, new // old, dim)
-        # In float32, as where the corners fall is decided there.
-        at = _core.t_cast(places, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
+        # In float32, whose rounding decides which points are used.
+        at = _core.t_cast(positions, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
         return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
     if align:
-        at = _core.t_cast(places, "float64") * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        at = _core.t_cast(positions, "float64") * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
-        at = (_core.t_cast(places, "float64") + 0.5) * step - 0.5
+        at = (_core.t_cast(positions, "float64") + 0.5) * step - 0.5
         at = at if mode == "bicubic" else clamp(at, min=0)
     low = _map("floor", at)
     t = at - low
@@ -115,36 +116,36 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
 
 
 def _cubic_near(d: Tensor, a: float = -0.75) -> Tensor:
-    """The weight of a point at a distance of at most 1 (Keys, 1981)."""
+    """Returns the weight of a point at a distance of at most 1 (Keys, 1981)."""
     return ((a + 2) * d - (a + 3)) * d * d + 1
 
 
 def _cubic_far(d: Tensor, a: float = -0.75) -> Tensor:
-    """The weight of a point at a distance between 1 and 2."""
+    """Returns the weight of a point at a distance between 1 and 2."""
     return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:  # fmt: skip
-    """`interpolate` by its old name."""
+    """Older name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` by the nearest points."""
+    """`interpolate` with mode "nearest"."""
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` linearly, with aligned corners."""
+    """`interpolate` with mode "bilinear" and aligned corners."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-# --- channels and space exchanged
+# --- rearrangement of channels and space
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C·r², H, W) as (*, C, H·r, W·r) (Shi et al., 2016)."""
+    """Rearranges (*, C·r², H, W) to (*, C, H·r, W·r) (Shi et al., 2016)."""
     r = upscale_factor
     if input.ndim < 3:
         raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim}"
@@ -161,7 +162,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(*, C, H·r, W·r) as (*, C·r², H, W)."""
+    """Rearranges (*, C, H·r, W·r) to (*, C·r², H, W)."""
     r = downscale_factor
     if input.ndim < 3:
         raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
@@ -176,18 +177,19 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of groups, one of each in turn (Zhang et al., 2018)."""
+    """Interleaves the channels of groups (Zhang et al., 2018)."""
     n, c, *rest = input.dims
     if groups <= 0 or c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
     return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
 
 
-# --- sampling at places of one's own
+# --- sampling at arbitrary points
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Where `grid_sample` looks after linear maps: theta (N, 2, 3) for sizes (N, C, H, W), (N, 3, 4) for 5D."""
+    """Returns the sampling points for `grid_sample` under affine maps: theta (N, 2, 3) for sizes (N, C, H, W), (N, 3,
+    4) for 5D."""
     d = len(size) - 2
     if theta.ndim != 3 or d not in (2, 3) or theta.dims != (size[0], d, d + 1):
         raise ValueError(f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {list(size)}. Got "
@@ -203,52 +205,53 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 def _reflected(at: Tensor, low: float, high: float) -> Tensor:
-    """Places thrown back at both ends, as often as needed."""
+    """Reflects coordinates at both bounds, as often as needed."""
     span = high - low
     if span <= 0:
         return at * 0
     away = _map("absolute", at - low)
-    turns = _map("floor", away / span)
-    rest = away - turns.detach() * span
-    odd = _map("equal", _map("remainder", turns, 2), 1)
+    reflections = _map("floor", away / span)
+    rest = away - reflections.detach() * span
+    odd = _map("equal", _map("remainder", reflections, 2), 1)
     return _map("where", odd, high - rest, rest + low)
 
 
-def _kept(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
-    """Places brought inside, where the mode says so."""
+def _clamped(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+    """Brings coordinates within the input, for padding modes that require it."""
     if padding_mode == "reflection":
         at = _reflected(at, 0, n - 1) if align else _reflected(at, -0.5, n - 0.5)
     return at if padding_mode == "zeros" else clamp(at, 0, n - 1)
 
 
-def _taps(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
-    """The points along an axis of n that a place is made of, and their weights (None: 1)."""
+def _interpolation_points(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
+    """Returns the points along an axis of extent n that contribute to a coordinate, and their weights (None: 1)."""
     if mode == "nearest":
-        return [(_map("rint", _kept(at, n, padding_mode, align).detach()), None)]
+        return [(_map("rint", _clamped(at, n, padding_mode, align).detach()), None)]
     if mode == "bilinear":
-        at = _kept(at, n, padding_mode, align)
+        at = _clamped(at, n, padding_mode, align)
         low = _map("floor", at.detach())
         return [(point, 1 - _map("absolute", at - point)) for point in (low, low + 1)]
-    # Each of the four points is brought inside by itself, after the weights are known.
+    # Each of the four points is clamped separately, after the weights are computed.
     low = _map("floor", at.detach())
     t = at - low
     weights = (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t))
-    return [(_kept(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
+    return [(_clamped(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
 
 
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:  # fmt: skip
-    """The input at places from -1 to 1 (x first), between its points.
+    """Samples the input at coordinates from -1 to 1 (x first), with interpolation.
 
     Args:
-        input: (N, C, H, W) or (N, C, D, H, W). grid: (N, …, 2) or (N, …, 3).
+        input: (N, C, H, W) or (N, C, D, H, W).
+        grid: (N, …, 2) or (N, …, 3).
         mode: "bilinear", "nearest" or, for images, "bicubic".
-        padding_mode: what is outside: "zeros", "border" or "reflection".
-        align_corners: -1 and 1 are the centres of the outermost points, rather than their outer edges.
+        padding_mode: values outside of the input: "zeros", "border" or "reflection".
+        align_corners: -1 and 1 are the centers of the outermost points, rather than their outer edges.
 
     Raises:
         ValueError: for other modes.
-        RuntimeError: for shapes that do not fit, and for bicubic in three dimensions.
+        RuntimeError: for shapes that do not match, and for bicubic in three dimensions.
     """
     if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"[grid_sample] mode {mode!r} with padding_mode {padding_mode!r} is not known")
@@ -262,7 +265,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     for k, n in enumerate(input.dims[2:]):
         x = grid[..., d - 1 - k]
         at = (x + 1) * ((n - 1) / 2) if align_corners else ((x + 1) * n - 1) / 2
-        axes.append(_taps(at, n, mode, padding_mode, bool(align_corners)))
+        axes.append(_interpolation_points(at, n, mode, padding_mode, bool(align_corners)))
     shape = [input.dims[0], 1, *grid.dims[1:-1]]
     flat = input.reshape(*input.dims[:2], -1)
     total = None

@@ -1,4 +1,4 @@
-"""Windows over the last dimensions of a tensor: what convolutions and pooling have in common."""
+"""Windows over the last dimensions of a tensor, which convolutions and pooling use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _map = _core.t_map
 
 
 def per_axis(name: str, given: Any, rank: int) -> list[int]:
-    """One number for each dimension, given once for all or one by one.
+    """Returns one number for each dimension, given as one number for all or as a sequence.
 
     Raises:
-        RuntimeError: if there are too few or too many.
+        RuntimeError: if there are too few or too many numbers.
     """
     if isinstance(given, (tuple, list)):
         values = [operator.index(n) for n in given]
@@ -35,7 +35,7 @@ def per_axis(name: str, given: Any, rank: int) -> list[int]:
 
 
 def batched(function: str, input: Tensor, rank: int) -> tuple[Tensor, bool]:
-    """The input with a dimension of images, and whether it had one.
+    """Returns the input with a batch dimension, and whether it had one.
 
     Raises:
         RuntimeError: for another number of dimensions.
@@ -51,28 +51,30 @@ def batched(function: str, input: Tensor, rank: int) -> tuple[Tensor, bool]:
 
 
 class Windows:
-    """How windows lie over the last `rank` dimensions: extents of input, window and output, steps, and what is put in
-    front of the input."""
+    """The geometry of windows over the last `rank` dimensions: extents of input, window and output, strides, dilation,
+    and the padding before the input."""
 
     def __init__(self, input: Sequence[int], kernel: list[int], output: list[int], stride: list[int],
                  dilation: list[int], before: list[int]) -> None:  # fmt: skip
         self.input, self.kernel, self.output = list(input), kernel, output
         self.stride, self.dilation, self.before = stride, dilation, before
         self.rank = len(kernel)
-        #: Elements that all windows together span.
+        #: The extent that all windows together cover.
         self.reach = [
             (n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(output, stride, kernel, dilation, strict=True)
         ]
-        #: Whether no element is in two windows, or twice in one.
-        self.apart = all((k - 1) * d < s or n == 1 for k, d, s, n in zip(kernel, dilation, stride, output, strict=True))
+        #: True if each element is at most once in at most one window.
+        self.disjoint = all(
+            (k - 1) * d < s or n == 1 for k, d, s, n in zip(kernel, dilation, stride, output, strict=True)
+        )
         self.size = math.prod(kernel)
 
-    def places(self) -> Iterator[tuple[int, ...]]:
-        """The positions in a window."""
+    def positions(self) -> Iterator[tuple[int, ...]]:
+        """Iterates over the positions in a window."""
         return itertools.product(*map(range, self.kernel))
 
     def padded(self, x: Tensor, value: Any = 0) -> Tensor:
-        """The input with a value around it where windows go beyond it."""
+        """Returns the input padded with a value wherever windows extend beyond it."""
         lead = list(x.dims[: x.ndim - self.rank])
         inside = True
         for n, r, b in zip(self.input, self.reach, self.before, strict=True):
@@ -88,7 +90,7 @@ class Windows:
         return out
 
     def unpadded(self, out: Tensor) -> Tensor:
-        """The input's part of a tensor of the extents that `padded` gives."""
+        """Returns the part of a padded tensor that corresponds to the input."""
         lead = out.ndim - self.rank
         if all(b == 0 and r == n for n, r, b in zip(self.input, self.reach, self.before, strict=True)):
             return out
@@ -101,7 +103,7 @@ class Windows:
         return whole
 
     def view(self, padded: Tensor) -> Tensor:
-        """All windows: the leading dimensions, those of the windows' elements, those of the output."""
+        """Returns a view of all windows: the leading dimensions, those of a window, those of the output."""
         lead = padded.ndim - self.rank
         strides = list(padded.stride_tuple())
         inner = [s * d for s, d in zip(strides[lead:], self.dilation, strict=True)]
@@ -111,32 +113,32 @@ class Windows:
         )
 
     def taps(self, padded: Tensor) -> list[Tensor]:
-        """For each position in a window a view of the elements there."""
+        """Returns, for each position in a window, a view of the elements at that position of all windows."""
         lead = padded.ndim - self.rank
         strides = list(padded.stride_tuple())
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
         shape = [*padded.dims[:lead], *self.output]
         offsets = [
-            sum(p * d * s for p, d, s in zip(place, self.dilation, strides[lead:], strict=True))
-            for place in self.places()
+            sum(p * d * s for p, d, s in zip(position, self.dilation, strides[lead:], strict=True))
+            for position in self.positions()
         ]
         return [_core.t_strided(padded, shape, [*strides[:lead], *outer], at) for at in offsets]
 
 
 def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
-    """The sum of what the windows have at each place; of the place `index` alone if there is one."""
+    """Returns the sum of the windows over their positions, or the element at position `index` of each window."""
     result = taps[0]
     if index is None:
         for tap in taps[1:]:
             result = _map("add", result, tap)
         return result if len(taps) > 1 else result.clone()
-    for place, tap in enumerate(taps[1:], 1):
-        result = _map("where", _map("equal", index, place), tap, result)
+    for position, tap in enumerate(taps[1:], 1):
+        result = _map("where", _map("equal", index, position), tap, result)
     return result if len(taps) > 1 else result.clone()
 
 
 class Gather(Function):
-    """Sums of windows, or one element of each; its backward pass is `Spread`."""
+    """Sums windows, or selects one element of each. Its backward pass is `Spread`."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
@@ -150,22 +152,22 @@ class Gather(Function):
 
 
 class Spread(Function):
-    """Each value to all elements of its window, or to one of them; its backward pass is `Gather`."""
+    """Writes each value to all elements of its window, or to one of them. Its backward pass is `Gather`."""
 
     @staticmethod
     def forward(ctx: Any, y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         ctx.rest = windows, index
         lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
         padded = _core.t_full([*lead, *windows.reach], 0, y.dtype_name, y.device_name)
-        if windows.apart:
-            # Written at once: every element is in one window at most.
+        if windows.disjoint:
+            # One write is enough, because each element is in at most one window.
             ones = [1] * rank
             wide = y.reshape([*lead, *ones, *windows.output])
             if index is not None:
                 strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
-                place = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
-                here = _map("equal", index.reshape([*lead, *ones, *windows.output]), place)
-                wide = _map("where", here, wide, 0)
+                position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
+                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
+                wide = _map("where", selected, wide, 0)
             _core.t_update(windows.view(padded), wide)
         else:
             for at, tap in enumerate(windows.taps(padded)):

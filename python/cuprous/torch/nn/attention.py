@@ -1,4 +1,4 @@
-"""`torch.nn.attention`: which way attention is computed."""
+"""`torch.nn.attention`: selection of the implementation of attention."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from cuprous.torch.backends import cuda as _switches
 
 
 class SDPBackend(enum.Enum):
-    """Ways of `scaled_dot_product_attention`. The formula is MATH; the fused ones are one routine here, cuDNN's."""
+    """Implementations of `scaled_dot_product_attention`. MATH is the formula; the fused ones are all cuDNN's routine
+    here."""
 
     ERROR = -1
     MATH = 0
@@ -30,17 +31,19 @@ _NAMES = {
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> Iterator[None]:
-    """Allows only these ways within a `with`.
+    """Context manager that allows only the given implementations.
 
     Raises:
-        TypeError: for anything but members of `SDPBackend`.
-        NotImplementedError: for `set_priority`, and for OVERRIDEABLE, which devices of others have.
+        TypeError: for values that are not members of `SDPBackend`.
+        NotImplementedError: for `set_priority`, and for OVERRIDEABLE, which is for other vendors' devices.
     """
     wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(backend, SDPBackend) for backend in wanted):
         raise TypeError(f"[sdpa_kernel] backends are members of SDPBackend, not {backends!r}")
     if set_priority:
-        raise NotImplementedError("[sdpa_kernel] set_priority=True is not supported: the fused routine goes first")
+        raise NotImplementedError(
+            "[sdpa_kernel] set_priority=True is not supported: the fused backend always has priority"
+        )
     if SDPBackend.OVERRIDEABLE in wanted:
         raise NotImplementedError("[sdpa_kernel] SDPBackend.OVERRIDEABLE is not supported")
     allowed = {name: backend in wanted for backend, name in _NAMES.items()}

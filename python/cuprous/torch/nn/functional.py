@@ -1,4 +1,4 @@
-"""The functions behind the layers."""
+"""Functions that the layers use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from cuprous.torch.nn import (
     _attention,
     _convolution,
     _dropout,
+    _embedding,
     _fractional,
-    _lookup,
     _loss,
-    _margins,
+    _margin_losses,
     _normalization,
     _padding,
     _pooling,
@@ -21,16 +21,16 @@ from cuprous.torch.nn._activation import *  # noqa: F403
 from cuprous.torch.nn._attention import *  # noqa: F403
 from cuprous.torch.nn._convolution import *  # noqa: F403
 from cuprous.torch.nn._dropout import *  # noqa: F403
+from cuprous.torch.nn._embedding import *  # noqa: F403
 from cuprous.torch.nn._fractional import *  # noqa: F403
-from cuprous.torch.nn._lookup import *  # noqa: F403
 from cuprous.torch.nn._loss import *  # noqa: F403
-from cuprous.torch.nn._margins import *  # noqa: F403
+from cuprous.torch.nn._margin_losses import *  # noqa: F403
 from cuprous.torch.nn._normalization import *  # noqa: F403
 from cuprous.torch.nn._padding import *  # noqa: F403
 from cuprous.torch.nn._pooling import *  # noqa: F403
 from cuprous.torch.nn._resampling import *  # noqa: F403
 
 __all__ = ["bilinear", "linear"]
-for _part in (_activation, _attention, _convolution, _dropout, _fractional, _lookup, _loss, _margins, _normalization,
-              _padding, _pooling, _resampling):  # fmt: skip
+for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _loss, _margin_losses,
+              _normalization, _padding, _pooling, _resampling):  # fmt: skip
     __all__ += _part.__all__

@@ -1,4 +1,4 @@
-"""Starting values of parameters, written in place without gradient."""
+"""Initialization of parameters, in place and without gradient."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _untracked(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """How much an activation shrinks the standard deviation, inverted."""
+    """Returns the factor by which a weight's standard deviation is multiplied to compensate for an activation."""
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in _GAINS:
@@ -48,20 +48,20 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 
 @_untracked
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform on [a, b)."""
+    """Fills the tensor with uniform random numbers from [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @_untracked
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Fills the tensor with normal random numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @_untracked
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:  # fmt: skip
-    """Normal within [a, b], by inverting the distribution function."""
+    """Fills the tensor with normal random numbers truncated to [a, b], by inversion of the distribution function."""
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     tensor.uniform_(low, high, generator=generator)
     values = _core.t_map("erfinv", tensor) * (std * math.sqrt(2)) + mean
@@ -70,36 +70,38 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 @_untracked
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One value."""
+    """Fills the tensor with a value."""
     return tensor.fill_(val)
 
 
 @_untracked
 def zeros_(tensor: Tensor) -> Tensor:
-    """0."""
+    """Fills the tensor with 0."""
     return tensor.fill_(0.0)
 
 
 @_untracked
 def ones_(tensor: Tensor) -> Tensor:
-    """1."""
+    """Fills the tensor with 1."""
     return tensor.fill_(1.0)
 
 
 @_untracked
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix."""
+    """Fills a matrix with ones on the diagonal and zeros elsewhere."""
     return tensor.copy_(_eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform with variance 2 gain² / (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with uniform random numbers of variance 2 gain²
+    (fan in + fan out) (Glorot and Bengio, 2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with variance 2 gain² / (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with normal random numbers of variance 2 gain²
+    (fan in + fan out) (Glorot and Bengio, 2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -112,7 +114,8 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Uniform with variance gain² / fan (He et al., 2015)."""
+    """Fills the tensor with uniform random numbers of variance gain²
+    fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -122,7 +125,8 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Normal with variance gain² / fan (He et al., 2015)."""
+    """Fills the tensor with normal random numbers of variance gain²
+    fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -131,9 +135,9 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
 
 @_untracked
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Rows (or columns, if they are fewer) at right angles and of length `gain` (Saxe et al., 2013).
+    """Fills the tensor with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013).
 
-    The matrix of a tensor has its first dimension as rows; QR is done on the host.
+    The tensor is treated as a matrix with its first dimension as rows. The QR decomposition runs on the host.
     """
     import numpy as np
 
@@ -151,7 +155,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @_untracked
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Weights of a convolution that keeps as many channels as it can, in each group."""
+    """Fills the weights of a convolution so that it preserves as many channels as possible in each group."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.dims[0] % groups:
@@ -167,7 +171,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @_untracked
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal, with a fraction of each column set to 0 (Martens, 2010)."""
+    """Fills the tensor with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010)."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows = tensor.dims[0]
@@ -176,7 +180,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor.masked_fill_(keys.argsort(0).argsort(0) < math.ceil(sparsity * rows), 0)
 
 
-#: The names that old programs use.
+#: Deprecated names.
 uniform, normal, constant, eye, dirac, sparse = uniform_, normal_, constant_, eye_, dirac_, sparse_
 xavier_uniform, xavier_normal = xavier_uniform_, xavier_normal_
 kaiming_uniform, kaiming_normal, orthogonal = kaiming_uniform_, kaiming_normal_, orthogonal_

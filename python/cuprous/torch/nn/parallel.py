@@ -1,23 +1,23 @@
-"""`DataParallel` over one device, which is what it is on machines with one GPU."""
+"""`DataParallel` on a single device, and a placeholder for `DistributedDataParallel`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.modules.module import Module
 
 
 def _one_device(function: str, device_ids: Any, output_device: Any) -> None:
-    """Refuses more than one device: batches are not spread yet."""
+    """Checks that at most one device is given; batches are not distributed yet."""
     if device_ids is not None and len(device_ids) > 1:
         raise NotImplementedError(f"[{function}] device_ids={list(device_ids)!r} is not supported: give one device")
-    if output_device is not None and device_ids and _words.device(output_device) != _words.device(device_ids[0]):
+    if output_device is not None and device_ids and _types.device(output_device) != _types.device(device_ids[0]):
         raise NotImplementedError(f"[{function}] output_device={output_device!r} is not supported")
 
 
 class DataParallel(Module):
-    """A module by another name: `module` computes on the device where its parameters are.
+    """Wraps a module, which computes on the device of its parameters.
 
     Raises:
         NotImplementedError: for more than one device.
@@ -31,12 +31,12 @@ class DataParallel(Module):
         self.output_device = output_device
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """Returns the module's result."""
         return self.module(*args, **kwargs)
 
 
 class DistributedDataParallel(Module):
-    """Not supported: there is one process and one GPU at a time. Programs may import it and use it elsewhere only.
+    """Not supported: a program uses one process and one GPU. The name exists so that programs can import it.
 
     Raises:
         NotImplementedError: always.
@@ -44,13 +44,13 @@ class DistributedDataParallel(Module):
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "[DistributedDataParallel] there is one process and one GPU at a time: use the module"
+            "[DistributedDataParallel] is not supported: a program uses one process and one GPU; use the module itself"
         )
 
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:  # fmt: skip
-    """What the module gives, on one device."""
+    """Returns the module's result, on one device."""
     _one_device("data_parallel", device_ids, output_device)
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 

@@ -9,10 +9,10 @@ from cuprous._core import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that `Module.parameters()` finds; it requires a gradient by default."""
+    """A tensor that `Module.parameters()` returns; it requires a gradient by default."""
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        """A parameter on the memory of a tensor."""
+        """Creates a parameter that shares the memory of a tensor."""
         if data is None:
             data = _core.t_empty([0], _core.t_default_dtype(), "cpu")
         if not isinstance(data, Tensor):
@@ -34,7 +34,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
-        """A buffer on the memory of a tensor; part of the module's state if persistent."""
+        """Creates a buffer that shares the memory of a tensor; it is part of the module's state if persistent."""
         if data is None:
             data = _core.t_empty([0], _core.t_default_dtype(), "cpu")
         self = super().__new__(cls, data, requires_grad=data.requires_grad)

@@ -1,10 +1,10 @@
-"""Optimizers by PyTorch's words."""
+"""Optimizers with PyTorch's API."""
 
 from cuprous.torch.optim import lr_scheduler, optimizer, swa_utils
 from cuprous.torch.optim._adam import Adam, AdamW
+from cuprous.torch.optim._elementwise import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from cuprous.torch.optim._lbfgs import LBFGS
 from cuprous.torch.optim._optimizer import Optimizer
-from cuprous.torch.optim._rules import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from cuprous.torch.optim._sgd import SGD
 
 __all__ = [

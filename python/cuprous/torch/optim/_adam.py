@@ -11,7 +11,7 @@ from cuprous.torch.optim._optimizer import Optimizer, check
 
 
 class Adam(Optimizer):
-    """Steps by running means of the gradient and its square (Kingma and Ba, 2015)."""
+    """Updates parameters by running means of the gradient and its square (Kingma and Ba, 2015)."""
 
     _decoupled = False
 
@@ -34,7 +34,7 @@ class Adam(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         amsgrad, maximize, states = group["amsgrad"], group["maximize"], self.state
-        # Parameters that have made as many steps share a call: parameters, gradients, means, squares, largest squares.
+        # Parameters with the same step number share a call: parameters, gradients, means, squares, largest squares.
         batches: dict[int, tuple[list[Tensor], ...]] = {}
         for p in _core.t_with_gradients(group["params"]):
             state = states[p]
@@ -66,7 +66,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
     _decoupled = True
 

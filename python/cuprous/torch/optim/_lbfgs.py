@@ -1,4 +1,4 @@
-"""L-BFGS with a search along the line by the strong Wolfe conditions."""
+"""L-BFGS with a line search by the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cuprous.torch._shape import cat
 from cuprous.torch.autograd._modes import enable_grad
 from cuprous.torch.optim._optimizer import Optimizer
 
-#: A point on the line: how far, the loss there, its gradient, and the slope along the line.
+#: A point on the search line: its distance, the loss, the gradient, and the slope along the line.
 Point = tuple[float, float, Tensor, float]
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps from the last changes of parameters and gradient (Nocedal and Wright, 2006, algorithm 7.4).
+    """Quasi-Newton steps from the latest changes of parameters and gradient (Nocedal and Wright, 2006, algorithm 7.4).
 
-    `step(closure)` does up to `max_iter` iterations, each of which reads the loss. All parameters are one group.
+    `step(closure)` runs up to `max_iter` iterations, each of which reads the loss. All parameters form one group.
     """
 
     def __init__(self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
@@ -43,7 +43,7 @@ class LBFGS(Optimizer):
         return cat(parts) if len(parts) > 1 else parts[0].clone()
 
     def _move(self, start: list[Tensor], direction: Tensor, distance: float) -> None:
-        """Puts the parameters `distance` along the line from where they were."""
+        """Moves the parameters to `distance` along the direction from the start."""
         at = 0
         for p, origin in zip(self.param_groups[0]["params"], start, strict=True):
             part = direction[at : at + p.numel()].reshape(p.dims)
@@ -51,7 +51,7 @@ class LBFGS(Optimizer):
             at += p.numel()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to `max_iter` iterations; the first loss that `closure` computed is given back.
+        """Runs up to `max_iter` iterations; returns the first loss that `closure` computed.
 
         Raises:
             RuntimeError: without a closure.
@@ -126,7 +126,7 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _direction(state: dict[str, Any], gradient: Tensor, history: int) -> Tensor:
-        """Minus the inverse Hessian's estimate times the gradient, by the recursion of two loops."""
+        """Returns the negative product of the estimated inverse Hessian and the gradient, by the two-loop recursion."""
         if state["n_iter"] == 1:
             state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"] = [], [], [], 1.0
             return -gradient
@@ -145,7 +145,7 @@ class LBFGS(Optimizer):
         for y, s, weight in zip(reversed(changes), reversed(steps), reversed(weights), strict=True):
             factors.append((s * q).sum() * weight)
             q = q - y * factors[-1]
-            _core.flush()  # so that each pair is the same program, however many there are
+            _core.flush()  # so that each pair is the same program, whatever their number
         q = q * state["H_diag"]
         for y, s, weight, factor in zip(changes, steps, weights, reversed(factors), strict=True):
             q = q + s * (factor - (y * q).sum() * weight)
@@ -154,7 +154,8 @@ class LBFGS(Optimizer):
 
 
 def _cubic(a: tuple[float, float, float], b: tuple[float, float, float], low: float, high: float) -> float:
-    """Where the cubic through two points (place, value, slope) is least, kept within bounds; else their middle."""
+    """Returns the minimum of the cubic through two points (position, value, slope), clamped to bounds; otherwise their
+    midpoint."""
     (x1, f1, g1), (x2, f2, g2) = (a, b) if a[0] <= b[0] else (b, a)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     root = d1 * d1 - g1 * g2
@@ -166,11 +167,12 @@ def _cubic(a: tuple[float, float, float], b: tuple[float, float, float], low: fl
 
 def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach: float, tolerance: float,
                  c1: float = 1e-4, c2: float = 0.9, most: int = 25) -> tuple[Point, int]:  # fmt: skip
-    """A point on the line with a loss low enough and a slope flat enough, and how often the loss was computed.
+    """Returns a point on the line that satisfies the strong Wolfe conditions, and the number of evaluations of the
+    loss.
 
-    A bracket is extended until it holds such a point and then narrowed by cubic interpolation (Nocedal and Wright,
-    2006, algorithms 3.5 and 3.6). `reach` is the largest element of the direction: a bracket that no longer moves a
-    parameter by `tolerance` is given up.
+    A bracket is extended until it contains such a point, and then narrowed by cubic interpolation (Nocedal and Wright,
+    2006, algorithms 3.5 and 3.6). `reach` is the largest element of the direction. The search ends when the bracket
+    moves no parameter by more than `tolerance`.
     """
     _, value, _, slope = start
 
@@ -180,7 +182,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
     def flat(point: Point) -> bool:
         return abs(point[3]) <= -c2 * slope
 
-    def place(point: Point) -> tuple[float, float, float]:
+    def position(point: Point) -> tuple[float, float, float]:
         return point[0], point[1], point[3]
 
     before, point, calls = start, along(t), 1
@@ -195,28 +197,28 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
             bracket = [before, point]
             break
         low, high = point[0] + 0.01 * (point[0] - before[0]), point[0] * 10
-        before, point = point, along(_cubic(place(before), place(point), low, high))
+        before, point = point, along(_cubic(position(before), position(point), low, high))
         calls += 1
     if not bracket:
         bracket = [start, point]
-    stuck = False
+    at_edge = False
     while calls < most:
         bracket.sort(key=lambda p: p[1])
         best, worst = bracket
         if abs(worst[0] - best[0]) * reach < tolerance:
             break
         low, high = sorted((best[0], worst[0]))
-        t = _cubic(place(best), place(worst), low, high)
-        # A guess at the edge of the bracket twice in a row, or beyond it, would not narrow it.
+        t = _cubic(position(best), position(worst), low, high)
+        # A trial point at the edge of the bracket twice in a row, or outside of it, would not narrow it.
         edge, width = min(high - t, t - low), high - low
         if edge < 0.1 * width:
-            if stuck or t >= high or t <= low:
+            if at_edge or t >= high or t <= low:
                 t = high - 0.1 * width if abs(t - high) < abs(t - low) else low + 0.1 * width
-                stuck = False
+                at_edge = False
             else:
-                stuck = True
+                at_edge = True
         else:
-            stuck = False
+            at_edge = False
         point = along(t)
         calls += 1
         if too_high(point) or point[1] >= best[1]:

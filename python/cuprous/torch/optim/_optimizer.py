@@ -1,4 +1,4 @@
-"""What optimizers share: groups of parameters, their state, and one step for all of them."""
+"""The base class of optimizers: parameter groups, their state, and the step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from cuprous.torch.nn.modules.module import _hooked
 
 
 class Optimizer:
-    """Updates parameters by their gradients.
+    """Base class of optimizers, which update parameters by their gradients.
 
-    A step records ordinary operations for all parameters and then ends the tape, so that forward, backward and update
-    are one program. Settings such as the learning rate are scalars of that program: a schedule does not change it.
-    The arguments `foreach`, `fused` and `capturable` say how PyTorch should do that, and mean nothing here.
+    A step records ordinary operations for all parameters and then ends the tape, so that forward pass, backward pass
+    and update are one program. Settings such as the learning rate are scalar parameters of that program, so a schedule
+    does not change it. The arguments `foreach`, `fused` and `capturable` select PyTorch's implementations and have no
+    effect here.
     """
 
-    #: A step that may have to be taken back (amp/_guard.py).
-    _unsettled: Any = None
+    #: The last speculative step whose success is not known yet (amp/_speculative.py).
+    _unresolved: Any = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -48,7 +49,7 @@ class Optimizer:
         """Adds parameters with settings of their own.
 
         Raises:
-            ValueError: for tensors that are no leaves, or are there already.
+            ValueError: for tensors that are not leaves, or that are already in a group.
         """
         params = param_group["params"]
         group = dict(param_group, params=[params] if isinstance(params, Tensor) else list(params))
@@ -66,7 +67,7 @@ class Optimizer:
         self.param_groups.append({**group, **{name: group.get(name, value) for name, value in self.defaults.items()}})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients, or sets them to 0."""
+        """Sets the gradients to None, or to 0."""
         for group in self.param_groups:
             if set_to_none:
                 _core.t_clear_gradients(group["params"])
@@ -76,9 +77,9 @@ class Optimizer:
                     _core.t_update(p.grad.detach(), 0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
-        if self._unsettled is not None:
-            self._unsettled.settle()
+        """Updates the parameters once. `closure` recomputes the loss and its gradients, and its result is returned."""
+        if self._unresolved is not None:
+            self._unresolved.resolve()
         if self._pre_hooks:
             for hook in list(self._pre_hooks.values()):
                 hook(self, () if closure is None else (closure,), {})
@@ -103,46 +104,46 @@ class Optimizer:
         raise NotImplementedError
 
     def register_step_pre_hook(self, hook: Any) -> Any:
-        """Calls `hook(optimizer, args, kwargs)` before each step."""
+        """Registers `hook(optimizer, args, kwargs)`, called before each step."""
         return _hooked(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> Any:
-        """Calls `hook(optimizer, args, kwargs)` after each step."""
+        """Registers `hook(optimizer, args, kwargs)`, called after each step."""
         return _hooked(self._step_hooks, hook)
 
     # --- state
     def state_dict(self) -> dict[str, Any]:
-        """State and settings, with parameters as numbers."""
-        if self._unsettled is not None:
-            self._unsettled.settle()
+        """Returns the state and settings, with parameters as numbers."""
+        if self._unresolved is not None:
+            self._unresolved.resolve()
         numbers = {id(p): k for k, p in enumerate(p for group in self.param_groups for p in group["params"])}
         groups = [
             {**{name: value for name, value in group.items() if name != "params"},
              "params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]  # fmt: skip
-        state = {numbers[id(p)]: {k: _laid_out(k, v) for k, v in own.items()} for p, own in self.state.items()}
+        state = {numbers[id(p)]: {k: _in_pytorch_layout(k, v) for k, v in own.items()} for p, own in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """State and settings from `state_dict()` of an optimizer of parameters of the same shapes.
+        """Restores a state from `state_dict()` of an optimizer with parameters of the same shapes.
 
         Raises:
-            ValueError: if the groups are of other sizes.
+            ValueError: if the sizes of the groups differ.
         """
         saved = state_dict["param_groups"]
         if [len(g["params"]) for g in saved] != [len(g["params"]) for g in self.param_groups]:
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        self._unsettled = None
-        mine: dict[int, Tensor] = {}
+        self._unresolved = None
+        parameters: dict[int, Tensor] = {}
         for group, other in zip(self.param_groups, saved, strict=True):
-            mine.update(zip(other["params"], group["params"], strict=True))
+            parameters.update(zip(other["params"], group["params"], strict=True))
             group.update(deepcopy({name: value for name, value in other.items() if name != "params"}))
         self.state.clear()
         for number, state in state_dict["state"].items():
-            p = mine[number]
+            p = parameters[number]
             self.state[p] = {name: _copied(name, value, p) for name, value in state.items()}
 
     def __repr__(self) -> str:
@@ -153,11 +154,11 @@ class Optimizer:
         return text + ")"
 
 
-#: Numbers here, because they are known without the device; tensors in PyTorch's layout.
+#: Entries that are numbers here, because they are known without the device, and tensors in PyTorch's format.
 _NUMBERS = ("step", "mu_product")
 
 
-def _laid_out(name: str, value: Any) -> Any:
+def _in_pytorch_layout(name: str, value: Any) -> Any:
     return _core.t_full([], float(value), "float32", "cpu") if name in _NUMBERS else value
 
 
@@ -171,7 +172,7 @@ def _copied(name: str, value: Any, p: Tensor) -> Any:
 
 
 def gradients(params: Iterable[Tensor]) -> list[tuple[Tensor, Tensor]]:
-    """Parameters with a gradient: a handle of each that wants none, and the gradient."""
+    """Returns pairs of parameter and gradient for parameters that have a gradient; the parameter is detached."""
     pairs = []
     for p in params:
         gradient = p.grad
@@ -181,10 +182,10 @@ def gradients(params: Iterable[Tensor]) -> list[tuple[Tensor, Tensor]]:
 
 
 def check(**bounds: tuple[Any, bool]) -> None:
-    """Refuses settings out of bounds.
+    """Checks that settings are within their bounds.
 
     Raises:
-        ValueError: naming the first.
+        ValueError: for the first setting that is not.
     """
     for name, (value, fine) in bounds.items():
         if not fine:

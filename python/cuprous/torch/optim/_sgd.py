@@ -11,7 +11,7 @@ _map, _overwrite, _update = _core.t_map, _core.t_map_inplace, _core.t_update
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum (of Nesterov's kind if asked for) and weight decay."""
+    """Gradient descent with optional momentum (also Nesterov's) and weight decay."""
 
     def __init__(self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
@@ -35,7 +35,7 @@ class SGD(Optimizer):
                 g = _map("negative", g)
             now = p
             if p.dtype_name in ("float16", "bfloat16"):
-                # Half precision is rounded only when a value is stored.
+                # Half precision is computed in float32 and rounded only when a value is stored.
                 now, g = _core.t_cast(p, "float32"), _core.t_cast(g, "float32")
             if decay:
                 g = _map("add", g, _map("multiply", now, decay))

@@ -1,4 +1,4 @@
-"""Where PyTorch has the class of all optimizers."""
+"""The module that contains `Optimizer` in PyTorch."""
 
 from cuprous.torch.optim._optimizer import Optimizer
 

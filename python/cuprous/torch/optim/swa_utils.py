@@ -1,4 +1,4 @@
-"""Averages of a model's weights over training (Izmailov et al., 2018)."""
+"""Averages of a model's weights during training (Izmailov et al., 2018)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _lerp(average: Tensor, new: Tensor, weight: float) -> Tensor:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """The average that keeps `decay` of itself at each update.
+    """Returns an exponential moving average, which keeps `decay` of itself at each update.
 
     Raises:
-        ValueError: unless it is in [0, 1].
+        ValueError: unless the decay is in [0, 1].
     """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
@@ -31,7 +31,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """The mean of all updates."""
+    """Returns the equal average of all updates."""
     return lambda average, new, num_averaged: _lerp(average, new, 1 / (float(num_averaged) + 1))
 
 
@@ -54,9 +54,9 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are an average of the model's at each `update_parameters`.
+    """A copy of a model whose parameters are averages of the model's, updated by `update_parameters`.
 
-    Buffers are averaged only with `use_buffers`; otherwise they are the model's own.
+    Buffers are averaged only with `use_buffers`; otherwise they are copied from the model.
     """
 
     def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Tensor] | None = None,
@@ -73,11 +73,11 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the average model computes."""
+        """Returns the result of the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes the model's parameters into the average."""
+        """Updates the averages with the model's parameters."""
         count = int(self.n_averaged)
         before = _core.set_grad_enabled(False)
         try:
@@ -93,8 +93,8 @@ class AveragedModel(Module):
                 if count == 0 or not average.is_floating_point():
                     _core.t_update(average, new)
             if not self.use_buffers:
-                for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
-                    _core.t_update(mine, theirs.detach().to(mine.device))
+                for own_buffer, model_buffer in zip(self.module.buffers(), model.buffers(), strict=True):
+                    _core.t_update(own_buffer, model_buffer.detach().to(own_buffer.device))
             _core.t_update(self.n_averaged, count + 1)
         finally:
             _core.set_grad_enabled(before)
@@ -105,7 +105,7 @@ class AveragedModel(Module):
 
 
 class SWALR(LRScheduler):
-    """From the rate to `swa_lr` in `anneal_epochs` steps, and constant from then on."""
+    """Changes the rate to `swa_lr` in `anneal_epochs` steps, after which it is constant."""
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -118,17 +118,17 @@ class SWALR(LRScheduler):
             group["swa_lr"] = rate
         super().__init__(optimizer, last_epoch)
 
-    def _part(self, step: int) -> float:
+    def _annealing_fraction(self, step: int) -> float:
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         step = self._step_count - 1 if self.anneal_epochs else max(1, self._step_count - 1)
-        before, now = self._part(max(0, step - 1)), self._part(step)
+        before, now = self._annealing_fraction(max(0, step - 1)), self._annealing_fraction(step)
         rates = []
         for group in self.optimizer.param_groups:
-            # The rate now is a mixture of the first one and swa_lr, from which the first one is found again.
+            # The current rate is a mixture of the initial one and swa_lr, from which the initial one is recovered.
             end = group["swa_lr"]
             start = end if before == 1 else (group["lr"] - before * end) / (1 - before)
             rates.append(end * now + start * (1 - now))
@@ -136,7 +136,7 @@ class SWALR(LRScheduler):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Computes the running statistics of batch normalisations anew, in one pass over the data."""
+    """Recomputes the running statistics of batch normalizations, in one pass over the data."""
     layers: dict[Any, Any] = {}
     for module in model.modules():
         if hasattr(module, "running_mean") and hasattr(module, "reset_running_stats"):

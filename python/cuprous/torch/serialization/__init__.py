@@ -1,4 +1,4 @@
-"""`torch.save` and `torch.load`: PyTorch's zip files, read without running any code that is in them."""
+"""`torch.save` and `torch.load`: PyTorch's zip files, read without running any code that they contain."""
 
 from cuprous.torch.serialization._names import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from cuprous.torch.serialization._read import load

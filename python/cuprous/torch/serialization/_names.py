@@ -1,4 +1,4 @@
-"""The names that PyTorch's files use, and what they may stand for when one is read."""
+"""The names that PyTorch's files use, and the objects that they may refer to."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from cuprous.torch import _words
+from cuprous.torch import _types
 
-#: PyTorch's classes of storages: name and dtype.
+#: PyTorch's storage classes and their dtypes.
 STORAGES = {
     "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
     "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
     "ByteStorage": "uint8", "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
 }  # fmt: skip
-#: The storage of bytes, which those dtypes use that have none of their own.
+#: The storage class of bytes, used by dtypes without a storage class of their own.
 UNTYPED = "UntypedStorage"
 CLASS_OF = {dtype: name for name, dtype in STORAGES.items()}
 
 _added: dict[str, Any] = {}
 
 
-class Allowed(_words.Immutable):
-    """A function that a file may call. It shows nothing else and cannot be changed."""
+class Allowed(_types.Immutable):
+    """A function that a file may call. Its attributes are hidden and cannot be changed."""
 
     __slots__ = ("_function",)
     _function: Callable[..., Any]
@@ -77,7 +77,7 @@ def _counter(items: Any = ()) -> collections.Counter[Any]:
 
 
 def _bytearray(*args: Any) -> bytearray:
-    """A bytearray from bytes, or from text in an old pickle. A number, which would only be a size, is refused."""
+    """Returns a bytearray from bytes, or from text in an old pickle. Rejects a number, which would only be a size."""
     match args:
         case ():
             return bytearray()
@@ -90,24 +90,24 @@ def _bytearray(*args: Any) -> bytearray:
 
 def _size(items: Any = ()) -> Any:
     if not all(isinstance(n, int) for n in items):
-        raise ValueError("a torch.Size of something else than integers")
-    return _words.Size(items)
+        raise ValueError("a torch.Size with elements that are not integers")
+    return _types.Size(items)
 
 
 def _device(*args: Any) -> Any:
     if not all(isinstance(arg, (str, int)) for arg in args):
-        raise ValueError("a torch.device of something else than a name and a number")
-    return _words.device(*args)
+        raise ValueError("a torch.device whose arguments are not a name and a number")
+    return _types.device(*args)
 
 
 def _bytes(text: str, encoding: str) -> bytes:
-    """How old pickles write bytes."""
+    """Returns bytes in the encoding that old pickles use."""
     if encoding not in ("latin1", "latin-1"):
         raise ValueError(f"bytes as text in {encoding!r}")
     return text.encode("latin1")
 
 
-#: What any file may use beside tensors.
+#: What any file may refer to, other than tensors.
 PLAIN: dict[str, Any] = {
     "collections.OrderedDict": Allowed(_ordered),
     "collections.Counter": Allowed(_counter),
@@ -117,7 +117,7 @@ PLAIN: dict[str, Any] = {
     "_codecs.encode": Allowed(_bytes),
     "torch.Size": Allowed(_size),
     "torch.device": Allowed(_device),
-    **{f"torch.{name}": dtype for name, dtype in _words.DTYPES.items()},
+    **{f"torch.{name}": dtype for name, dtype in _types.DTYPES.items()},
 }  # fmt: skip
 
 
@@ -128,38 +128,38 @@ def _path(named: Any) -> tuple[str, Any]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Lets files use classes and functions, given themselves or with the name that the file has for them.
+    """Allows files to use classes and functions, given as objects or as pairs with the name that the file uses.
 
-    What is trusted here is run with whatever arguments a file has.
+    These functions are called with whatever arguments a file contains.
     """
     _added.update(_path(named) for named in safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added."""
+    """Returns the objects that were added."""
     return list(_added.values())
 
 
 def clear_safe_globals() -> None:
-    """Forgets what was added."""
+    """Removes the objects that were added."""
     _added.clear()
 
 
 class safe_globals:
-    """`add_safe_globals` for a `with`."""
+    """Context manager for `add_safe_globals`."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._given = safe_globals
 
     def __enter__(self) -> None:
-        self._before = dict(_added)
+        self._previous = dict(_added)
         add_safe_globals(self._given)
 
     def __exit__(self, *_: Any) -> None:
         _added.clear()
-        _added.update(self._before)
+        _added.update(self._previous)
 
 
 def added() -> dict[str, Any]:
-    """What was added, by name."""
+    """Returns the objects that were added, by name."""
     return _added

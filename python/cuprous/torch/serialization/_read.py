@@ -1,5 +1,5 @@
-"""Reading PyTorch's zip files. The pickle in them is read by an unpickler that knows tensors and plain containers only,
-so that no code of the file's is run."""
+"""Reading of PyTorch's zip files. Their pickle is read by an unpickler that only supports tensors and plain containers,
+so that no code in the file is run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
 from cuprous._functions.zip import entry_size
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed
 from cuprous.torch.serialization._unpickle import Unpickler
 
 
-class _Kind(_words.Immutable):
-    """A class of storages, as a file names it."""
+class _Kind(_types.Immutable):
+    """A storage class that a file refers to."""
 
     __slots__ = ("name",)
     name: str
@@ -34,34 +34,34 @@ class _Kind(_words.Immutable):
 
 
 class _Bytes:
-    """A storage: bytes, and where they are to go. This is what a function given as `map_location` gets and gives."""
+    """A storage: its bytes and target device. A function given as `map_location` takes and returns this."""
 
-    def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, word: str) -> None:
-        self._raw, self._dtype, self._word = raw, dtype, word
+    def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, device_name: str) -> None:
+        self._raw, self._dtype, self._device_name = raw, dtype, device_name
         self._made: dict[str, Tensor] = {}
 
     @property
     def device(self) -> Any:
-        """Where it is to go."""
-        return _words.device(self._word)
+        """The target device."""
+        return _types.device(self._device_name)
 
     def cpu(self) -> _Bytes:
-        """For the host's memory."""
+        """Selects host memory."""
         return _Bytes(self._raw, self._dtype, "cpu")
 
     def cuda(self, device: Any = None) -> _Bytes:
-        """For a GPU."""
-        return _Bytes(self._raw, self._dtype, _words.device("cuda" if device is None else device).word)
+        """Selects a GPU."""
+        return _Bytes(self._raw, self._dtype, _types.device("cuda" if device is None else device).device_name)
 
     def tensor(self, name: str | None) -> Tensor:
-        """All elements; the same tensor each time, so that views of it share memory."""
+        """Returns all elements as a tensor; the same tensor each time, so that views of it share memory."""
         name = self._dtype if name is None else name
         if name is None:
             raise ValueError("a storage of bytes without a dtype")
         if name not in self._made:
-            itemsize = _words.DTYPES[name].itemsize
+            itemsize = _types.DTYPES[name].itemsize
             host = self._raw[: self._raw.size // itemsize * itemsize].view(_dtypes.numpy_dtype(name))
-            self._made[name] = _core.t_wrap(_core.from_numpy(host, self._word))
+            self._made[name] = _core.t_wrap(_core.from_numpy(host, self._device_name))
         return self._made[name]
 
 
@@ -84,8 +84,8 @@ def _placed(storage: Any, offset: int, size: Any, stride: Any, name: str | None)
 
 def _tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, hooks: Any = None,
             *rest: Any) -> Tensor:  # fmt: skip
-    """`_rebuild_tensor_v2`, and v3, which adds the dtype."""
-    name = rest[0].name if rest and isinstance(rest[0], _words.dtype) else None
+    """Implements `_rebuild_tensor_v2`, and v3, which adds the dtype."""
+    name = rest[0].name if rest and isinstance(rest[0], _types.dtype) else None
     result = _placed(storage, offset, size, stride, name)
     if requires_grad:
         result.requires_grad = True
@@ -99,7 +99,7 @@ def _parameter(data: Any, requires_grad: bool, hooks: Any, *state: Any) -> Tenso
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """Tensors of a class: attributes that were given to them are left out, since they could be anything."""
+    """Rebuilds a tensor of a subclass. Its additional attributes are ignored, because they could be any objects."""
     if not isinstance(function, Allowed):
         raise ValueError("a tensor made by an unknown function")
     return function(*args)
@@ -125,14 +125,14 @@ class _Archive:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self.names = frozenset(archive.namelist())
-        self._left = archive.start_dir  # bytes before the directory: entries that overlap would be read many times
+        self._left = archive.start_dir  # bytes before the directory; limits reads of overlapping entries
 
     def size(self, name: str) -> int:
-        """The number of bytes of an entry."""
+        """Returns the number of bytes of an entry."""
         return entry_size(self._archive, name)
 
     def read(self, name: str, count: int) -> bytes:
-        """The first bytes of an entry."""
+        """Returns the first bytes of an entry."""
         count = min(count, self.size(name))
         self._left -= self._archive.getinfo(name).compress_size
         if self._left < 0:
@@ -143,18 +143,18 @@ class _Archive:
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = True,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
-    """What `save` wrote, here or in PyTorch: tensors and plain containers.
+    """Loads a file that `save` wrote, here or in PyTorch: tensors and plain containers.
 
-    Tensors go where they were, or where `map_location` says: a device, a dictionary of devices by name, or a function
-    of storage and name.
+    Tensors are loaded to their original device, or to `map_location`: a device, a dictionary of devices by name, or a
+    function of storage and device name.
 
     Raises:
-        RuntimeError: for a file that is damaged, of another kind, or of tensors of a GPU where there is none.
-        pickle.UnpicklingError: for a file with other objects in it.
-        NotImplementedError: for `weights_only=False`, which would run the file's code.
+        RuntimeError: for a file that is damaged, of another format, or with tensors of a GPU if none is available.
+        pickle.UnpicklingError: for a file with other objects.
+        NotImplementedError: for `weights_only=False`, which would run code from the file.
     """
     if weights_only is False:
-        raise NotImplementedError("[load] weights_only=False is not supported: it would run code that the file brings")
+        raise NotImplementedError("[load] weights_only=False is not supported: it would run code from the file")
     if pickle_module is not None or mmap or pickle_load_args:
         raise NotImplementedError("[load] pickle_module=, mmap=True and pickle arguments are not supported")
     if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "read") and hasattr(f, "seek")):
@@ -164,11 +164,11 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         with zipfile.ZipFile(f) as archive:
             return _load(_Archive(archive), map_location, str(name))
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, struct.error) as error:
-        raise RuntimeError(f"[load] {name} {_looks(f)} ({error})") from None
+        raise RuntimeError(f"[load] {name} {_guess_format(f)} ({error})") from None
 
 
-def _looks(f: Any) -> str:
-    """What a file that is no zip file seems to be."""
+def _guess_format(f: Any) -> str:
+    """Returns a guess at the format of a file that is not a zip file."""
     try:
         if isinstance(f, (str, os.PathLike)):
             with open(f, "rb") as file:
@@ -186,7 +186,7 @@ def _looks(f: Any) -> str:
         return "is of PyTorch before 1.6; load and save it with a newer PyTorch"
     if head[8:9] == b"{":
         return "seems to be a safetensors file: use cuprous.torch.safetensors.load_file"
-    return "is no file that torch.save writes"
+    return "is not a file that torch.save writes"
 
 
 def _load(archive: _Archive, map_location: Any, name: str) -> Any:
@@ -211,14 +211,14 @@ def _load(archive: _Archive, map_location: Any, name: str) -> Any:
             entry = f"{root}data/{key}"
             if entry not in names:
                 raise ValueError(f"there is no storage {key!r}")
-            needed = count * (_words.DTYPES[dtype].itemsize if dtype else 1)
+            needed = count * (_types.DTYPES[dtype].itemsize if dtype else 1)
             if archive.size(entry) < needed:
                 raise ValueError(f"storage {key!r} has {archive.size(entry)} bytes, not {needed}")
             raw = np.frombuffer(archive.read(entry, needed), np.uint8)
             if swap:
                 if dtype is None:
                     raise NotImplementedError("[load] storages of bytes from big-endian machines are not supported")
-                width = _words.DTYPES[dtype].itemsize // (2 if dtype.startswith("complex") else 1)
+                width = _types.DTYPES[dtype].itemsize // (2 if dtype.startswith("complex") else 1)
                 raw = raw.reshape(-1, width)[:, ::-1].reshape(-1)
             found[key] = _moved(_Bytes(raw, dtype, "cpu"), location, map_location)
         return found[key]
@@ -234,14 +234,14 @@ def _load(archive: _Archive, map_location: Any, name: str) -> Any:
 
 
 def _moved(storage: _Bytes, location: str, map_location: Any) -> _Bytes:
-    if callable(map_location) and not isinstance(map_location, _words.device):
+    if callable(map_location) and not isinstance(map_location, _types.device):
         placed = map_location(storage, location)
         if placed is not None:
             return placed
         map_location = None
     if isinstance(map_location, dict):
         map_location = map_location.get(location)
-    target = _words.device(location if map_location is None else map_location)
+    target = _types.device(location if map_location is None else map_location)
     if target.type == "cuda":
         reason = None if _core.device_count() else _core.unusable_gpu_reason() or "no GPU is visible"
         if reason is not None:
@@ -249,4 +249,4 @@ def _moved(storage: _Bytes, location: str, map_location: Any) -> _Bytes:
                 f"Attempting to deserialize object on a CUDA device ({location!r}), but it cannot be used: {reason}. "
                 "Use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
             )
-    return _Bytes(storage._raw, storage._dtype, target.word)
+    return _Bytes(storage._raw, storage._dtype, target.device_name)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn
 from cuprous.torch.serialization._names import Allowed, added, checked_key
 
 #: Number of elements that calls may copy per byte of the pickle: one list can be the argument of many calls.
-_COPIES = 8
+_MAX_COPIES_PER_BYTE = 8
 
 
 def _refuse(message: str) -> NoReturn:
@@ -35,10 +35,10 @@ class Unpickler(pickle._Unpickler):
         super().__init__(io.BytesIO(content), encoding="utf-8")
         self._known, self._storage = known, storage
         self._found: dict[int, Any] = {}
-        self._copies = _COPIES * len(content) + 1000
+        self._copies = _MAX_COPIES_PER_BYTE * len(content) + 1000
 
     def find_class(self, module: str, name: str) -> Any:
-        """The object of a name."""
+        """Returns the object with a name."""
         full = f"{module}.{name}"
         found = added().get(full, self._known.get(full))
         if found is None:
@@ -51,7 +51,7 @@ class Unpickler(pickle._Unpickler):
         return found
 
     def persistent_load(self, pid: Any) -> Any:
-        """The storage."""
+        """Returns the storage."""
         return self._storage(pid)
 
     def _is_own(self, obj: Any, *kinds: type) -> bool:

@@ -1,7 +1,7 @@
-"""Writing PyTorch's zip files: a pickle that names storages, and each storage's bytes.
+"""Writing of PyTorch's zip files: a pickle that refers to storages, and the bytes of each storage.
 
-The pickle names PyTorch's own functions, which need not be there: so it is made by the pickler written in Python, whose
-`save` can be given these options.
+The pickle refers to PyTorch's functions, which need not be installed. The pickler written in Python allows this,
+because its `save` can be overridden.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import CLASS_OF, UNTYPED
 
-#: Storages begin at multiples of this in the file, so that it may be mapped.
+#: Alignment of storages in the file, so that it can be memory-mapped.
 _ALIGN = 64
 
 
 class _Global:
-    """A name of PyTorch's, written as such."""
+    """A reference to one of PyTorch's names."""
 
     def __init__(self, module: str, name: str) -> None:
         self.line = f"c{module}\n{name}\n".encode()
@@ -37,17 +37,17 @@ class _Global:
 
 
 class _Storage:
-    """What the tensors that share memory have in common in a file: the bytes that any of them touches."""
+    """The range of memory that tensors which share memory use."""
 
     def __init__(self, key: str, tensor: Tensor) -> None:
         self.key, self.tensor, self.dtype = key, tensor, tensor.dtype_name
         self.low, self.high = tensor.as_array().span()
 
     def take(self, tensor: Tensor) -> None:
-        """Makes room for another tensor.
+        """Extends the range to include another tensor.
 
         Raises:
-            RuntimeError: if it is of another dtype.
+            RuntimeError: if the tensor has another dtype than the storage.
         """
         if tensor.dtype_name != self.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types: "
@@ -58,26 +58,26 @@ class _Storage:
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Returns the number of elements."""
         return (self.high - self.low) // self.tensor.element_size()
 
     def offset(self, tensor: Tensor) -> int:
-        """Where a tensor begins, in elements."""
+        """Returns the offset of a tensor, in elements."""
         return tensor.storage_offset() - self.low // tensor.element_size() if tensor.numel() else 0
 
     def elements(self) -> np.ndarray[Any, Any]:
-        """All of it, on the host."""
+        """Returns all elements, on the host."""
         whole = _core.t_strided(self.tensor, [self.size], [1], -self.offset(self.tensor)) if self.size else self.tensor
         return np.ascontiguousarray(whole.to_numpy()).reshape(-1)
 
 
 _FIT = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, OrderedDict, Counter)
-#: What is written by its own name.
+#: Objects that are written by name.
 _NAMED = (OrderedDict, Counter, set, complex, bytearray, codecs.encode)
 
 
 class _Pickler(pickle._Pickler):
-    """Writes tensors by PyTorch's names, and refuses what could not be read again."""
+    """Writes tensors as PyTorch does, and rejects objects that could not be loaded again."""
 
     def __init__(self, file: Any, storages: list[_Storage]) -> None:
         super().__init__(file, 2)
@@ -87,35 +87,35 @@ class _Pickler(pickle._Pickler):
         """Writes an object."""
         if isinstance(obj, _Global):
             self.write(obj.line)  # type: ignore[attr-defined]
-        elif isinstance(obj, _words.dtype):
+        elif isinstance(obj, _types.dtype):
             self.write(_Global("torch", obj.name).line)  # type: ignore[attr-defined]
         else:
             super().save(obj.item() if isinstance(obj, np.generic) else obj, save_persistent_id)  # type: ignore[misc]
 
     def persistent_id(self, obj: Any) -> Any:
-        """A storage by its number."""
+        """Returns the reference to a storage, by its number."""
         if not isinstance(obj, _Storage):
             return None
         name = CLASS_OF.get(obj.dtype)
-        word = obj.tensor.device_name
+        device_name = obj.tensor.device_name
         count = obj.size if name else obj.size * obj.tensor.element_size()
         kind = _Global("torch", name) if name else _Global("torch.storage", UNTYPED)
-        return "storage", kind, obj.key, word, count
+        return "storage", kind, obj.key, device_name, count
 
     def reducer_override(self, obj: Any) -> Any:
-        """How an object is made again."""
+        """Returns how an object is rebuilt."""
         if isinstance(obj, Tensor):
             return self._tensor(obj)
-        if isinstance(obj, _words.device):
+        if isinstance(obj, _types.device):
             args: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return _Global("torch", "device"), args
-        if type(obj) is _words.Size:
+        if type(obj) is _types.Size:
             return _Global("torch", "Size"), (tuple(obj),)
         if type(obj) in _FIT or any(obj is named for named in _NAMED):
             return NotImplemented
         kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
         cure = "save its state_dict()" if hasattr(obj, "state_dict") else "save tensors and plain containers"
-        raise TypeError(f"[save] a {kind} cannot be saved, because reading it again could run any code; {cure}")
+        raise TypeError(f"[save] a {kind} cannot be saved, because loading it could run arbitrary code; {cure}")
 
     def _tensor(self, t: Tensor) -> Any:
         if isinstance(t, Parameter):
@@ -126,10 +126,10 @@ class _Pickler(pickle._Pickler):
         storage = self._storage(t.detach())
         hooks: OrderedDict[str, Any] = OrderedDict()
         strides = tuple(t.stride_tuple())
-        place = (storage, storage.offset(t), tuple(t.dims), strides, t.requires_grad, hooks)
+        position = (storage, storage.offset(t), tuple(t.dims), strides, t.requires_grad, hooks)
         if t.dtype_name in CLASS_OF:
-            return _Global("torch._utils", "_rebuild_tensor_v2"), place
-        return _Global("torch._utils", "_rebuild_tensor_v3"), (*place, t.dtype)
+            return _Global("torch._utils", "_rebuild_tensor_v2"), position
+        return _Global("torch._utils", "_rebuild_tensor_v3"), (*position, t.dtype)
 
     def _storage(self, t: Tensor) -> _Storage:
         for storage in self.storages:
@@ -142,18 +142,18 @@ class _Pickler(pickle._Pickler):
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
          _use_new_zipfile_serialization: bool = True) -> None:  # fmt: skip
-    """Writes tensors, numbers, strings and containers of them to a path or a file, as PyTorch does.
+    """Writes tensors, numbers, strings and containers of them to a path or a file, in PyTorch's format.
 
-    Tensors that share memory share it again when they are loaded; of that memory only what they reach from first to
-    last is written. NumPy's numbers become Python's.
+    Tensors that share memory share it again when they are loaded; only the range that they use is written. NumPy
+    scalars become Python numbers.
 
     Raises:
-        TypeError: for other objects: whole modules and optimizers are saved as their `state_dict()`.
+        TypeError: for other objects. Modules and optimizers are saved as their `state_dict()`.
     """
     if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")
     storages: list[_Storage] = []
-    _Pickler(io.BytesIO(), storages).dump(obj)  # finds out how much of each storage is needed
+    _Pickler(io.BytesIO(), storages).dump(obj)  # computes how much of each storage is used
     data = io.BytesIO()
     _Pickler(data, storages).dump(obj)
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
@@ -173,10 +173,10 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
 
 def _put(archive: zipfile.ZipFile, name: str, content: Any) -> None:
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    # The bytes begin after a header of 30 bytes, the name, and an extra field that is made as long as it must be.
+    # The bytes begin after a header of 30 bytes, the name, and an extra field that pads to the alignment.
     at = archive.fp.tell() + 30 + len(name) + 4 if archive.fp is not None else 0
     large = len(content) >= 0xFFFF0000
-    at += 20 if large else 0  # zipfile writes the long sizes in front
+    at += 20 if large else 0  # zipfile writes the 64-bit sizes before the extra field
     gap = -at % _ALIGN
     entry.extra = b"FB" + gap.to_bytes(2, "little") + b"Z" * gap
     with archive.open(entry, "w", force_zip64=large) as target:

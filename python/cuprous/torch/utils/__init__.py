@@ -1,5 +1,5 @@
-"""What surrounds training: `data`, and other modules, each imported when it is first used; `tensorboard`, which needs
-another package, when it is asked for by `import`."""
+"""Utilities around training: `data` and other modules, each imported on first use. `tensorboard` needs another package
+and must be imported explicitly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing again instead of keeping."""
+"""Gradient checkpointing."""
 
 from __future__ import annotations
 

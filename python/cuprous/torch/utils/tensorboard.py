@@ -1,4 +1,4 @@
-"""`torch.utils.tensorboard.SummaryWriter`: tensorboardX's, to which tensors are given as arrays."""
+"""`torch.utils.tensorboard.SummaryWriter`: that of tensorboardX, which receives tensors as arrays."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _plain(x: Any) -> Any:
 
 
 class SummaryWriter:
-    """Writes scalars, histograms, images, text and more for TensorBoard: the methods are tensorboardX's.
+    """Writes scalars, histograms, images, text and more for TensorBoard, with the methods of tensorboardX.
 
     Raises:
-        NotImplementedError: for `add_graph` and `add_onnx_graph`, which need PyTorch's own graphs.
+        NotImplementedError: for `add_graph` and `add_onnx_graph`, which need PyTorch's graphs.
     """
 
     def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
@@ -36,12 +36,12 @@ class SummaryWriter:
 
     @property
     def log_dir(self) -> str:
-        """Where the files are."""
+        """The directory of the files."""
         return str(self._writer.logdir)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("add_graph", "add_onnx_graph"):
-            raise NotImplementedError(f"[SummaryWriter.{name}] is not supported: there is no PyTorch graph")
+            raise NotImplementedError(f"[SummaryWriter.{name}] is not supported: it needs PyTorch's own graph")
         method = getattr(self._writer, name)
         if not name.startswith("add_"):
             return method

@@ -47,7 +47,7 @@ from cuprous.torch.nn.modules.transformer import *  # noqa: F403
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Layers that tables make."""
+        """Returns layer classes that are generated from tables."""
 
 
 activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]  # where PyTorch has it

@@ -1,4 +1,4 @@
-"""Functions that are called before and after a module's forward, and when its gradients are known."""
+"""Hooks: functions that are called before and after a module's `forward`, and when its gradients are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 
 
 def add(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> int:
-    """Adds a hook behind (or before) all others; its number."""
+    """Adds a hook after (or with `prepend` before) all others, and returns its id."""
     number = max(hooks, default=0) + 1 if not prepend else min(hooks, default=0) - 1
     hooks[number] = hook
     if prepend:
@@ -22,7 +22,7 @@ def add(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> int:
 
 
 class Hooks:
-    """The part of `Module` that keeps and calls hooks."""
+    """The part of `Module` that stores and calls hooks."""
 
     forward: Callable[..., Any]
     _forward_hooks: dict[int, Any]
@@ -34,49 +34,49 @@ class Hooks:
         number = add(hooks, hook, prepend)
         object.__setattr__(self, "_hooked", True)
 
-        def undo() -> None:
+        def remove_hook() -> None:
             hooks.pop(number, None)
             some = bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks)
             object.__setattr__(self, "_hooked", some)
 
-        return RemovableHandle(undo)
+        return RemovableHandle(remove_hook)
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
-        """Calls `hook(module, args, result)` after `forward`; what it returns takes the result's place.
+        """Registers `hook(module, args, result)`, called after `forward`; a value that it returns replaces the result.
 
-        With `with_kwargs` it is called with `(module, args, kwargs, result)`; with `always_call` also (with None)
-        when `forward` raises.
+        With `with_kwargs` the hook is called with `(module, args, kwargs, result)`. With `always_call` it is also
+        called, with None as the result, if `forward` raises.
         """
         return self._register(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_forward_pre_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(module, args)` before `forward`; what it returns takes the arguments' place."""
+        """Registers `hook(module, args)`, called before `forward`; a value that it returns replaces the arguments."""
         return self._register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are known (of its
-        outputs, if no input wants one); what it returns takes the place of `grad_input`."""
+        """Registers `hook(module, grad_input, grad_output)`, called when the gradients of the module's inputs are
+        computed (those of its outputs, if no input requires one); a value that it returns replaces `grad_input`."""
         return self._register(self._backward_hooks, (hook, False), prepend)
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_output)` when the gradients of the outputs are known; what it returns takes their
-        place."""
+        """Registers `hook(module, grad_output)`, called when the gradients of the outputs are computed; a value that it
+        returns replaces them."""
         return self._register(self._backward_hooks, (hook, True), prepend)
 
     register_backward_hook = register_full_backward_hook
 
     def _with_hooks(self, args: Any, kwargs: Any) -> Any:
-        """`forward` with the hooks around it."""
+        """Calls `forward` with the hooks before and after it."""
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            answer = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if answer is not None and with_kwargs:
-                args, kwargs = answer
-            elif answer is not None:
-                args = answer if isinstance(answer, tuple) else (answer,)
-        back = _Back(self) if self._backward_hooks else None
+            replacement = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if replacement is not None and with_kwargs:
+                args, kwargs = replacement
+            elif replacement is not None:
+                args = replacement if isinstance(replacement, tuple) else (replacement,)
+        back = _BackwardHooks(self) if self._backward_hooks else None
         args = args if back is None else back.inputs(args)
         try:
             result = self.forward(*args, **kwargs)
@@ -86,14 +86,14 @@ class Hooks:
                     hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
             raise
         for hook, with_kwargs, _ in list(self._forward_hooks.values()):
-            answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if answer is not None:
-                result = answer
+            replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if replacement is not None:
+                result = replacement
         return result if back is None else back.outputs(result)
 
 
-class _Back:
-    """One call of a module whose backward hooks wait for gradients: an identity before it and one behind it."""
+class _BackwardHooks:
+    """The backward hooks of one call of a module: an identity before and one after `forward` observe the gradients."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -102,33 +102,33 @@ class _Back:
         self.waits = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        if not any(args[k].requires_grad for k in places):
+        positions = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
+        if not any(args[k].requires_grad for k in positions):
             return args
         self.waits = True
-        through = _Through.apply(self._at_inputs, *(args[k] for k in places))
+        through = _GradientHook.apply(self._at_inputs, *(args[k] for k in positions))
         changed = list(args)
-        for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
+        for k, t in zip(positions, through if isinstance(through, tuple) else (through,), strict=True):
             changed[k] = t
         return tuple(changed)
 
     def outputs(self, result: Any) -> Any:
         several = isinstance(result, (tuple, list))
         parts = list(result) if several else [result]
-        places = [k for k, r in enumerate(parts) if isinstance(r, Tensor)]
-        if not any(parts[k].requires_grad for k in places):
+        positions = [k for k, r in enumerate(parts) if isinstance(r, Tensor)]
+        if not any(parts[k].requires_grad for k in positions):
             return result
-        through = _Through.apply(self._at_outputs, *(parts[k] for k in places))
-        for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
+        through = _GradientHook.apply(self._at_outputs, *(parts[k] for k in positions))
+        for k, t in zip(positions, through if isinstance(through, tuple) else (through,), strict=True):
             parts[k] = t
         return type(result)(parts) if several else parts[0]
 
     def _at_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook, before in list(self.module._backward_hooks.values()):
             if before:
-                answer = hook(self.module, gradients)
-                if answer is not None:
-                    gradients = answer if isinstance(answer, tuple) else (answer,)
+                replacement = hook(self.module, gradients)
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
         self.grad_output = gradients
         if not self.waits:
             self._call((None,))
@@ -140,24 +140,24 @@ class _Back:
     def _call(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook, before in list(self.module._backward_hooks.values()):
             if not before:
-                answer = hook(self.module, gradients, self.grad_output)
-                if answer is not None:
-                    gradients = answer if isinstance(answer, tuple) else (answer,)
+                replacement = hook(self.module, gradients, self.grad_output)
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
         return gradients
 
 
-class _Through(Function):
-    """Tensors as they are; their gradients pass by a function."""
+class _GradientHook(Function):
+    """An identity whose backward pass passes the gradients through a callback."""
 
     @staticmethod
-    def forward(ctx: Any, see: Callable[..., Any], *tensors: Tensor) -> Any:
-        """The tensors."""
-        ctx.see = see
+    def forward(ctx: Any, callback: Callable[..., Any], *tensors: Tensor) -> Any:
+        """Returns views of the tensors."""
+        ctx.callback = callback
         ctx.set_materialize_grads(False)
         views = tuple(t.view(t.dims) for t in tensors)
         return views if len(views) > 1 else views[0]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """What the function makes of the gradients."""
-        return (None, *ctx.see(gradients))
+        """Returns the gradients that the callback returns."""
+        return (None, *ctx.callback(gradients))

@@ -13,7 +13,7 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What was missing and what was not expected."""
+    """Names that were missing from a state, and names that were not expected."""
 
     __slots__ = ()
 
@@ -23,12 +23,12 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpec
     __str__ = __repr__
 
 
-#: The key under which what `get_extra_state` gives stands.
-_EXTRA = "_extra_state"
+#: The key of the value that `get_extra_state` returns.
+_EXTRA_STATE_KEY = "_extra_state"
 
 
 class State:
-    """The part of `Module` that writes and reads its state."""
+    """The part of `Module` that saves and loads its state."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
@@ -36,18 +36,18 @@ class State:
     _non_persistent: set[str]
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the state; a module that has some defines this and `set_extra_state`."""
+        """Returns additional state. A module that has any defines this method and `set_extra_state`."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what `get_extra_state` gave."""
+        """Restores the additional state that `get_extra_state` returned."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """Parameters and persistent buffers by name: the tensors themselves, detached."""
-        if args:  # as old programs give them
+        """Returns parameters and persistent buffers by name, as detached tensors."""
+        if args:  # deprecated positional arguments
             old = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars} | old)
         result: dict[str, Any] = OrderedDict() if destination is None else destination
@@ -59,17 +59,17 @@ class State:
             if module is not None:
                 module.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         if type(self).get_extra_state is not State.get_extra_state:
-            result[prefix + _EXTRA] = self.get_extra_state()
+            result[prefix + _EXTRA_STATE_KEY] = self.get_extra_state()
         for hook in self.__dict__.get("_state_dict_hooks", {}).values():
             changed = hook(self, result, prefix, {})
             result = result if changed is None else changed
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies values by name into parameters and buffers; with `assign` the tensors themselves take their place.
+        """Copies values by name into parameters and buffers; with `assign` the tensors replace them.
 
         Raises:
-            TypeError: if it is no mapping.
+            TypeError: if the state is not a mapping.
             RuntimeError: listing all names that are missing, unexpected (if strict) or of another shape.
         """
         if not isinstance(state_dict, Mapping):
@@ -87,7 +87,7 @@ class State:
                     if value is not None and name not in module._non_persistent:
                         own[prefix + name] = (table, name, value)
             if type(module).set_extra_state is not State.set_extra_state:
-                extra[prefix + _EXTRA] = module
+                extra[prefix + _EXTRA_STATE_KEY] = module
         missing = [name for name in (*own, *extra) if name not in state]
         unexpected = [name for name in state if name not in own and name not in extra]
         problems = []
@@ -117,7 +117,7 @@ class State:
                 if name not in state:
                     continue
                 if assign:
-                    table[key] = _standing_in(target, state[name])
+                    table[key] = _replacement(target, state[name])
                 else:
                     target.copy_(state[name])
         finally:
@@ -132,10 +132,11 @@ class State:
         return found
 
     def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
-        """What a layer does before it is given values: lazy ones take their shapes."""
+        """Called before a layer's values are loaded; lazy layers take their shapes from them."""
 
     def _each_with_prefix(self, prefix: str = "") -> list[tuple[Any, str]]:
-        """This module and all within, with what their names begin with; a shared one under each of its names."""
+        """Returns this module and all submodules with the prefixes of their names; a shared module appears once for
+        each name."""
         found: list[tuple[Any, str]] = [(self, prefix)]
         for name, module in self._modules.items():
             if module is not None:
@@ -149,22 +150,23 @@ class State:
         return RemovableHandle(lambda: hooks.pop(number, None))
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, metadata)` when the state has been written."""
+        """Registers `hook(module, state_dict, prefix, metadata)`, called after the state was saved."""
         return self._state_hook("_state_dict_hooks", hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, …)` before a state is read; it may change the (copied) dict."""
+        """Registers `hook(module, state_dict, prefix, …)`, called before a state is loaded; it may modify the (copied)
+        dict."""
         return self._state_hook("_load_pre_hooks", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, incompatible_keys)` when a state has been read."""
+        """Registers `hook(module, incompatible_keys)`, called after a state was loaded."""
         return self._state_hook("_load_post_hooks", hook)
 
 
-def _standing_in(target: Tensor, value: Tensor) -> Tensor:
-    """A tensor in the place of a parameter or buffer."""
+def _replacement(target: Tensor, value: Tensor) -> Tensor:
+    """Returns the tensor that replaces a parameter or buffer."""
     if isinstance(target, Parameter) and not isinstance(value, Parameter):
         return Parameter(value.detach(), requires_grad=target.requires_grad)
     return value

@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activation layers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cuprous.torch.nn import functional as F
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 
-#: Stands for a setting without a default.
-_NEEDED = object()
+#: Marks a setting that has no default.
+_REQUIRED = object()
 
-#: Every activation without parameters: its function, its settings with their defaults, and those that repr() shows
-#: (all that differ from "" in this template).
+#: Activations without parameters: the function, its settings with their defaults, and the settings that repr() shows
+#: (those that differ from "" in this template).
 _ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "ReLU": (F.relu, {"inplace": False}, "{inplace}"),
     "ReLU6": (F.relu6, {"inplace": False}, "{inplace}"),
@@ -38,7 +38,7 @@ _ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "LogSoftmax": (F.log_softmax, {"dim": None}, "dim={dim}"),
     "Softmin": (F.softmin, {"dim": None}, "dim={dim}"),
     "GLU": (F.glu, {"dim": -1}, "dim={dim}"),
-    "Threshold": (F.threshold, {"threshold": _NEEDED, "value": _NEEDED, "inplace": False},
+    "Threshold": (F.threshold, {"threshold": _REQUIRED, "value": _REQUIRED, "inplace": False},
                   "threshold={threshold}, value={value}{inplace}"),
     "Hardshrink": (F.hardshrink, {"lambd": 0.5}, "{lambd}"),
     "Softshrink": (F.softshrink, {"lambd": 0.5}, "{lambd}"),
@@ -54,7 +54,7 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
             raise TypeError(f"{name}() takes the arguments {', '.join(values) or '(none)'}")
         values.update(zip(values, args, strict=False))
         values.update(kwargs)
-        missing = [setting for setting, value in values.items() if value is _NEEDED]
+        missing = [setting for setting, value in values.items() if value is _REQUIRED]
         if missing:
             raise TypeError(f"{name}() needs the arguments {', '.join(missing)}")
         for setting, value in values.items():
@@ -80,7 +80,7 @@ for _name, (_function, _settings, _shown) in _ACTIVATIONS.items():
 
 
 class PReLU(Module):
-    """x above 0, otherwise x times a weight that is learned."""
+    """x if it is positive, otherwise x times a learned weight."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -88,27 +88,27 @@ class PReLU(Module):
         self.weight = Parameter(_creation.full((num_parameters,), init, device=device, dtype=dtype))
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Returns the activation."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many weights."""
+        """Returns the number of weights."""
         return f"num_parameters={self.num_parameters}"
 
 
 class RReLU(Module):
-    """x above 0, otherwise x times a slope that is drawn from [lower, upper) while training."""
+    """x if it is positive, otherwise x times a slope that is drawn from [lower, upper) in training."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Returns the activation."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slopes."""
+        """Returns the bounds of the slope."""
         return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
 
 
@@ -116,7 +116,7 @@ class Softmax2d(Module):
     """The softmax over the channels of images, (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Returns the activation."""
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3)

@@ -1,4 +1,4 @@
-"""The adaptive softmax: rare classes in clusters with fewer features (Grave et al., 2017)."""
+"""Adaptive softmax, in which rare classes form clusters with fewer features (Grave et al., 2017)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from cuprous.torch.nn.modules.container import ModuleList, Sequential
 from cuprous.torch.nn.modules.linear import Linear
 from cuprous.torch.nn.modules.module import Module
 
-#: What the layer returns: the logarithm of each target's probability, and their negative mean.
+#: The layer's result: the log-probability of each target, and their negative mean.
 ASMoutput = namedtuple("ASMoutput", ("output", "loss"))
 
 _map = _core.t_map
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The logarithm of a softmax over many classes, sorted from frequent to rare.
+    """The log-softmax over many classes that are sorted from frequent to rare.
 
-    Classes below the first cutoff have a logit each in the head, as have the clusters of the others; cluster k sees
-    the input through `in_features / div_value**(k + 1)` features. All logarithms are computed, without branches that
-    depend on the targets.
+    In the head, each class below the first cutoff has a logit, and each cluster of the other classes has one. Cluster k
+    projects the input to `in_features
+    div_value**(k + 1)` features. All log-probabilities are computed, without branches that depend on the targets.
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
@@ -49,17 +49,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                                         Linear(width, high - low, False, **options)))  # fmt: skip
 
     def reset_parameters(self) -> None:
-        """Draws new starting values."""
+        """Initializes the parameters at random."""
         self.head.reset_parameters()
         for cluster in self.tail:
             for layer in cluster:
                 layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
-        """The logarithm of each target's probability, and their negative mean.
+        """Returns the log-probability of each target, and their negative mean.
 
         Raises:
-            RuntimeError: if inputs (N, in_features) or (in_features,) and targets do not fit.
+            RuntimeError: if the shapes of inputs (N, in_features) or (in_features,) and targets do not match.
         """
         if target_.dims != input_.dims[:-1]:
             raise RuntimeError(f"Input and target should have the same size in the batch dimension: input "
@@ -69,7 +69,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMoutput(found, _map("negative", _reductions.mean(found)))
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The logarithms of all classes' probabilities, (N, n_classes)."""
+        """Returns the log-probabilities of all classes, (N, n_classes)."""
         head = log_softmax(self.head(input), 1)
         parts = [_shape.narrow(head, 1, 0, self.shortlist_size)]
         for k, cluster in enumerate(self.tail):
@@ -78,7 +78,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _shape.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable classes."""
+        """Returns the most probable classes."""
         return _reductions.argmax(self.log_prob(input), 1)
 
 

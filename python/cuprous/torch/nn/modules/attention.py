@@ -14,10 +14,10 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads (Vaswani et al., 2017), each on its part of the projected features.
+    """Multi-head attention (Vaswani et al., 2017); each head attends to its part of the projected features.
 
-    Parameters: `in_proj_weight` (3E, E), or `q_proj_weight`, `k_proj_weight`, `v_proj_weight` where keys or values
-    have other widths; `in_proj_bias` (3E), `out_proj`, and with `add_bias_kv` `bias_k` and `bias_v` (1, 1, E).
+    Parameters: `in_proj_weight` (3E, E), or `q_proj_weight`, `k_proj_weight`, `v_proj_weight` if keys or values have
+    other widths; `in_proj_bias` (3E), `out_proj`, and with `add_bias_kv` `bias_k` and `bias_v` (1, 1, E).
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
@@ -64,14 +64,15 @@ class MultiheadAttention(Module):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                 need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """Outputs, and weights if needed.
+        """Returns the outputs, and the weights or None.
 
         Args:
-            query: (L, N, E), (N, L, E) if `batch_first`, or (L, E). key, value: likewise, with S steps.
-            key_padding_mask: (N, S): True where a key is not to be seen; or floats that are added.
+            query: (L, N, E), (N, L, E) if `batch_first`, or (L, E).
+            key, value: likewise, with S steps.
+            key_padding_mask: (N, S): True where a key is ignored; or floats that are added.
             need_weights: also returns the weights, (N, L, S), by default averaged over heads.
-            attn_mask: (L, S) or (N·heads, L, S): True where a key is not to be seen; or floats that are added.
-            is_causal: says that `attn_mask` hides all later keys.
+            attn_mask: (L, S) or (N·heads, L, S): True where a key is ignored; or floats that are added.
+            is_causal: declares that `attn_mask` masks all later keys.
         """
         transposed = self.batch_first and query.ndim == 3
         if transposed:

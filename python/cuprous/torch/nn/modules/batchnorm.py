@@ -1,4 +1,4 @@
-"""Normalisation by statistics of a batch, or of each sample's channels; running statistics for evaluation."""
+"""Normalization by statistics of a batch, or of each sample's channels; running statistics for evaluation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._words import DTYPES
+from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.module import Module
@@ -14,7 +14,7 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class _NormBase(Module):
-    """Scale and shift of each channel, and the running statistics."""
+    """Base class with a scale and a shift for each channel, and running statistics."""
 
     _dims: tuple[int, ...] = ()
 
@@ -33,14 +33,14 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", count)
 
     def reset_running_stats(self) -> None:
-        """Mean 0, variance 1, no batches."""
+        """Resets the running statistics to mean 0 and variance 1."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Running statistics as at first, scale 1, shift 0."""
+        """Resets the running statistics, the scale to 1 and the shift to 0."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -53,19 +53,19 @@ class _NormBase(Module):
                              f"{list(input.dims)}")  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Size and settings."""
+        """Returns the size and settings."""
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
                 f"track_running_stats={self.track_running_stats}")  # fmt: skip
 
 
 class _BatchNorm(_NormBase):
-    """Each channel brought to mean 0 and variance 1: by the batch while training, by running statistics otherwise.
+    """Normalizes each channel to mean 0 and variance 1: by the batch in training, otherwise by running statistics.
 
-    `momentum` None makes the running statistics plain means of all batches so far.
+    With `momentum=None` the running statistics are plain means over all batches so far.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised."""
+        """Returns the normalized input."""
         self._check_input_dim(input)
         if input.dims[1] != self.num_features:
             raise RuntimeError(f"[{self!r}] running_mean should contain {input.dims[1]} elements not "
@@ -83,25 +83,25 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (N, C) or (N, C, L) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of (N, C) or (N, C, L) (Ioffe and Szegedy, 2015)."""
 
     _dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (N, C, H, W) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of (N, C, H, W) (Ioffe and Szegedy, 2015)."""
 
     _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of (N, C, D, H, W) (Ioffe and Szegedy, 2015)."""
 
     _dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of (N, C, …) over the batches of all processes, of which there is one.
+    """Batch normalization of (N, C, …) over the batches of all processes. Only one process is supported.
 
     Raises:
         NotImplementedError: for a `process_group`.
@@ -112,7 +112,7 @@ class SyncBatchNorm(_BatchNorm):
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
         if process_group is not None:
-            raise NotImplementedError("[SyncBatchNorm] process_group is not supported: there is one process")
+            raise NotImplementedError("[SyncBatchNorm] process_group is not supported: a program uses one process")
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
@@ -120,7 +120,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with a `SyncBatchNorm`, of the same parameters and statistics, for each batch normalisation."""
+        """Returns the module with each batch normalization replaced by a `SyncBatchNorm` of the same parameters and
+        statistics."""
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
                          process_group)  # fmt: skip
@@ -134,14 +135,14 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Each channel of each sample brought to mean 0 and variance 1."""
+    """Normalizes each channel of each sample to mean 0 and variance 1."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
                  track_running_stats: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised; without a batch dimension too."""
+        """Returns the normalized input, which may lack the batch dimension."""
         self._check_input_dim(input)
         single = input.ndim == self._dims[0]
         channels = input.dims[0 if single else 1]
@@ -157,19 +158,19 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L) (Ulyanov et al., 2016)."""
+    """Instance normalization of (N, C, L) or (C, L) (Ulyanov et al., 2016)."""
 
     _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W) (Ulyanov et al., 2016)."""
+    """Instance normalization of (N, C, H, W) or (C, H, W) (Ulyanov et al., 2016)."""
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al., 2016)."""
+    """Instance normalization of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al., 2016)."""
 
     _dims = (4, 5)
 

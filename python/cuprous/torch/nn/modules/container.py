@@ -1,4 +1,4 @@
-"""Modules that hold modules."""
+"""Modules that contain modules."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class _Numbered(Module):
-    """Modules by number."""
+    """Base class of modules that are indexed by number."""
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.values())[index]
             return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)
-        return list(self._modules.values())[self._place(index)]
+        return list(self._modules.values())[self._position(index)]
 
-    def _place(self, index: int) -> int:
+    def _position(self, index: int) -> int:
         index = operator.index(index)
         if not -len(self._modules) <= index < len(self._modules):
             raise IndexError(f"index {index} is out of range")
         return index
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, list(self._modules)[self._place(index)], module)
+        setattr(self, list(self._modules)[self._position(index)], module)
 
     def __delitem__(self, index: Any) -> None:
         kept = list(self._modules.values())
@@ -44,24 +44,24 @@ class _Numbered(Module):
         return iter(self._modules.values())
 
     def append(self, module: Module) -> Any:
-        """Adds a module at the end."""
+        """Appends a module."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Adds modules at the end."""
+        """Appends modules."""
         for module in modules:
             self.append(module)
         return self
 
     def pop(self, key: int) -> Any:
-        """Takes a module out."""
+        """Removes and returns a module."""
         found = self[key]
         del self[key]
         return found
 
     def insert(self, index: int, module: Module) -> Any:
-        """Puts a module before another."""
+        """Inserts a module before an index."""
         kept = list(self._modules.values())
         kept.insert(index, module)
         self._modules.clear()
@@ -70,7 +70,7 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules one after the other, given one by one or as an ordered dict of names."""
+    """Modules that are called one after another, given as arguments or as an ordered dict."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -85,14 +85,14 @@ class Sequential(_Numbered):
         return Sequential(*self, *other)
 
     def forward(self, input: Any) -> Any:
-        """What the last module makes of it."""
+        """Returns the result of the last module."""
         for module in self._modules.values():
             input = module(input)
         return input
 
 
 class ModuleList(_Numbered):
-    """A list of modules; what is done with them is up to its owner."""
+    """A list of modules. It has no `forward`."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class ModuleList(_Numbered):
         return ModuleList([*self, *other])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none.
+        """Not implemented for a list.
 
         Raises:
             NotImplementedError: always.
@@ -110,21 +110,21 @@ class ModuleList(_Numbered):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __repr__(self) -> str:
-        """As other modules, with equal neighbours in one line."""
+        """Text representation in which equal neighbors share a line."""
         lines = []
         at = 0
         for text, group in groupby(repr(module) for module in self):
             count = len(list(group))
-            place = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
+            position = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
             times = "" if count == 1 else f"{count} x "
-            lines.append(f"{place}: {times}{text}".replace("\n", "\n  "))
+            lines.append(f"{position}: {times}{text}".replace("\n", "\n  "))
             at += count
         inside = "\n  ".join(lines)
         return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
-    """Modules by name."""
+    """A dict of modules."""
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -154,23 +154,23 @@ class ModuleDict(Module):
         return key in self._modules
 
     def keys(self) -> Iterable[str]:
-        """Names."""
+        """Returns the names."""
         return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
-        """Modules."""
+        """Returns the modules."""
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
-        """Names and modules."""
+        """Returns pairs of names and modules."""
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
-        """Takes a module out."""
+        """Removes and returns a module."""
         return self._modules.pop(key)
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Removes all modules."""
         self._modules.clear()
 
 
@@ -178,12 +178,12 @@ def _shown(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    place = "" if value.device_name == "cpu" else f" ({value.device})"
-    return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.dims))}{place}]"
+    position = "" if value.device_name == "cpu" else f" ({value.device})"
+    return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.dims))}{position}]"
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors become parameters, other values stay as they are."""
+    """A list of parameters. Tensors become parameters; other values are stored unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -191,13 +191,13 @@ class ParameterList(Module):
         self.extend(values or ())
 
     def append(self, value: Any) -> ParameterList:
-        """Adds a value at the end."""
+        """Appends a value."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Adds values at the end."""
+        """Appends values."""
         for value in values:
             self.append(value)
         return self
@@ -227,12 +227,12 @@ class ParameterList(Module):
     __iadd__ = extend
 
     def extra_repr(self) -> str:
-        """Each value's kind and size."""
+        """Returns the type and size of each value."""
         return "\n".join(f"  ({k}): {_shown(value)}" for k, value in enumerate(self))
 
 
 class ParameterDict(Module):
-    """Parameters by name; tensors become parameters, other values stay as they are."""
+    """A dict of parameters. Tensors become parameters; other values are stored unchanged."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -274,34 +274,34 @@ class ParameterDict(Module):
         return key in self._keys
 
     def keys(self) -> Iterable[str]:
-        """Names."""
+        """Returns the names."""
         return self._keys.keys()
 
     def values(self) -> Iterable[Any]:
-        """Values."""
+        """Returns the values."""
         return [self[key] for key in self._keys]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and values."""
+        """Returns pairs of names and values."""
         return [(key, self[key]) for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or a default."""
+        """Returns the value of a name, or a default."""
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Takes a value out."""
+        """Removes and returns a value."""
         value = self[key]
         del self[key]
         return value
 
     def clear(self) -> None:
-        """Takes all values out."""
+        """Removes all values."""
         for key in list(self._keys):
             del self[key]
 
     def extra_repr(self) -> str:
-        """Each value's kind and size."""
+        """Returns the type and size of each value."""
         return "\n".join(f"  ({key}): {_shown(value)}" for key, value in self.items())
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions: classes by number of dimensions, from one table."""
+"""Convolutions and transposed convolutions. The classes for each number of dimensions are generated from one table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _each(given: Any, n: int) -> tuple[int, ...]:
 
 
 class _ConvNd(Module):
-    """Parameters `weight` and `bias`, which start uniform on ±1/√(inputs of one output)."""
+    """Base class with parameters `weight` and `bias`, which are initialized uniformly on ±1/√(inputs of one output)."""
 
     _rank, _transposed = 0, False
 
@@ -65,15 +65,15 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new starting values."""
+        """Initializes the parameters at random."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             inputs = math.prod(self.weight.dims[1:])
             if inputs:
                 init.uniform_(self.bias, -1 / math.sqrt(inputs), 1 / math.sqrt(inputs))
 
-    def _edges(self) -> list[int]:
-        """The arguments of `F.pad` for edges that are not zeros."""
+    def _pad_arguments(self) -> list[int]:
+        """Returns the arguments of `F.pad` for padding modes other than zeros."""
         widths = []
         for k in range(self._rank - 1, -1, -1):
             if self.padding == "same":
@@ -84,7 +84,7 @@ class _ConvNd(Module):
         return widths
 
     def extra_repr(self) -> str:
-        """Sizes, and settings that differ from what is usual."""
+        """Returns the sizes, and settings that differ from their defaults."""
         n = self._rank
         usual = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -94,7 +94,7 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    """The convolution (correlation) over the last dimensions, of (N, C, …) or (C, …)."""
+    """Convolution (cross-correlation) over the last dimensions, of (N, C, …) or (C, …)."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
@@ -105,20 +105,20 @@ class _Conv(_ConvNd):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, convolved.
+        """Returns the convolution of the input.
 
         Raises:
-            RuntimeError: for an input that does not fit, naming the layer and both shapes.
+            RuntimeError: if the input does not match; the message contains the layer and both shapes.
         """
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
+            input, padding = F.pad(input, self._pad_arguments(), _MODES[self.padding_mode]), 0
         function = getattr(F, f"conv{self._rank}d")
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_ConvNd):
-    """The transposed convolution over the last dimensions, of (N, C, …) or (C, …)."""
+    """Transposed convolution over the last dimensions, of (N, C, …) or (C, …)."""
 
     _transposed = True
 
@@ -133,11 +133,11 @@ class _ConvTranspose(_ConvNd):
 
     @names_layer
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The input, spread out; of several extents that fit, `output_size` says which.
+        """Returns the transposed convolution of the input; `output_size` selects one of several possible extents.
 
         Raises:
-            RuntimeError: for an input that does not fit, naming the layer and both shapes.
-            ValueError: for an output size that cannot be.
+            RuntimeError: if the input does not match; the message contains the layer and both shapes.
+            ValueError: for an impossible output size.
         """
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
         function = getattr(F, f"conv_transpose{self._rank}d")

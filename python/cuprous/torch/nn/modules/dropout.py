@@ -1,4 +1,4 @@
-"""Elements or channels left out while training."""
+"""Dropout layers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cuprous.torch.nn.modules.module import Module
 
 
 class _Dropout(Module):
-    """Elements (or channels) set to 0 with probability p while training."""
+    """Base class of layers that set elements (or channels) to 0 with probability p in training."""
 
     function = staticmethod(F.dropout)
 
@@ -19,38 +19,38 @@ class _Dropout(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, thinned out while training."""
+        """Returns the input, with elements dropped in training."""
         return type(self).function(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The probability."""
+        """Returns the probability."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_Dropout):
-    """Elements set to 0 with probability p while training, the others divided by 1 - p."""
+    """Sets elements to 0 with probability p in training, and divides the others by 1 - p."""
 
 
 class Dropout1d(_Dropout):
-    """Whole channels set to 0 with probability p while training."""
+    """Sets whole channels to 0 with probability p in training."""
 
     function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """Whole channels set to 0 with probability p while training."""
+    """Sets whole channels to 0 with probability p in training."""
 
     function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
-    """Whole channels set to 0 with probability p while training."""
+    """Sets whole channels to 0 with probability p in training."""
 
     function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean 0 and variance 1 of SELU's outputs."""
+    """Dropout that preserves mean 0 and variance 1 of SELU's outputs."""
 
     function = staticmethod(F.alpha_dropout)
 

@@ -1,4 +1,4 @@
-"""Dimensions taken together or apart."""
+"""Layers that merge or split dimensions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from cuprous.torch.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Some dimensions as one."""
+    """Merges a range of dimensions into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with those dimensions as one."""
+        """Returns the input with the dimensions merged."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """Which dimensions."""
+        """Returns the dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """Splits one dimension into several."""
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with that dimension as several."""
+        """Returns the input with the dimension split."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """Which dimension."""
+        """Returns the dimension and its new sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 

@@ -1,4 +1,5 @@
-"""Layers that take the width of their input from the first one they meet (or from a state), and are then plain ones."""
+"""Lazy layers: they take the width of their input from the first input (or from a loaded state), and then become the
+corresponding ordinary layers."""
 
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet; the object stays when it is."""
+    """A parameter whose shape is not known yet. The object stays the same when the shape becomes known."""
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
 
 
 class LazyModule(Module):
-    """What all lazy layers share. Until the first call, parameters hold nothing; optimizers may have them already."""
+    """Base class of lazy layers. Parameters are empty until the first call; optimizers may already hold them."""
 
     _plain: type[Module]
-    #: The argument, and attribute, of the width; and where the width is in inputs and in weights.
+    #: The name of the argument and attribute of the width, and its dimension in inputs and in weights.
     _width: tuple[str, int, int]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -32,16 +33,17 @@ class LazyModule(Module):
 
         given = inspect.signature(self._plain.__init__).bind(self, 1, *args, **kwargs).arguments
         self._plain.__init__(self, given.get("groups", 1), *args, **kwargs)
-        object.__setattr__(self, "_given", (args, kwargs))
+        object.__setattr__(self, "_arguments", (args, kwargs))
         setattr(self, self._width[0], 0)
         for table in (self._parameters, self._buffers):
             for name, value in table.items():
                 if value is not None and value.ndim:
                     table[name] = UninitializedParameter(_core.t_empty([0], value.dtype_name, value.device_name))
 
-    def _become(self, width: int, like: Tensor) -> None:
-        """Parameters of their shapes, in the dtype and on the device that the empty ones had; then a plain layer."""
-        args, kwargs = self._given
+    def _materialize(self, width: int, like: Tensor) -> None:
+        """Creates the parameters with the dtype and device of the empty ones, and changes the class to the ordinary
+        layer."""
+        args, kwargs = self._arguments
         fresh = self._plain(width, *args, **kwargs)
         for table, source in ((self._parameters, fresh._parameters), (self._buffers, fresh._buffers)):
             for name, value in source.items():
@@ -55,16 +57,16 @@ class LazyModule(Module):
                 else:
                     table[name] = made
         setattr(self, self._width[0], width)
-        del self.__dict__["_given"]
+        del self.__dict__["_arguments"]
         object.__setattr__(self, "__class__", self._plain)
 
     def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """The first call, after which the layer is a plain one."""
-        self._become(input.dims[self._width[1]], input)
+        """Runs the first call, after which the layer is an ordinary one."""
+        self._materialize(input.dims[self._width[1]], input)
         return self(input, *args, **kwargs)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether the width is not known yet."""
+        """Returns True if the width is not known yet."""
         return True
 
     def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
@@ -72,10 +74,10 @@ class LazyModule(Module):
         if isinstance(weight, Tensor) and weight.numel():
             channels = weight.dims[self._width[2]]
             grouped = isinstance(self, conv._Conv)
-            self._become(channels * getattr(self, "groups", 1) if grouped else channels, weight)
+            self._materialize(channels * getattr(self, "groups", 1) if grouped else channels, weight)
 
 
-#: Plain layers with a lazy form: the width's name, and its dimension in inputs and in weights.
+#: Layers that have a lazy form: the name of the width, and its dimension in inputs and in weights.
 _WIDTHS: dict[type[Module], tuple[str, int, int]] = {Linear: ("in_features", -1, 1)}
 for _n in (1, 2, 3):
     _WIDTHS[getattr(conv, f"Conv{_n}d")] = ("in_channels", -1 - _n, 1)
@@ -86,7 +88,7 @@ for _n in (1, 2, 3):
 __all__ = ["UninitializedParameter"]
 for _kind, _where in _WIDTHS.items():
     _name = f"Lazy{_kind.__name__}"
-    _doc = f"`{_kind.__name__}` without its first argument, which the first input tells."
+    _doc = f"`{_kind.__name__}` without its first argument, which is taken from the first input."
     globals()[_name] = type(_name, (LazyModule, _kind), {"_plain": _kind, "_width": _where, "__doc__": _doc,
                                                          "__module__": __name__})  # fmt: skip
     __all__.append(_name)

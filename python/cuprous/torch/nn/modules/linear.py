@@ -1,4 +1,4 @@
-"""Linear and bilinear maps."""
+"""Linear and bilinear layers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def _empty(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 
 class Identity(Module):
-    """Gives back its input, whatever it was made with."""
+    """Returns its input; ignores all arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input."""
+        """Returns the input."""
         return input
 
 
 class Linear(Module):
-    """`x @ weight.T + bias`; both start uniform on ±1/√in_features."""
+    """`x @ weight.T + bias`; both are initialized uniformly on ±1/√in_features."""
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -42,19 +42,19 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new starting values."""
+        """Initializes the parameters at random."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`input @ weight.T + bias`."""
+        """Returns `input @ weight.T + bias`."""
         own = self._parameters
         try:
             if "weight" in own:
                 return _core.t_linear(input, own["weight"], own.get("bias"))
-            return _core.t_linear(input, self.weight, self.bias)  # a weight that is computed
+            return _core.t_linear(input, self.weight, self.bias)  # a parametrized weight
         except RuntimeError as error:
             if "same dtype" in error.args[0]:
                 raise RuntimeError(f"[{self!r}] {error}") from None
@@ -66,12 +66,12 @@ class Linear(Module):
             ) from None
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Returns the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A linear map; PyTorch gives that of attention's outputs a name of its own."""
+    """A linear layer. PyTorch has a separate class for the output projection of attention."""
 
 
 class Bilinear(Module):
@@ -89,11 +89,11 @@ class Bilinear(Module):
 
     @names_layer
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """The products."""
+        """Returns the products."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Returns the sizes."""
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
                 f"out_features={self.out_features}, bias={self.bias is not None}")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Losses as layers: rows of (class, function, settings)."""
+"""Loss layers, generated from a table of (class, function, settings)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous.torch.nn.modules.module import Module
 
 _PLAIN = {"size_average": None, "reduce": None, "reduction": "mean"}
 
-#: Every loss: its function, the tensors it keeps as buffers, and its other settings with their defaults, in the order
+#: For each loss: its function, the tensors that are buffers, and the other settings with their defaults, in the order
 #: of PyTorch's arguments.
 _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
     "L1Loss": (F.l1_loss, (), _PLAIN),

@@ -1,4 +1,4 @@
-"""`Module`: parameters, buffers and modules by name, and what is done with all of them."""
+"""`Module`: parameters, buffers and submodules by name, and operations on all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch._creation import empty_like
 from cuprous.torch.autograd._hooks import RemovableHandle
 from cuprous.torch.nn.modules._hooks import Hooks, add
@@ -25,7 +25,7 @@ def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> Removabl
 
 
 def names_layer(forward: FN) -> FN:
-    """Errors of a layer name it and the shapes that it met."""
+    """Decorates `forward` so that error messages contain the layer and the shapes of its arguments."""
 
     @functools.wraps(forward)
     def named(self: Module, *inputs: Any, **more: Any) -> Any:
@@ -39,10 +39,10 @@ def names_layer(forward: FN) -> FN:
 
 
 class Module(State, Hooks):
-    """A part of a network. Subclasses make their parts in `__init__` and compute in `forward`.
+    """A part of a network. Subclasses create their parts in `__init__` and compute in `forward`.
 
-    Attributes that are parameters, modules or registered buffers are found by name, in the order in which they were
-    set; names of parts of parts are joined by dots, as in `state_dict()`.
+    Attributes that are parameters, modules or registered buffers are registered by name, in the order in which they are
+    set. Names of nested parts are joined by dots, as in `state_dict()`.
     """
 
     training: bool
@@ -66,7 +66,7 @@ class Module(State, Hooks):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """`forward`, and the hooks before and after it."""
+        """Calls `forward`, with the hooks before and after it."""
         if not self._hooked:
             return self.forward(*args, **kwargs)
         return self._with_hooks(args, kwargs)
@@ -86,12 +86,12 @@ class Module(State, Hooks):
             if parameters is None:
                 what = "parameters" if isinstance(value, Parameter) else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            mine = "_parameters" if isinstance(value, Parameter) else "_modules"
+            table_name = "_parameters" if isinstance(value, Parameter) else "_modules"
             for table in ("_parameters", "_buffers", "_modules"):
-                if table != mine:
+                if table != table_name:
                     tables[table].pop(name, None)
             tables.pop(name, None)
-            tables[mine][name] = value
+            tables[table_name][name] = value
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or "
@@ -122,14 +122,14 @@ class Module(State, Hooks):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter; None keeps the name for one."""
+        """Registers a parameter; None reserves the name."""
         self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}'")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is no parameter but belongs to the module's state (if persistent)."""
+        """Registers a tensor that is not a parameter but part of the module's state (if persistent)."""
         self._check_name(name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}'")
@@ -137,7 +137,7 @@ class Module(State, Hooks):
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a module."""
+        """Registers a submodule."""
         self._check_name(name)
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
@@ -154,7 +154,7 @@ class Module(State, Hooks):
             raise KeyError(f"attribute '{name}' already exists")
 
     def get_submodule(self, target: str) -> Module:
-        """The module of a dotted name."""
+        """Returns the submodule with a dotted name."""
         module = self
         for part in target.split(".") if target else []:
             found = getattr(module, part, None)
@@ -165,7 +165,7 @@ class Module(State, Hooks):
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
+        """Returns the parameter with a dotted name."""
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._parameters.get(name)
         if found is None:
@@ -173,18 +173,18 @@ class Module(State, Hooks):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
+        """Returns the buffer with a dotted name."""
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._buffers.get(name)
         if found is None:
             raise AttributeError(f"`{name}` is not a buffer of {type(self).__name__}: {target!r}")
         return found
 
-    # --- all parts
+    # --- iteration over all parts
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all within, each once."""
+        """Iterates over this module and all submodules with their names, each once."""
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -196,11 +196,11 @@ class Module(State, Hooks):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all within, each once."""
+        """Iterates over this module and all submodules, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The module's own modules, each once."""
+        """Iterates over the direct submodules with their names, each once."""
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -208,7 +208,7 @@ class Module(State, Hooks):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The module's own modules, each once."""
+        """Iterates over the direct submodules, each once."""
         return (module for _, module in self.named_children())
 
     def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
@@ -223,32 +223,32 @@ class Module(State, Hooks):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their names, each once."""
+        """Iterates over all parameters with their names, each once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once."""
+        """Iterates over all parameters, each once."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their names, each once."""
+        """Iterates over all buffers with their names, each once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers, each once."""
+        """Iterates over all buffers, each once."""
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     def apply(self: M, fn: Callable[[Module], None]) -> M:
-        """Calls a function with each module within, then with this one."""
+        """Calls a function with each submodule, then with this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self: M, mode: bool = True) -> M:
-        """Training (or evaluating), as dropout and its like ask."""
+        """Sets training mode (or evaluation mode), which dropout and normalization layers use."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -256,17 +256,17 @@ class Module(State, Hooks):
         return self
 
     def eval(self: M) -> M:
-        """Evaluating."""
+        """Sets evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """Asks for gradients of all parameters, or no longer."""
+        """Sets whether the parameters require gradients."""
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the parameters' gradients, or sets them to 0."""
+        """Sets the parameters' gradients to None, or to 0."""
         for parameter in self.parameters():
             if set_to_none:
                 parameter.grad = None
@@ -292,7 +292,7 @@ class Module(State, Hooks):
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Parameters and buffers with another dtype (only floats change) or on another device, in place."""
+        """Casts parameters and buffers to another dtype (floats only) or moves them to another device, in place."""
         device, dtype = _target(*args, **kwargs)
 
         def moved(t: Tensor) -> Tensor:
@@ -302,31 +302,31 @@ class Module(State, Hooks):
         return self._apply(moved)
 
     def float(self: M) -> M:
-        """As float32."""
-        return self.to(_words.DTYPES["float32"])
+        """Casts to float32."""
+        return self.to(_types.DTYPES["float32"])
 
     def double(self: M) -> M:
-        """As float64."""
-        return self.to(_words.DTYPES["float64"])
+        """Casts to float64."""
+        return self.to(_types.DTYPES["float64"])
 
     def half(self: M) -> M:
-        """As float16."""
-        return self.to(_words.DTYPES["float16"])
+        """Casts to float16."""
+        return self.to(_types.DTYPES["float16"])
 
     def bfloat16(self: M) -> M:
-        """As bfloat16."""
-        return self.to(_words.DTYPES["bfloat16"])
+        """Casts to bfloat16."""
+        return self.to(_types.DTYPES["bfloat16"])
 
     def cuda(self: M, device: Any = None) -> M:
-        """On a GPU."""
-        return self.to(_words.device("cuda" if device is None else device))
+        """Moves the module to a GPU."""
+        return self.to(_types.device("cuda" if device is None else device))
 
     def cpu(self: M) -> M:
-        """In the host's memory."""
-        return self.to(_words.device("cpu"))
+        """Moves the module to host memory."""
+        return self.to(_types.device("cpu"))
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """On another device, with memory as it is there."""
+        """Moves the module to another device without copying the values."""
         return self._apply(lambda t: empty_like(t, device=device))
 
     def share_memory(self: M) -> M:
@@ -338,12 +338,12 @@ class Module(State, Hooks):
         raise NotImplementedError("[share_memory] modules in shared memory are not supported")
 
     def type(self: M, dst_type: Any) -> M:
-        """With another dtype."""
+        """Casts to another dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
     # --- text
     def extra_repr(self) -> str:
-        """What stands between the brackets."""
+        """Returns the text that `repr` shows between the parentheses."""
         return ""
 
     def _get_name(self) -> str:
@@ -366,10 +366,10 @@ def _target(
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
-        elif isinstance(arg, (str, int, _words.device)) and not isinstance(arg, bool):
+        elif isinstance(arg, (str, int, _types.device)) and not isinstance(arg, bool):
             device = arg
         elif not isinstance(arg, bool) and arg is not None:
             dtype = arg
-    if dtype is not None and not (_words.DTYPES[_words.dtype_name(dtype)].is_floating_point or "complex" in str(dtype)):
+    if dtype is not None and not (_types.DTYPES[_types.dtype_name(dtype)].is_floating_point or "complex" in str(dtype)):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     return device, dtype

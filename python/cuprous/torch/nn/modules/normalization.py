@@ -1,4 +1,4 @@
-"""Normalisation by statistics of each sample."""
+"""Normalization by statistics of each sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _shape(given: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
+    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them."""
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -31,7 +31,7 @@ class LayerNorm(Module):
         self.register_parameter("bias", shift)
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
+        """Sets the scale to 1 and the shift to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -39,16 +39,16 @@ class LayerNorm(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised."""
+        """Returns the normalized input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """Shape and settings."""
+        """Returns the shape and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class RMSNorm(Module):
-    """The last dimensions divided by their root mean square, then scaled."""
+    """Divides the last dimensions by their root mean square, then scales them."""
 
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -58,22 +58,22 @@ class RMSNorm(Module):
         self.register_parameter("weight", weight if elementwise_affine else None)
 
     def reset_parameters(self) -> None:
-        """Scale 1."""
+        """Sets the scale to 1."""
         if self.weight is not None:
             init.ones_(self.weight)
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised."""
+        """Returns the normalized input."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """Shape and settings."""
+        """Returns the shape and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Module):
-    """Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted."""
+    """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them."""
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
@@ -85,23 +85,23 @@ class GroupNorm(Module):
             self.register_parameter(name, Parameter(make(num_channels, device=device, dtype=dtype)) if affine else None)
 
     def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
+        """Sets the scale to 1 and the shift to 0."""
         if self.affine:
             init.ones_(self.weight)
             init.zeros_(self.bias)
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised."""
+        """Returns the normalized input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """Sizes and settings."""
+        """Returns the sizes and settings."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
 class LocalResponseNorm(Module):
-    """Divided by a power of the mean of squares of neighbouring channels."""
+    """Divides the input by a power of the mean of squares of neighboring channels."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -109,11 +109,11 @@ class LocalResponseNorm(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalised."""
+        """Returns the normalized input."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 

@@ -1,4 +1,4 @@
-"""Layers that extend their input: classes by mode and number of dimensions, from one table."""
+"""Padding layers. The classes for each mode and number of dimensions are generated from one table."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cuprous.torch.nn.modules.module import Module
 
 
 class _Pad(Module):
-    """The last dimensions extended; `padding` is one width for all sides, or (before, after) of each dimension, the
-    last one first."""
+    """Pads the last dimensions; `padding` is one width for all sides, or (before, after) of each dimension, the last
+    dimension first."""
 
     _dims, _mode = 1, "constant"
 
@@ -23,31 +23,31 @@ class _Pad(Module):
         self.padding = widths
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, extended."""
+        """Returns the padded input."""
         return F.pad(input, self.padding, self._mode, getattr(self, "value", None))
 
     def extra_repr(self) -> str:
-        """The widths."""
+        """Returns the widths."""
         return f"{self.padding}"
 
 
 class _Constant(_Pad):
-    """Extended by a value."""
+    """Padding with a value."""
 
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
     def extra_repr(self) -> str:
-        """Widths and value."""
+        """Returns the widths and the value."""
         return f"padding={self.padding}, value={self.value}"
 
 
 class _Zero(_Pad):
-    """Extended by zeros."""
+    """Padding with zeros."""
 
 
-#: Names of the classes: their base and mode.
+#: The base class and mode for each prefix of a class name.
 _KINDS: dict[str, tuple[type[_Pad], str]] = {
     "ConstantPad": (_Constant, "constant"), "ZeroPad": (_Zero, "constant"), "ReflectionPad": (_Pad, "reflect"),
     "ReplicationPad": (_Pad, "replicate"), "CircularPad": (_Pad, "circular"),
@@ -57,7 +57,9 @@ __all__: list[str] = []
 for _kind, (_base, _mode) in _KINDS.items():
     for _n in (1, 2, 3):
         _name = f"{_kind}{_n}d"
-        _doc = f"The last {_n} dimensions extended: mode {_mode!r}." if _n > 1 else f"Extended: mode {_mode!r}."
+        _doc = (
+            f"Pads the last {_n} dimensions, mode {_mode!r}." if _n > 1 else f"Pads the last dimension, mode {_mode!r}."
+        )
         _body = {"_dims": _n, "_mode": _mode, "__doc__": _doc, "__module__": __name__}
         globals()[_name] = type(_name, (_base,), _body)
         __all__.append(_name)

@@ -1,4 +1,4 @@
-"""Pooling: classes by number of dimensions, from one table of kinds."""
+"""Pooling layers. The classes for each number of dimensions are generated from one table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous.torch.nn.modules.module import Module, names_layer
 
 
 class _Pool(Module):
-    """A function of windows, `_function` with the number of dimensions in its name."""
+    """Base class of layers that call `_function`, with the number of dimensions appended to its name."""
 
     _rank, _function = 0, ""
 
@@ -20,7 +20,7 @@ class _Pool(Module):
 
 
 class _MaxPool(_Pool):
-    """The largest element of each window; with `return_indices` also where it is."""
+    """The maximum of each window; with `return_indices` also its index."""
 
     _function = "max_pool{}d"
 
@@ -32,18 +32,18 @@ class _MaxPool(_Pool):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements."""
+        """Returns the maxima."""
         return self._of(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
                         self.return_indices)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
                 f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
 
 
 class _MaxUnpool(_Pool):
-    """Zeros, and the values where `MaxPool` found them."""
+    """The inverse of `MaxPool`: its values at their indices, zeros elsewhere."""
 
     _function = "max_unpool{}d"
 
@@ -55,16 +55,16 @@ class _MaxUnpool(_Pool):
         )
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """The values in their places."""
+        """Returns the values at their indices."""
         return self._of(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _AvgPool(_Pool):
-    """The mean of each window; `count_include_pad` counts zeros at the edges too."""
+    """The mean of each window; with `count_include_pad`, padding counts as zeros."""
 
     _function = "avg_pool{}d"
 
@@ -72,7 +72,7 @@ class _AvgPool(_Pool):
                  count_include_pad: bool = True, divisor_override: int | None = None) -> None:  # fmt: skip
         super().__init__()
         given = (kernel_size, kernel_size if stride is None else stride, padding)
-        if self._rank == 1:  # as PyTorch shows them
+        if self._rank == 1:  # as in PyTorch's repr
             if divisor_override is not None:
                 raise TypeError("AvgPool1d.__init__() got an unexpected keyword argument 'divisor_override'")
             given = tuple(tuple(g) if isinstance(g, (tuple, list)) else (g,) for g in given)  # type: ignore[assignment]
@@ -80,13 +80,13 @@ class _AvgPool(_Pool):
         self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Returns the means."""
         more = () if self._rank == 1 else (self.divisor_override,)
         return self._of(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                         *more)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -100,17 +100,17 @@ class _LPPool(_Pool):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        """The norms."""
+        """Returns the norms."""
         return self._of(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
                 f"ceil_mode={self.ceil_mode}")  # fmt: skip
 
 
 class _AdaptiveAvgPool(_Pool):
-    """Means of windows that divide the input into so many."""
+    """The means of a given number of windows that cover the input."""
 
     _function = "adaptive_avg_pool{}d"
 
@@ -119,16 +119,16 @@ class _AdaptiveAvgPool(_Pool):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Returns the means."""
         return self._of(input, self.output_size)
 
     def extra_repr(self) -> str:
-        """How many windows."""
+        """Returns the output size."""
         return f"output_size={self.output_size}"
 
 
 class _AdaptiveMaxPool(_Pool):
-    """The largest elements of windows that divide the input into so many."""
+    """The maxima of a given number of windows that cover the input."""
 
     _function = "adaptive_max_pool{}d"
 
@@ -137,16 +137,16 @@ class _AdaptiveMaxPool(_Pool):
         self.output_size, self.return_indices = output_size, return_indices
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements."""
+        """Returns the maxima."""
         return self._of(input, self.output_size, self.return_indices)
 
     def extra_repr(self) -> str:
-        """How many windows."""
+        """Returns the output size."""
         return f"output_size={self.output_size}"
 
 
 class _FractionalMaxPool(_Pool):
-    """The largest elements of windows at random places; with `return_indices` also where they are."""
+    """The maxima of windows at random positions; with `return_indices` also their indices."""
 
     _function = "fractional_max_pool{}d"
 
@@ -167,7 +167,7 @@ class _FractionalMaxPool(_Pool):
         self.register_buffer("_random_samples", _random_samples)
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements."""
+        """Returns the maxima."""
         return self._of(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                         self._random_samples)  # fmt: skip
 

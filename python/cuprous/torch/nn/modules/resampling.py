@@ -1,4 +1,4 @@
-"""Layers that change a grid's extent, and layers of distances."""
+"""Layers that resample or rearrange grids, and layers that compute distances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous.torch.nn.modules.module import Module, names_layer
 
 
 class Upsample(Module):
-    """The spatial dimensions resampled to a size, or by a factor."""
+    """Resamples the spatial dimensions to a size, or by a factor."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                  align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:  # fmt: skip
@@ -23,32 +23,32 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, resampled."""
+        """Returns the resampled input."""
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
                              self.recompute_scale_factor)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Size or factor, and the mode."""
+        """Returns the size or factor, and the mode."""
         first = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
         return f"{first}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images resampled by their nearest points."""
+    """Resamples images by their nearest points."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images resampled linearly, with aligned corners."""
+    """Resamples images linearly, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)
 
 
 class PixelShuffle(Module):
-    """Channels as finer images: (*, C·r², H, W) as (*, C, H·r, W·r)."""
+    """Rearranges channels to finer images: (*, C·r², H, W) to (*, C, H·r, W·r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -56,16 +56,16 @@ class PixelShuffle(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The finer images."""
+        """Returns the finer images."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Returns the factor."""
         return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
-    """Images as coarser ones of more channels: (*, C, H·r, W·r) as (*, C·r², H, W)."""
+    """Rearranges images to coarser ones with more channels: (*, C, H·r, W·r) to (*, C·r², H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -73,16 +73,16 @@ class PixelUnshuffle(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The coarser images."""
+        """Returns the coarser images."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Returns the factor."""
         return f"downscale_factor={self.downscale_factor}"
 
 
 class ChannelShuffle(Module):
-    """The channels of groups, one of each in turn."""
+    """Interleaves the channels of groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -90,16 +90,16 @@ class ChannelShuffle(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The input, its channels in another order."""
+        """Returns the input with its channels interleaved."""
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """The number of groups."""
+        """Returns the number of groups."""
         return f"groups={self.groups}"
 
 
 class Unfold(Module):
-    """The windows of images, as columns."""
+    """Extracts windows of images as columns."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -107,17 +107,17 @@ class Unfold(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The columns."""
+        """Returns the columns."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
                 f"stride={self.stride}")  # fmt: skip
 
 
 class Fold(Module):
-    """Images of columns of windows, which are added where they overlap."""
+    """Sums columns of windows into images, the adjoint of `Unfold`."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -128,11 +128,11 @@ class Fold(Module):
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
-        """The images."""
+        """Returns the images."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """Settings."""
+        """Returns the settings."""
         return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
                 f"padding={self.padding}, stride={self.stride}")  # fmt: skip
 
@@ -146,7 +146,7 @@ class CosineSimilarity(Module):
 
     @names_layer
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The cosines."""
+        """Returns the cosines."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
@@ -159,7 +159,7 @@ class PairwiseDistance(Module):
 
     @names_layer
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances."""
+        """Returns the distances."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 

@@ -17,11 +17,11 @@ from cuprous.torch.nn.utils.rnn import PackedSequence
 
 
 class RNNBase(Module):
-    """Layers of one recurrence, in one or both directions.
+    """Base class of recurrent layers, in one or both directions.
 
     Parameters of layer k: `weight_ih_lk` (gates·hidden, input), `weight_hh_lk` (gates·hidden, hidden), `bias_ih_lk`,
     `bias_hh_lk` (gates·hidden) and, with `proj_size`, `weight_hr_lk` (proj, hidden); those of the backward direction
-    end in `_reverse`. All start uniform on ±1/√hidden_size.
+    end in `_reverse`. All are initialized uniformly on ±1/√hidden_size.
     """
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -60,13 +60,13 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new starting values."""
+        """Initializes the parameters at random."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: parameters need not lie in one piece."""
+        """Has no effect: parameters need not be contiguous in memory."""
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -80,11 +80,11 @@ class RNNBase(Module):
         )
 
     def _sizes(self) -> list[int]:
-        """The width of each state."""
+        """Returns the width of each state."""
         return [self.proj_size or self.hidden_size, self.hidden_size][: _recurrent.MODES[self.mode][1]]
 
     def _checked(self, hx: Any, batch: int, single: bool, data: Tensor) -> list[Tensor]:
-        """States of (layers·directions, batch, width)."""
+        """Returns the states with shape (layers·directions, batch, width), after checking them."""
         count = self.num_layers * (1 + self.bidirectional)
         widths = self._sizes()
         if hx is None:
@@ -97,20 +97,20 @@ class RNNBase(Module):
                 raise RuntimeError(f"[{self!r}] For {'unbatched 2-D' if single else 'batched 3-D'} input, hx should "
                                    f"also be {len(wanted)}-D but got {state.ndim}-D tensor")  # fmt: skip
             if state.dims != wanted:
-                place = f"[{k}]" if len(widths) > 1 else ""
-                raise RuntimeError(f"[{self!r}] Expected hidden{place} size {wanted}, got {list(state.dims)}")
+                position = f"[{k}]" if len(widths) > 1 else ""
+                raise RuntimeError(f"[{self!r}] Expected hidden{position} size {wanted}, got {list(state.dims)}")
             states.append(state.unsqueeze(1) if single else state)
         return states
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """All outputs of the last layer, and the last states of all layers.
+        """Returns all outputs of the last layer, and the last states of all layers.
 
         Args:
             input: (T, B, input_size), (B, T, input_size) if `batch_first`, (T, input_size), or packed.
-            hx: the first states, (layers·directions, B, width); zeros if not given. Those of an LSTM are (h, c).
+            hx: the first states, (layers·directions, B, width); zeros by default. An LSTM has (h, c).
 
         Raises:
-            RuntimeError: for shapes that do not fit.
+            RuntimeError: for shapes that do not match.
         """
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
@@ -134,7 +134,7 @@ class RNNBase(Module):
             states = [_indexing.index_select(s, 1, order) for s in states]
         by_routine = None
         if x is not None and not self.proj_size and x.device_name != "cpu" and backends.cudnn.enabled:
-            by_routine = self._together(x, states)
+            by_routine = self._run_fused(x, states)
         if by_routine is not None:
             data, *final = by_routine
         else:
@@ -150,8 +150,9 @@ class RNNBase(Module):
         final = [s.squeeze(1) for s in final] if single else final
         return output, final[0] if len(final) == 1 else tuple(final)
 
-    def _together(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
-        """By the device's routine, in one call, or one for each layer where there is dropout between them."""
+    def _run_fused(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
+        """Computes the layers by cuDNN's routine: all at once, or one by one if there is dropout between them. Returns
+        None if cuDNN does not support the case."""
         directions = 1 + self.bidirectional
         drops = self.dropout > 0 and self.training and self.num_layers > 1
         layers = 1 if drops else self.num_layers
@@ -173,9 +174,9 @@ class RNNBase(Module):
         for layer in range(self.num_layers):
             outputs = []
             for k in range(directions):
-                place = layer * directions + k
-                first = tuple(s[place] for s in states)
-                out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(place), k == 1)
+                position = layer * directions + k
+                first = tuple(s[position] for s in states)
+                out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(position), k == 1)
                 outputs.append(out)
                 last.append(end)
             data = _shape.cat(outputs, 1) if directions > 1 else outputs[0]
@@ -184,7 +185,7 @@ class RNNBase(Module):
         return data, last
 
     def extra_repr(self) -> str:
-        """Sizes, and settings that differ from what is usual."""
+        """Returns the sizes, and settings that differ from their defaults."""
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
                  "bidirectional": False}  # fmt: skip
         more = "".join(
@@ -227,11 +228,11 @@ class GRU(RNNBase):
                          device, dtype)  # fmt: skip
 
 
-# --- one step
+# --- single steps
 
 
 class RNNCellBase(Module):
-    """One step of a recurrence; parameters `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
+    """Base class for one step of a recurrent layer; parameters `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
 
     _mode = ""
 
@@ -249,13 +250,14 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new starting values."""
+        """Initializes the parameters at random."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """The next state (h, or (h, c)) of an input (B, input_size) or (input_size); zeros before unless given."""
+        """Returns the next state (h, or (h, c)) for an input (B, input_size) or (input_size); `hx` is zero by
+        default."""
         if input.ndim not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead")
         if input.dims[-1] != self.input_size:
@@ -282,7 +284,7 @@ class RNNCellBase(Module):
         return state if count > 1 else state[0]
 
     def extra_repr(self) -> str:
-        """Sizes, and settings that differ from what is usual."""
+        """Returns the sizes, and settings that differ from their defaults."""
         more = "" if self.bias else f", bias={self.bias}"
         if getattr(self, "nonlinearity", "tanh") != "tanh":
             more += f", nonlinearity={self.nonlinearity}"

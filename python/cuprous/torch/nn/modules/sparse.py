@@ -1,4 +1,4 @@
-"""Tables of rows."""
+"""Embedding layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 def _settings(layer: Any) -> str:
-    """The settings that differ from what is usual."""
+    """Returns the settings that differ from their defaults."""
     usual = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
     return "".join(f", {name}={getattr(layer, name)}" for name, v in usual.items() if getattr(layer, name) != v)
 
@@ -24,7 +24,7 @@ def _padding(layer: Any) -> str:
 
 
 class Embedding(Module):
-    """Rows of a table, which starts normal."""
+    """A table of rows that are looked up by index, initialized with normal random numbers."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -47,7 +47,7 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Draws a new table."""
+        """Initializes the table at random."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
@@ -56,19 +56,19 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Embedding:  # fmt: skip
-        """On a given table, frozen by default."""
+        """Creates a layer from a given table, frozen by default."""
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.dims
         return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows of those numbers."""
+        """Returns the rows at the indices."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Returns the sizes."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_padding(self)}{_settings(self)}"
 
 
@@ -94,7 +94,7 @@ class EmbeddingBag(Module):
             self.weight = Parameter(_weight)
 
     def reset_parameters(self) -> None:
-        """Draws a new table."""
+        """Initializes the table at random."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
@@ -104,7 +104,7 @@ class EmbeddingBag(Module):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> EmbeddingBag:  # fmt: skip
-        """On a given table, frozen by default."""
+        """Creates a layer from a given table, frozen by default."""
         rows, width = embeddings.dims
         bag = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
                   include_last_offset, padding_idx)  # fmt: skip
@@ -112,13 +112,13 @@ class EmbeddingBag(Module):
         return bag
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """One row a bag."""
+        """Returns one row for each bag."""
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
                                self.mode, self.sparse, per_sample_weights, self.include_last_offset,
                                self.padding_idx)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Sizes and settings."""
+        """Returns the sizes and settings."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}, mode={self.mode!r}{_padding(self)}"
 
 

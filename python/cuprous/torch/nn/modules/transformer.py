@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _words
+from cuprous.torch import _shape, _types
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.attention import MultiheadAttention
@@ -36,7 +36,8 @@ def _clones(layer: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """Attention and a network of two linear maps, each added to its input; normalised before or after."""
+    """Base class of layers with attention and a feed-forward network, each with a residual connection and normalization
+    before or after it."""
 
     _attentions: tuple[str, ...] = ()
 
@@ -69,55 +70,55 @@ class _Layer(Module):
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _mixed(self, x: Tensor, parts: list[Callable[[Tensor], Tensor]]) -> Tensor:
+    def _residual(self, x: Tensor, parts: list[Callable[[Tensor], Tensor]]) -> Tensor:
         for k, part in enumerate(parts, 1):
             norm, drop = self._modules[f"norm{k}"], self._modules[f"dropout{k}"]
             x = x + drop(part(norm(x))) if self.norm_first else norm(x + drop(part(x)))
         return x
 
-    def _feed(self, x: Tensor) -> Tensor:
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two linear maps."""
+    """Self-attention and a feed-forward network."""
 
     _attentions = ("self_attn",)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The sequence, encoded; masks as in `MultiheadAttention`."""
+        """Returns the encoded sequence; masks are as in `MultiheadAttention`."""
 
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]
 
-        return self._mixed(src, [attend, self._feed])
+        return self._residual(src, [attend, self._feed_forward])
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's outputs, and a network of two linear maps."""
+    """Self-attention, attention to the encoder's outputs, and a feed-forward network."""
 
     _attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence, decoded; masks as in `MultiheadAttention`."""
+        """Returns the decoded target sequence; masks are as in `MultiheadAttention`."""
 
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
 
-        def look(x: Tensor) -> Tensor:
+        def attend_to_memory(x: Tensor) -> Tensor:
             return self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask,
                                        is_causal=memory_is_causal)[0]  # fmt: skip
 
-        return self._mixed(tgt, [attend, look, self._feed])
+        return self._residual(tgt, [attend, attend_to_memory, self._feed_forward])
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other, and a last normalisation if given.
+    """A stack of copies of a layer, followed by an optional normalization.
 
-    `enable_nested_tensor` and `mask_check` are hints for PyTorch's fast path and change nothing.
+    `enable_nested_tensor` and `mask_check` control PyTorch's fast path and have no effect.
     """
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
@@ -127,14 +128,14 @@ class TransformerEncoder(Module):
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip
-        """The sequence, encoded."""
+        """Returns the encoded sequence."""
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
         return src if self.norm is None else self.norm(src)
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other, and a last normalisation if given."""
+    """A stack of copies of a layer, followed by an optional normalization."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -143,7 +144,7 @@ class TransformerDecoder(Module):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence, decoded."""
+        """Returns the decoded target sequence."""
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
                         bool(tgt_is_causal), memory_is_causal)  # fmt: skip
@@ -151,7 +152,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. Weights of two dimensions start as Glorot and Bengio (2010) have it."""
+    """Encoder and decoder. Matrices are initialized as in Glorot and Bengio (2010)."""
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
@@ -183,10 +184,10 @@ class Transformer(Module):
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
                 memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
+        """Returns the target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
 
         Raises:
-            RuntimeError: if batches or widths do not fit.
+            RuntimeError: if batch sizes or widths do not match.
         """
         batch = 0 if self.batch_first else 1
         shapes = f"src {list(src.dims)}, tgt {list(tgt.dims)}"
@@ -200,9 +201,9 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """-inf above the diagonal, 0 elsewhere: what hides later steps."""
-        name = _core.t_default_dtype() if dtype is None else _words.dtype_name(dtype)
-        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _words.device_word(device)), 1)
+        """Returns a mask with -inf above the diagonal and 0 elsewhere, which hides later steps."""
+        name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
+        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Settings given once for all dimensions, or one by one."""
+"""Conversion of settings that are given as one number for all dimensions or as a sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with all gradients or parameters at once, sequences of different lengths, parametrised weights."""
+"""Utilities for gradients and parameters, sequences of different lengths, and parametrized weights."""
 
 from cuprous.torch.nn.utils import parametrizations, parametrize, rnn, stateless
 from cuprous.torch.nn.utils._gradients import (
@@ -13,7 +13,7 @@ from cuprous.torch.nn.utils.parametrizations import remove_spectral_norm, remove
 from cuprous.torch.nn.utils.parametrizations import spectral_norm_before as spectral_norm
 from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight_norm
 
-#: The names that old programs use.
+#: Deprecated names.
 clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
 
 __all__ = [

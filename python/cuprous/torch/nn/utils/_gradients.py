@@ -1,4 +1,4 @@
-"""What is done with all gradients or parameters at once."""
+"""Functions of all gradients or parameters together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _tensors(parameters: Any) -> list[Tensor]:
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                     foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """Scales all gradients so that their norm together is at most `max_norm`; the norm before.
+    """Scales all gradients so that their joint norm is at most `max_norm`; returns the norm before.
 
-    Nothing is read on the host (unless `error_if_nonfinite`): the factor is a recorded value like any other.
+    Nothing is read on the host (unless `error_if_nonfinite` is set): the factor is a recorded value like any other.
     """
     parameters = _tensors(parameters)
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -31,7 +31,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """The norm of all tensors together."""
+    """Returns the joint norm of all tensors."""
     found = [t.detach() for t in _tensors(tensors)]
     if not found:
         return _core.t_full([], 0.0, _core.t_default_dtype(), "cpu")
@@ -42,7 +42,7 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scales all gradients by what brings a norm to `max_norm`, if it is larger."""
+    """Scales all gradients by the factor that reduces `total_norm` to `max_norm`, if it is larger."""
     factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
     for p in _tensors(parameters):
         if p.grad is not None:
@@ -50,19 +50,19 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Brings each gradient's elements into [-clip_value, clip_value]."""
+    """Clamps the elements of each gradient to [-clip_value, clip_value]."""
     for p in _tensors(parameters):
         if p.grad is not None:
             p.grad.detach().clamp_(-clip_value, clip_value)
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters in one vector."""
+    """Returns all parameters concatenated to one vector."""
     return _shape.cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Writes a vector's parts into the parameters."""
+    """Writes the parts of a vector into the parameters."""
     at = 0
     for p in parameters:
         p.data = vec[at : at + p.numel()].reshape(p.dims).detach().clone()

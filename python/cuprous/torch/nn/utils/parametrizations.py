@@ -1,4 +1,4 @@
-"""Weights as length and direction, and weights of spectral norm 1: as parametrisations, and by hooks, as before."""
+"""Weight normalization and spectral normalization: as parametrizations, and by hooks as in older programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from cuprous.torch.nn.utils.parametrize import register_parametrization
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int | None = 0) -> Tensor:
-    """The norm over all dimensions but one, which keep their places with extent 1; over all without `dim`."""
+    """Returns the norm over all dimensions but one, which keep their positions with extent 1; over all if `dim` is
+    None."""
     if dim is None or dim == -1:
         return _reductions.norm(v, pow)
     return _reductions.norm(v, pow, [k for k in range(v.ndim) if k != dim % v.ndim], True)
@@ -26,16 +27,16 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        """The weight of length g and direction v."""
+        """Returns the weight with length g and direction v."""
         return weight_v * (weight_g / norm_except_dim(weight_v, 2, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Length and direction."""
+        """Returns length and direction."""
         return norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Parametrises a weight by its length along all dimensions but one, and its direction (Salimans and Kingma, 2016).
+    """Parametrizes a weight by its length along all dimensions but one, and its direction (Salimans and Kingma, 2016).
 
     The state has `parametrizations.weight.original0` (length) and `original1` (direction).
     """
@@ -74,7 +75,7 @@ class _SpectralNorm(Module):
         self._v.copy_(v)
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight over its spectral norm."""
+        """Returns the weight divided by its spectral norm."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
@@ -84,7 +85,7 @@ class _SpectralNorm(Module):
         return weight / sigma
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value."""
+        """Returns the value unchanged."""
         return value
 
 
@@ -102,11 +103,11 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     return register_parametrization(module, name, made)
 
 
-# --- by hooks, as programs had it before there were parametrisations
+# --- by hooks, as before parametrizations existed
 
 
-class _Before:
-    """Computes a weight before each forward, from parameters under other names."""
+class _RecomputedWeight:
+    """Computes a weight before each `forward`, from parameters with other names."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -145,7 +146,7 @@ class _Before:
     _what = ""
 
 
-class _WeightNormBefore(_Before):
+class _WeightNormBefore(_RecomputedWeight):
     _what = "weight_norm"
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -156,7 +157,7 @@ class _WeightNormBefore(_Before):
         return self.norm(getattr(module, self.name + "_g"), getattr(module, self.name + "_v"))
 
 
-class _SpectralNormBefore(_Before):
+class _SpectralNormBefore(_RecomputedWeight):
     _what = "spectral_norm"
 
     def __init__(self, name: str, dim: int, n_power_iterations: int, eps: float) -> None:
@@ -179,7 +180,7 @@ class _SpectralNormBefore(_Before):
 
 
 def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """`nn.utils.weight_norm`: parameters `weight_g` and `weight_v`, and a hook that makes the weight of them."""
+    """`nn.utils.weight_norm`: parameters `weight_g` and `weight_v`, and a hook that computes the weight from them."""
     weight = module._parameters[name]
     del module._parameters[name]
     hook = _WeightNormBefore(name, dim)
@@ -188,7 +189,7 @@ def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Makes the weight a plain parameter again."""
+    """Removes weight normalization; the weight becomes an ordinary parameter."""
     return _WeightNormBefore.remove(module, name, ("_g", "_v"))
 
 
@@ -211,7 +212,7 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Makes the weight a plain parameter again, divided by its norm."""
+    """Removes spectral normalization; the normalized weight becomes an ordinary parameter."""
     return _SpectralNormBefore.remove(module, name, ("_orig", "_u", "_v"))
 
 

@@ -1,4 +1,4 @@
-"""Parameters and buffers computed from others, each time that they are asked for."""
+"""Parametrizations: parameters and buffers that are computed from others on each access."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class ParametrizationList(ModuleList):
-    """The functions of one tensor, in order, and what the first is given: `original`, or `original0`, `original1`, …"""
+    """The functions that compute one tensor, in order, and the parameters of the first: `original`, or `original0`,
+    `original1`, …"""
 
     def __init__(self, modules: list[Module], original: Tensor) -> None:
         super().__init__(modules)
@@ -36,7 +37,7 @@ class ParametrizationList(ModuleList):
                 self.register_buffer(name, part)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The tensor."""
+        """Returns the tensor."""
         modules = list(self)
         if not self.count:
             x = self.original
@@ -49,7 +50,7 @@ class ParametrizationList(ModuleList):
         return x
 
     def right_inverse(self, value: Tensor) -> None:
-        """Sets the originals so that the tensor becomes a value."""
+        """Sets the original parameters so that the tensor equals a value."""
         before = _core.set_grad_enabled(False)
         try:
             new: Any = value
@@ -65,7 +66,7 @@ class ParametrizationList(ModuleList):
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module (or one of its tensors) is parametrised."""
+    """Returns True if a module (or one of its tensors) is parametrized."""
     found = module._modules.get("parametrizations")
     if not isinstance(found, ModuleDict):
         return False
@@ -83,19 +84,20 @@ def _computed(name: str) -> property:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had."""
+    """Returns the class that the module had."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Has a parameter or buffer computed by a module; several are applied one after the other.
+    """Registers a module that computes a parameter or buffer; several are applied one after another.
 
-    A parametrisation's `right_inverse` finds what to start from. `unsafe` skips the checks that shape and dtype stay.
+    The `right_inverse` of the parametrization computes the original parameters from the present value. `unsafe` skips
+    the checks that shape and dtype stay the same.
 
     Raises:
-        ValueError: if there is no such tensor, or the parametrisation changes its shape or dtype.
+        ValueError: if the tensor does not exist, or the parametrization changes its shape or dtype.
     """
     if is_parametrized(module, tensor_name):
         functions = module.parametrizations[tensor_name]
@@ -134,10 +136,10 @@ def _check(parametrization: Module, value: Tensor, unsafe: bool) -> None:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Makes a tensor a plain one again: with the value that it had last, or with the original's.
+    """Makes a tensor an ordinary one again, with its last value or (`leave_parametrized=False`) that of the original.
 
     Raises:
-        ValueError: if it is not parametrised, or there are several originals to choose from.
+        ValueError: if the tensor is not parametrized, or if there are several originals to choose from.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to a block, or packed step by step without padding."""
+"""Sequences of different lengths: padded to a rectangular block, or packed step by step without padding."""
 
 from __future__ import annotations
 
@@ -11,72 +11,72 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
 from cuprous.torch._creation import tensor
-from cuprous.torch._words import DTYPES
+from cuprous.torch._types import DTYPES
 
 
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
-    """Sequences from long to short, all first elements first.
+    """Sequences sorted by decreasing length, stored step by step: first the first elements of all sequences.
 
     Attributes:
         data: (all elements, *).
-        batch_sizes: how many sequences have an element at each step (int64, on the CPU).
-        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were in order.
+        batch_sizes: the number of sequences that have an element at each step (int64, on the CPU).
+        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were already sorted.
     """
 
     __slots__ = ()
 
     def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
                 unsorted_indices: Any = None) -> PackedSequence:  # fmt: skip
-        """A packed sequence of its parts."""
+        """Creates a packed sequence from its parts."""
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def _with(self, data: Tensor) -> PackedSequence:
+    def _with_data(self, data: Tensor) -> PackedSequence:
         return type(self)(data, self.batch_sizes, *(
             i if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)))  # fmt: skip
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """With the data of another dtype, or on another device."""
+        """Casts the data to another dtype, or moves it to another device."""
         data = self.data.to(*args, **kwargs)
-        return self if data is self.data else self._with(data)
+        return self if data is self.data else self._with_data(data)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On a GPU."""
-        return self._with(self.data.cuda(*args, **kwargs))
+        """Moves the data to a GPU."""
+        return self._with_data(self.data.cuda(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
-        """In the host's memory."""
+        """Moves the data to host memory."""
         return self.to("cpu")
 
     def float(self) -> PackedSequence:
-        """As float32."""
-        return self._with(self.data.float())
+        """Casts the data to float32."""
+        return self._with_data(self.data.float())
 
     def double(self) -> PackedSequence:
-        """As float64."""
-        return self._with(self.data.double())
+        """Casts the data to float64."""
+        return self._with_data(self.data.double())
 
     def half(self) -> PackedSequence:
-        """As float16."""
-        return self._with(self.data.half())
+        """Casts the data to float16."""
+        return self._with_data(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
-        """With its data in page-locked memory."""
-        return self._with(self.data.pin_memory())
+        """Copies the data to page-locked memory."""
+        return self._with_data(self.data.pin_memory())
 
     def is_pinned(self) -> bool:
-        """Whether its data is in page-locked memory."""
+        """Returns True if the data is in page-locked memory."""
         return bool(self.data.is_pinned())
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on a GPU."""
+        """True if the data is on a GPU."""
         return bool(self.data.is_cuda)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The order that undoes an order."""
+    """Returns the inverse permutation."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -92,10 +92,10 @@ def _host(lengths: Any) -> list[int]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
+    """Packs a padded block (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
 
     Raises:
-        RuntimeError: for lengths that do not fit, or that do not fall although `enforce_sorted` says so.
+        RuntimeError: for lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
     """
     x = input.transpose(0, 1) if batch_first else input
     sizes = _host(lengths)
@@ -107,25 +107,25 @@ def pack_padded_sequence(
         raise RuntimeError(f"Length of all samples has to be greater than 0 and at most {steps}, but found {sizes}")
     order = None
     if not enforce_sorted:
-        places = sorted(range(batch), key=lambda k: -sizes[k])
-        order = _whole(places).to(input.device)
-        x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in places]
+        positions = sorted(range(batch), key=lambda k: -sizes[k])
+        order = _int_tensor(positions).to(input.device)
+        x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in positions]
     elif any(a < b for a, b in pairwise(sizes)):
         raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
                            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
                            "requirement if you do not need ONNX exportability.")  # fmt: skip
     counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
-    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _runs(counts)])
-    return PackedSequence(data, _whole(counts), order)
+    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
+    return PackedSequence(data, _int_tensor(counts), order)
 
 
-def _whole(numbers: list[int]) -> Tensor:
-    """Integers in the host's memory."""
+def _int_tensor(numbers: list[int]) -> Tensor:
+    """Returns integers as a tensor in host memory."""
     return tensor(numbers, dtype=DTYPES["int64"], device="cpu")
 
 
-def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Steps (from, to) with the same number of sequences."""
+def _constant_ranges(counts: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Returns ranges (from, to) of steps with the same number of sequences."""
     found, at = [], 0
     for n, group in groupby(counts):
         length = len(list(group))
@@ -136,7 +136,7 @@ def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The block of padded sequences, and their lengths (int64, on the CPU)."""
+    """Returns the padded block of sequences, and their lengths (int64, on the CPU)."""
     data, counts = sequence.data, _host(sequence.batch_sizes)
     steps, batch, rest = len(counts), counts[0], data.dims[1:]
     if total_length is not None and total_length < steps:
@@ -147,7 +147,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
         return _core.t_full([*shape, *rest], padding_value, data.dtype_name, data.device_name)
 
     blocks, at = [], 0
-    for a, b, n in _runs(counts):
+    for a, b, n in _constant_ranges(counts):
         block = data[at : at + (b - a) * n].reshape(b - a, n, *rest)
         at += (b - a) * n
         blocks.append(block if n == batch else _shape.cat([block, filled(b - a, batch - n)], 1))
@@ -158,12 +158,12 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     if sequence.unsorted_indices is not None:
         x = _indexing.index_select(x, 1, sequence.unsorted_indices)
         lengths = [lengths[k] for k in sequence.unsorted_indices.tolist()]
-    return (x.transpose(0, 1) if batch_first else x), _whole(lengths)
+    return (x.transpose(0, 1) if batch_first else x), _int_tensor(lengths)
 
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:  # fmt: skip
-    """Sequences (length, *) as a block (longest, B, *), or (B, longest, *) if `batch_first`."""
+    """Returns sequences (length, *) as a padded block (longest, B, *), or (B, longest, *) if `batch_first`."""
     parts = list(sequences)
     if not parts:
         raise RuntimeError("received an empty list of sequences")
@@ -180,19 +180,19 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded block."""
+    """Returns the sequences of a padded block."""
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [x[k, :n] for k, n in enumerate(_host(lengths))]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, *), packed."""
+    """Packs sequences (length, *)."""
     lengths = [x.dims[0] for x in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed one."""
+    """Returns the sequences of a packed sequence."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 

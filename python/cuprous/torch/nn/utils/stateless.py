@@ -1,4 +1,4 @@
-"""Modules called with other tensors in the place of their parameters and buffers."""
+"""Calls of modules with other tensors in place of their parameters and buffers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from cuprous.torch.nn.modules.module import Module
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with tensors of given (dotted) names instead of its own.
+    """Calls a module with the given tensors (by dotted names) instead of its own.
 
     Args:
         parameter_and_buffer_dicts: names and tensors, in one dict or several.
-        args: an argument, or a tuple of them. kwargs: named ones.
-        tie_weights: a tensor that a module has under several names is replaced under all of them.
-        strict: all of the module's tensors must be named, and no others.
+        args: an argument, or a tuple of them.
+        kwargs: keyword arguments.
+        tie_weights: replaces a tensor that a module has under several names under all of them.
+        strict: requires exactly the names of the module's tensors.
 
     Raises:
-        KeyError: for names that there are not. RuntimeError: where `strict` says so.
+        KeyError: for unknown names.
+        RuntimeError: if `strict` is not satisfied.
     """
     given: dict[str, Tensor] = {}
     dicts = parameter_and_buffer_dicts
@@ -36,14 +38,14 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
     if strict and (unknown or missing):
         raise RuntimeError(f"Error(s) in replacing tensors: unexpected {unknown}, missing {missing}")
     if unknown:
-        raise KeyError(f"{unknown[0]!r} is no parameter or buffer of {type(module).__name__}")
+        raise KeyError(f"{unknown[0]!r} is not a parameter or buffer of {type(module).__name__}")
     replaced: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for name, tensor in given.items():
             table, key = own[name]
             old = table[key]
-            places = [p for p in own.values() if p[0][p[1]] is old] if tie_weights else [(table, key)]
-            for where, at in places:
+            positions = [p for p in own.values() if p[0][p[1]] is old] if tie_weights else [(table, key)]
+            for where, at in positions:
                 replaced.append((where, at, where[at]))
                 where[at] = tensor
         args = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -1,8 +1,8 @@
-"""Schedules of the learning rate by PyTorch's words."""
+"""Learning rate schedulers with PyTorch's API."""
 
 from cuprous.torch.optim.lr_scheduler._base import LRScheduler
 from cuprous.torch.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from cuprous.torch.optim.lr_scheduler._cycles import CyclicLR, OneCycleLR
+from cuprous.torch.optim.lr_scheduler._cyclic import CyclicLR, OneCycleLR
 from cuprous.torch.optim.lr_scheduler._steps import (
     ConstantLR,
     CosineAnnealingLR,

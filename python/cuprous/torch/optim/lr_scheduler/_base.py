@@ -1,4 +1,4 @@
-"""What schedules of the learning rate share."""
+"""The base class of learning rate schedulers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from cuprous.torch.optim._optimizer import Optimizer
 
 
 class LRScheduler:
-    """Sets the learning rate of each group at each `step()`.
+    """Base class that sets the learning rate of each group at each `step()`.
 
-    A subclass gives the rates of step `last_epoch` by `get_lr`, mostly from the rates now, so that several schedules
-    may take turns; where there is a formula that needs no rates before it, it is `_closed`.
+    A subclass computes the rates of step `last_epoch` in `get_lr`, usually from the current rates, so that several
+    schedulers can be combined. If a formula gives the rates without the current ones, it is `_closed_form`.
     """
 
-    #: Attributes that `state_dict` leaves out.
+    #: Attributes that `state_dict` excludes.
     _not_saved: tuple[str, ...] = ("optimizer",)
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -39,26 +39,26 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def _all(self, factor: float) -> list[Any]:
-        """The rates now, times a factor."""
+        """Returns the current rates times a factor."""
         return [lr * factor for lr in self._rates]
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`; NotImplementedError unless a subclass gives them."""
+        """Returns the rates of step `last_epoch`; raises NotImplementedError unless a subclass implements it."""
         raise NotImplementedError
 
-    def _closed(self) -> list[Any] | None:
-        """The rates of step `last_epoch` from the first ones, where there is such a formula."""
+    def _closed_form(self) -> list[Any] | None:
+        """Returns the rates of step `last_epoch` from the initial ones, or None if there is no such formula."""
         return None
 
     def get_last_lr(self) -> list[Any]:
-        """The rates set last."""
+        """Returns the rates that were set last."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the next rates, or those of a given epoch."""
+        """Sets the rates of the next epoch, or of a given one."""
         self._step_count += 1
         if self._step_count == 2 and not (self._warned or self.optimizer._opt_called):
-            # An optimizer with a `step` of its own does not tell that it was called.
+            # An optimizer that overrides `step` does not record that it was called.
             if type(self.optimizer).step is Optimizer.step:
                 warnings.warn(
                     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
@@ -70,8 +70,8 @@ class LRScheduler:
             rates = self.get_lr()
         else:
             self.last_epoch = epoch
-            closed = self._closed()
-            rates = self.get_lr() if closed is None else closed
+            closed_form = self._closed_form()
+            rates = self.get_lr() if closed_form is None else closed_form
         self._set(rates)
 
     def _set(self, rates: list[Any]) -> None:
@@ -80,25 +80,25 @@ class LRScheduler:
         self._last_lr: list[Any] = self._rates
 
     def state_dict(self) -> dict[str, Any]:
-        """All there is to save but the optimizer."""
+        """Returns the state, without the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name not in self._not_saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
+        """Restores a state that `state_dict` returned."""
         self.__dict__.update(state_dict)
 
 
 def own_values(functions: list[Any]) -> list[Any]:
-    """What can be saved of functions: the attributes of objects that are called, None for others."""
+    """Returns the saved form of functions: the attributes of callable objects, None for plain functions."""
     return [None if type(f).__name__ in ("function", "method", "builtin_function_or_method") else f.__dict__.copy()
             for f in functions]  # fmt: skip
 
 
 def one_each(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
-    """A value for each group, from one for all or from a sequence.
+    """Returns a value for each group, from one value for all or from a sequence.
 
     Raises:
-        ValueError: if there are more or fewer than groups.
+        ValueError: if the number of values differs from that of the groups.
     """
     groups = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Schedules of schedules, and one that watches a figure."""
+"""Schedulers that combine others, and one that monitors a metric."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cuprous.torch.optim._optimizer import Optimizer
 from cuprous.torch.optim.lr_scheduler._base import LRScheduler, one_each
 
 
-class _Several(LRScheduler):
-    """Schedules of one optimizer."""
+class _Combined(LRScheduler):
+    """Base class of combinations of schedulers of one optimizer."""
 
     _not_saved = ("optimizer", "_schedulers")
 
@@ -29,19 +29,19 @@ class _Several(LRScheduler):
         self._schedulers = list(schedulers)
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer, with the state of each schedule."""
+        """Returns the state, without the optimizer, with the state of each scheduler."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
+        """Restores a state that `state_dict` returned."""
         state = dict(state_dict)
         for scheduler, own in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(own)
         super().load_state_dict(state)
 
 
-class SequentialLR(_Several):
-    """One schedule after another: at each milestone the next begins from its start."""
+class SequentialLR(_Combined):
+    """Runs schedulers one after another; at each milestone the next one starts from its beginning."""
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -54,7 +54,7 @@ class SequentialLR(_Several):
             )
         self._milestones = list(milestones)
         self.last_epoch = last_epoch + 1
-        # All of them took their first step when they were made: only the first may keep it.
+        # Every scheduler took its first step when it was created; only that of the first one may remain.
         for group in self.optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for scheduler in self._schedulers:
@@ -64,33 +64,33 @@ class SequentialLR(_Several):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Sets the next rates."""
+        """Sets the rates of the next epoch."""
         self.last_epoch += 1
-        place = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[place]
-        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+        position = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[position]
+        if position > 0 and self._milestones[position - 1] == self.last_epoch:
             scheduler.step(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
 
-class ChainedScheduler(_Several):
-    """Several schedules at once: each changes what the one before left."""
+class ChainedScheduler(_Combined):
+    """Applies several schedulers at once; each modifies the rates of the previous one."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self._take(schedulers, optimizer)
         self._last_lr = self._rates
 
     def step(self) -> None:  # type: ignore[override]
-        """Sets the next rates."""
+        """Sets the rates of the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Lowers the rate when a figure has not become better for `patience` steps."""
+    """Lowers the rate when a metric has not improved for `patience` steps."""
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
@@ -112,7 +112,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._rates
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a figure is better than the best by more than the threshold."""
+        """Returns True if a value improves on the best one by more than the threshold."""
         sign = -1 if self.mode == "min" else 1
         if self.threshold_mode == "abs":
             return sign * a > sign * best + self.threshold
@@ -120,11 +120,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether it still waits after the last reduction."""
+        """True during the cooldown after a reduction."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Looks at the figure, and lowers the rates if it has been bad for too long."""
+        """Compares the metric with the best one, and lowers the rates if it has not improved for too long."""
         value = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(value, self.best):

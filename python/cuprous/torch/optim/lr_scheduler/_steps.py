@@ -1,4 +1,4 @@
-"""Schedules by the number of the step alone."""
+"""Schedulers that depend only on the step number."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class _ByFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and plain functions; of objects that are called, their attributes."""
+        """Returns the state, without the optimizer and plain functions; callable objects are saved by their
+        attributes."""
         return {**super().state_dict(), "lr_lambdas": own_values(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
+        """Restores a state that `state_dict` returned."""
         state = dict(state_dict)
         for function, own in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if own is not None:
@@ -33,40 +34,40 @@ class _ByFunctions(LRScheduler):
 
 
 class LambdaLR(_ByFunctions):
-    """The first rate times `lr_lambda(epoch)`; one function, or one for each group."""
+    """The initial rate times `lr_lambda(epoch)`; one function, or one for each group."""
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_ByFunctions):
-    """The rate before times `lr_lambda(epoch)`."""
+    """The previous rate times `lr_lambda(epoch)`."""
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._rates
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._rates, strict=True)]
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` steps."""
+    """Multiplies the rate by `gamma` every `step_size` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each of the milestones."""
+    """Multiplies the rate by `gamma` at each milestone."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -74,16 +75,16 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma ** self.milestones[self.last_epoch])
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for `total_iters` steps, then the rate."""
+    """The rate times `factor` for `total_iters` steps, then the rate itself."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -93,17 +94,17 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.factor)
         return self._all(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * (1.0 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` equal steps."""
+    """The rate times a factor that changes linearly from `start_factor` to `end_factor` over `total_iters` steps."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
@@ -118,82 +119,84 @@ class LinearLR(LRScheduler):
         return self.start_factor + (self.end_factor - self.start_factor) * min(epoch / self.total_iters, 1.0)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.start_factor)
         if self.last_epoch > self.total_iters:
             return self._rates
         return self._all(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self._factor(self.last_epoch) for base in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` at each step."""
+    """Multiplies the rate by `gamma` at each step."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 class PolynomialLR(LRScheduler):
-    """The rate times `(1 - step / total_iters) ** power`, down to 0."""
+    """The rate times `(1 - step
+    total_iters) ** power`, which ends at 0."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0 or self.last_epoch > self.total_iters:
             return self._rates
         now, before = (1.0 - k / self.total_iters for k in (self.last_epoch, self.last_epoch - 1))
         return self._all((now / before) ** self.power)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         rest = 1.0 - min(self.last_epoch, self.total_iters) / self.total_iters
         return [base * rest**self.power for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the rate to `eta_min` in `T_max` steps, and back (Loshchilov and Hutter, 2017)."""
+    """Half a cosine wave from the rate to `eta_min` in `T_max` steps, and back (Loshchilov and Hutter, 2017)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _wave(self, epoch: int) -> float:
+    def _cosine(self, epoch: int) -> float:
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         t, low = self.last_epoch, self.eta_min
         if t == 0:
             return self._rates
         if self._step_count == 1 and t > 0:
-            return self._closed()
-        if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # just past the bottom, where the wave before was 0
+            return self._closed_form()
+        if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # one step after the minimum, where the previous value was 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(self._rates, self.base_lrs, strict=True)]
-        factor = self._wave(t) / self._wave(t - 1)
+        factor = self._cosine(t) / self._cosine(t - 1)
         return [low + (lr - low) * factor for lr in self._rates]
 
-    def _closed(self) -> list[Any]:
-        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+    def _closed_form(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * self._cosine(self.last_epoch) / 2 for base in self.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down in `T_0` steps, again from the top in `T_0 * T_mult`, and so on (Loshchilov and Hutter, 2017).
+    """Cosine annealing in `T_0` steps, restarted with periods of `T_0 * T_mult` and so on (Loshchilov and Hutter,
+    2017).
 
-    `step` may be given fractions of epochs.
+    `step` also accepts fractions of epochs.
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
@@ -207,12 +210,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates at `T_cur` of `T_i`."""
+        """Returns the rates at `T_cur` of `T_i`."""
         wave = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Sets the next rates, or those of a given (fraction of an) epoch.
+        """Sets the rates of the next epoch, or of a given (fraction of an) epoch.
 
         Raises:
             ValueError: for a negative epoch.

@@ -1,4 +1,4 @@
-"""Data sets, samplers and loaders by PyTorch's words."""
+"""Datasets, samplers and loaders with PyTorch's API."""
 
 from cuprous.torch.utils.data import dataloader, dataset, distributed, sampler
 from cuprous.torch.utils.data._collate import default_collate, default_convert

@@ -1,4 +1,4 @@
-"""Batches of items."""
+"""Collation of items into batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous.torch._shape import stack
 
 
 def _rebuilt(like: Any, values: list[Any]) -> Any:
-    """A sequence of the same kind, or a list where it cannot be made so."""
+    """Returns a sequence of the same type, or a list if it cannot be constructed."""
     try:
         return type(like)(values)
     except TypeError:
@@ -28,11 +28,11 @@ def _rebuilt_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Tensors with one dimension more of the items: arrays and numbers become tensors; dictionaries, tuples and lists
-    are gone through; strings stay a list.
+    """Returns a batch of items: arrays, tensors and numbers are stacked along a new first dimension, dictionaries,
+    tuples and lists are collated recursively, and strings stay a list.
 
     Raises:
-        TypeError: for items of any other kind.
+        TypeError: for items of other types.
         RuntimeError: if items that are sequences differ in length.
     """
     first = batch[0]
@@ -67,7 +67,7 @@ def _refusal(kind: Any) -> str:
 
 
 def default_convert(data: Any) -> Any:
-    """One item, its arrays made tensors: what a loader without batches does."""
+    """Returns one item with its arrays converted to tensors, for loaders without batches."""
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (str, bytes)):
         return data if data.dtype.kind in "OSUV" else _creation.as_tensor(data)
     if isinstance(data, Mapping):

@@ -1,4 +1,4 @@
-"""Data sets: places by index, or a stream of items."""
+"""Datasets: items by index, or a stream of items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T", covariant=True)
 
 
 class Dataset(Generic[T]):
-    """Items by index: subclasses have `__getitem__`, and mostly `__len__`."""
+    """Base class of items by index: subclasses define `__getitem__`, and usually `__len__`."""
 
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -25,7 +25,8 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T]):
-    """A stream: subclasses have `__iter__`. Each worker iterates a copy; `get_worker_info()` tells it its part."""
+    """Base class of streams: subclasses define `__iter__`. Each worker iterates over a copy and selects its part by
+    `get_worker_info()`."""
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -35,7 +36,7 @@ class IterableDataset(Dataset[T]):
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """The places of tensors with as many rows each. A loader takes a batch of it by one gather, not item by item."""
+    """Rows of tensors with equal numbers of rows. A loader gathers a batch at once, not item by item."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(t.dims[:1] != tensors[0].dims[:1] for t in tensors):
@@ -50,7 +51,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Data sets side by side: tuples of their items, or dictionaries if they are given by name."""
+    """Datasets side by side: items are tuples, or dictionaries if the datasets are given by name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
@@ -71,7 +72,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """Data sets one after another."""
+    """Datasets one after another."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -89,10 +90,10 @@ class ConcatDataset(Dataset[T]):
             if -index > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
-        place = bisect_right(self.cumulative_sizes, index)
-        if place == len(self.datasets):
-            raise IndexError(f"index {index} is out of range for a data set of {len(self)} items")
-        return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
+        position = bisect_right(self.cumulative_sizes, index)
+        if position == len(self.datasets):
+            raise IndexError(f"index {index} is out of range for a dataset of {len(self)} items")
+        return self.datasets[position][index - (self.cumulative_sizes[position - 1] if position else 0)]
 
 
 class ChainDataset(IterableDataset[T]):
@@ -109,7 +110,7 @@ class ChainDataset(IterableDataset[T]):
 
 
 class Subset(Dataset[T]):
-    """Some items of a data set."""
+    """Some items of a dataset."""
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -120,7 +121,7 @@ class Subset(Dataset[T]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        """Several items at once, as the data set below gives them."""
+        """Returns several items at once, as the underlying dataset does."""
         below = [self.indices[k] for k in indices]
         several = getattr(self.dataset, "__getitems__", None)
         return several(below) if several is not None else [self.dataset[k] for k in below]
@@ -130,10 +131,10 @@ class Subset(Dataset[T]):
 
 
 def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
-    """Parts of a data set, drawn at random, of given lengths or fractions that sum to 1.
+    """Returns random disjoint subsets of a dataset, of given lengths or of fractions that sum to 1.
 
     Raises:
-        ValueError: if they do not add up.
+        ValueError: if the lengths do not add up.
     """
     total = len(dataset)  # type: ignore[arg-type]
     if lengths and math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

@@ -1,4 +1,4 @@
-"""How the items of a batch are got, in this process or in a worker."""
+"""Fetching of the items of a batch, in this process or in a worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from cuprous.torch.utils.data._datasets import IterableDataset, Subset, TensorDa
 
 
 def fetcher(dataset: Any, collate: Callable[[Any], Any], batched: bool, drop_last: bool) -> Callable[[Any], Any]:
-    """A function from indices to a batch. Those of a stream count the items; StopIteration is its end."""
+    """Returns a function from indices to a batch. For a stream only the number of indices matters; StopIteration marks
+    its end."""
     if isinstance(dataset, IterableDataset):
         stream = iter(dataset)
         if not batched:
@@ -40,7 +41,8 @@ def fetcher(dataset: Any, collate: Callable[[Any], Any], batched: bool, drop_las
 
 
 def tensors_below(dataset: Any) -> tuple[Sequence[Tensor], Callable[[list[int]], list[int]]] | None:
-    """The tensors of a `TensorDataset`, or of a subset of one, and which of their rows a data set's indices mean."""
+    """Returns the tensors of a `TensorDataset`, or of a subset of one, and a function from indices of the dataset to
+    rows of the tensors; None for other datasets."""
     chosen = []
     while type(dataset) is Subset:
         chosen.append(dataset.indices)
@@ -49,20 +51,20 @@ def tensors_below(dataset: Any) -> tuple[Sequence[Tensor], Callable[[list[int]],
         return None
 
     def below(indices: list[int]) -> list[int]:
-        for places in chosen:
-            indices = [int(places[k]) for k in indices]
+        for positions in chosen:
+            indices = [int(positions[k]) for k in indices]
         return indices
 
     return dataset.tensors, below
 
 
 def rows(t: Tensor, indices: Any) -> Tensor:
-    """A copy of rows: of a stretch by one copy, of others by one gather.
+    """Returns a copy of rows: one copy for consecutive rows, otherwise one gather.
 
     Raises:
-        IndexError: for rows that there are not.
+        IndexError: for rows that do not exist.
     """
-    if isinstance(indices, Tensor):  # a part of an order that was checked when it was made
+    if isinstance(indices, Tensor):  # part of an order whose indices were already checked
         return t[indices]
     first, n = indices[0], len(indices)
     if n == 1 or (indices[-1] - first == n - 1 and list(range(first, first + n)) == indices):
@@ -76,7 +78,7 @@ def rows(t: Tensor, indices: Any) -> Tensor:
 
 
 def parts(order: list[int], size: int, drop_last: bool, device: str) -> Iterator[Any]:
-    """An order in batches, as parts of one tensor on the device: it is copied there once, not batch by batch."""
+    """Iterates over an order in batches, as views of one tensor on the device, which is copied there once."""
     whole = _core.t_wrap(_core.from_numpy(np.asarray(order, np.int64), device))
     for at in range(0, len(order), size):
         if at + size <= len(order) or not drop_last:

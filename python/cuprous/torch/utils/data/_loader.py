@@ -1,4 +1,4 @@
-"""The loader: batches of a data set, made here or by worker processes."""
+"""The data loader: batches of a dataset, produced in this process or by worker processes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from cuprous.torch.utils.data._samplers import BatchSampler, RandomSampler, Sequ
 from cuprous.torch.utils.data._workers import Workers, choose_context
 
 
-class _Endless:
-    """The indices of a stream, which needs none."""
+class _InfiniteIndices:
+    """The indices of a stream, which ignores their values."""
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.repeat(None)
 
 
 class DataLoader:
-    """Batches of a data set, in order or shuffled.
+    """Batches of a dataset, in order or shuffled.
 
-    With `num_workers` processes fetch the items and collate them; on Linux they are forked (so no data set needs to be
-    pickled, and nothing in them may use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once,
-    where its tensors are. `pin_memory` copies batches to page-locked memory, from which
-    `.to(device, non_blocking=True)` copies while the host and the GPU go on.
+    With `num_workers`, processes fetch and collate the items. On Linux they are forked (so a dataset need not be
+    picklable, and must not use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once, on the
+    device of its tensors. `pin_memory` copies batches to page-locked memory, from which `.to(device,
+    non_blocking=True)` copies while host and GPU continue.
 
     Raises:
         ValueError: for settings that exclude each other.
@@ -77,7 +77,7 @@ class DataLoader:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
             if stream:
-                sampler = _Endless()
+                sampler = _InfiniteIndices()
             else:
                 sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
@@ -92,7 +92,7 @@ class DataLoader:
         batched = batch_sampler is not None
         self.collate_fn = collate_fn if collate_fn is not None else default_collate if batched else default_convert
         self._workers: Workers | None = None
-        self._running: _Several | None = None
+        self._iterator: _WorkerIterator | None = None
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
@@ -103,24 +103,24 @@ class DataLoader:
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._several() if self.num_workers else self._here()
+        batches = self._iter_workers() if self.num_workers else self._iter_in_process()
         return map(_pinned, batches) if self.pin_memory else batches
 
     def _indices(self) -> Iterator[Any]:
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
-    def _make(self) -> tuple[Any, ...]:
-        """What `fetcher` needs beside the data set."""
+    def _fetch_arguments(self) -> tuple[Any, ...]:
+        """Returns the arguments of `fetcher` after the dataset."""
         return self.collate_fn, self.batch_sampler is not None, self.drop_last
 
-    def _here(self) -> Iterator[Any]:
+    def _iter_in_process(self) -> Iterator[Any]:
         whole = self._order()
         if whole is not None:
             tensors, order = whole
             for part in parts(order, self.batch_sampler.batch_size, self.drop_last, tensors[0].device_name):
                 yield [rows(t, part if t.device_name == part.device_name else part.tolist()) for t in tensors]
             return
-        fetch = fetcher(self.dataset, *self._make())
+        fetch = fetcher(self.dataset, *self._fetch_arguments())
         for indices in self._indices():
             try:
                 batch = fetch(indices)
@@ -129,7 +129,8 @@ class DataLoader:
             yield batch
 
     def _order(self) -> tuple[Sequence[Tensor], list[int]] | None:
-        """The whole order, where it may be drawn at once: rows of tensors in random order, in plain batches."""
+        """Returns the tensors and the whole order of their rows, if plain batches are drawn at random from a
+        `TensorDataset`; otherwise None."""
         found = tensors_below(self.dataset) if self.collate_fn is default_collate else None
         if found is None or type(self.batch_sampler) is not BatchSampler:
             return None
@@ -138,40 +139,40 @@ class DataLoader:
             return None
         return found[0], found[1](list(sampler))
 
-    def _several(self) -> Iterator[Any]:
-        if self.persistent_workers and self._running is not None:
-            self._running.drain()
-        if self._workers is not None and self._workers.gone:
+    def _iter_workers(self) -> Iterator[Any]:
+        if self.persistent_workers and self._iterator is not None:
+            self._iterator.drain()
+        if self._workers is not None and self._workers.stopped:
             self._workers = None
         workers, first = self._workers, self._workers is None
         if workers is None:
-            workers = Workers(self.dataset, self._make(), self.num_workers, self.worker_init_fn,
+            workers = Workers(self.dataset, self._fetch_arguments(), self.num_workers, self.worker_init_fn,
                               self.multiprocessing_context)  # fmt: skip
             if self.persistent_workers:
                 self._workers = workers
-        workers.begin(int(host_numbers(self.generator).integers(1 << 62)), first)
-        running = _Several(self, workers)
+        workers.start_epoch(int(host_numbers(self.generator).integers(1 << 62)), first)
+        iterator = _WorkerIterator(self, workers)
         if self.persistent_workers:
-            self._running = running
-        return running
+            self._iterator = iterator
+        return iterator
 
 
-class _Several:
-    """An epoch by workers: each in its turn, a few batches ahead."""
+class _WorkerIterator:
+    """Iterates over an epoch with workers, which take turns and work a few batches ahead."""
 
     def __init__(self, loader: DataLoader, workers: Workers) -> None:
-        self._workers, self._timeout, self._keep = workers, loader.timeout, loader.persistent_workers
+        self._workers, self._timeout, self._persistent = workers, loader.timeout, loader.persistent_workers
         self._indices = loader._indices()
         self._active = deque(range(loader.num_workers))
-        self._ended: set[int] = set()
-        self._asked: deque[int] = deque()
-        self._over = False
+        self._exhausted: set[int] = set()
+        self._pending: deque[int] = deque()
+        self._finished = False
         for _ in range((loader.prefetch_factor or 2) * loader.num_workers):
-            self._ask()
+            self._request_batch()
 
-    def _ask(self) -> None:
-        """Has the next worker do the next batch."""
-        while self._active and self._active[0] in self._ended:
+    def _request_batch(self) -> None:
+        """Requests the next batch from the next worker."""
+        while self._active and self._active[0] in self._exhausted:
             self._active.popleft()
         if not self._active:
             return
@@ -182,45 +183,46 @@ class _Several:
             return
         k = self._active[0]
         self._active.rotate(-1)
-        self._workers.ask(k, indices)
-        self._asked.append(k)
+        self._workers.request(k, indices)
+        self._pending.append(k)
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        while self._asked:
-            k = self._asked.popleft()
+        while self._pending:
+            k = self._pending.popleft()
             try:
-                kind, batch = self._workers.answer(k, self._timeout)
+                kind, batch = self._workers.receive(k, self._timeout)
             except BaseException:
                 self._end()
                 raise
             if kind == "end":
-                self._ended.add(k)
-                self._ask()
+                self._exhausted.add(k)
+                self._request_batch()
                 continue
-            self._ask()
+            self._request_batch()
             return batch
         self._end()
         raise StopIteration
 
     def drain(self) -> None:
-        """Takes what was asked for and is wanted no more."""
-        while self._asked:
-            with contextlib.suppress(Exception):  # of a batch that nobody wants
-                self._workers.answer(self._asked.popleft(), self._timeout)
+        """Receives and discards all requested batches."""
+        while self._pending:
+            with contextlib.suppress(Exception):  # errors of discarded batches are ignored
+                self._workers.receive(self._pending.popleft(), self._timeout)
 
     def _end(self) -> None:
         self._active.clear()
-        if not self._keep and not self._over:
-            self._asked.clear()
+        if not self._persistent and not self._finished:
+            self._pending.clear()
             self._workers.stop()
-        self._over = True
+        self._finished = True
 
 
 def _pinned(batch: Any) -> Any:
-    """The batch with its tensors in page-locked memory; batches of a class of one's own pin themselves."""
+    """Returns the batch with its tensors in page-locked memory. Batches of user-defined classes are pinned by their own
+    `pin_memory`."""
     pin = getattr(batch, "pin_memory", None)
     if pin is not None:
         return batch if isinstance(batch, Tensor) and batch.device_name != "cpu" else pin()

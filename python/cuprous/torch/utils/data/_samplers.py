@@ -1,4 +1,5 @@
-"""In which order the items of a data set are taken. Random orders are drawn on the host, where they are needed."""
+"""Samplers: the order in which the items of a dataset are drawn. Random orders are drawn on the host, where they are
+used."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ T = TypeVar("T", covariant=True)
 
 
 def host_numbers(generator: Any = None) -> np.random.Generator:
-    """Random numbers on the host from the next place of a generator (None: the default one)."""
+    """Returns a NumPy generator seeded from the next number of a generator (None: the default one)."""
     source = _creation.default_generator if generator is None else generator
-    key = np.array([source._seed, source._place.take(1)], np.uint64)
+    key = np.array([source._seed, source._position.take(1)], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 
-#: How many indices are drawn at once.
-_PIECE = 1 << 16
+#: Number of indices that are drawn at once.
+_CHUNK_SIZE = 1 << 16
 
 
 class Sampler(Generic[T]):
-    """An order: subclasses have `__iter__`, and `__len__` where it ends."""
+    """Base class of orders: subclasses define `__iter__`, and `__len__` if the order ends."""
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -35,7 +36,7 @@ class Sampler(Generic[T]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All items in their order."""
+    """All items in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -48,7 +49,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All items in a random order, or items drawn again and again with `replacement`."""
+    """All items in random order; with `replacement`, items drawn independently."""
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
                  generator: Any = None) -> None:  # fmt: skip
@@ -59,14 +60,14 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many items are drawn."""
+        """The number of items that are drawn."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
         numbers, n, wanted = host_numbers(self.generator), len(self.data_source), self.num_samples
         if self.replacement:
-            # In pieces: programs ask for 10**10 and take what they need.
-            sizes = (min(_PIECE, wanted - at) for at in range(0, wanted if n else 0, _PIECE))
+            # In chunks, because programs request 10**10 samples and use only some of them.
+            sizes = (min(_CHUNK_SIZE, wanted - at) for at in range(0, wanted if n else 0, _CHUNK_SIZE))
             return itertools.chain.from_iterable(numbers.integers(0, n, size).tolist() for size in sizes)
         rounds = (numbers.permutation(n).tolist() for _ in range(-(-wanted // n) if n else 0))
         return itertools.islice(itertools.chain.from_iterable(rounds), wanted)
@@ -76,7 +77,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some indices in a random order."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator

@@ -1,8 +1,8 @@
-"""Worker processes of a loader.
+"""Worker processes of a data loader.
 
-A worker gets indices by a pipe and sends batches back: small ones through the pipe, large ones in shared memory that it
-keeps and uses again once the loader has copied it. So a worker never waits to send, and neither side can wait for the
-other. Where processes are forked, as on Linux, nothing is pickled on the way there.
+A worker receives indices through a pipe and sends batches back: small ones through the pipe, large ones in shared
+memory, which it reuses once the loader has copied the batch. A worker therefore never blocks while it sends, and the
+two sides cannot deadlock. If processes are forked, as on Linux, the dataset is not pickled.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _words
+from cuprous.torch import _creation, _types
 from cuprous.torch.utils.data._fetch import fetcher
 
-#: Payloads up to this size go through the pipe.
-_SMALL = 1 << 15
+#: Batches up to this size in bytes are sent through the pipe.
+_MAX_PIPE_SIZE = 1 << 15
 _ALIGN = 64
 
 
 class WorkerInfo(NamedTuple):
-    """What a worker knows of itself."""
+    """Information for the code that runs in a worker."""
 
     id: int
     num_workers: int
@@ -43,19 +43,19 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """`id`, `num_workers`, `seed` and `dataset` in a worker; None elsewhere."""
+    """Returns `id`, `num_workers`, `seed` and `dataset` in a worker, None elsewhere."""
     return _info
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves the elements of tensors and arrays aside, in `parts`."""
+    """Pickles a batch without the elements of tensors and arrays, which it collects in `parts`."""
 
     def __init__(self, file: Any) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.parts: list[np.ndarray[Any, Any]] = []
 
     def persistent_id(self, obj: Any) -> Any:
-        """What stands for a tensor or an array."""
+        """Returns the placeholder of a tensor or an array."""
         if isinstance(obj, Tensor) and type(obj) is Tensor:
             host, name = obj.detach().to_numpy(), obj.dtype_name
         elif type(obj) is np.ndarray and not obj.dtype.hasobject:
@@ -67,28 +67,28 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Takes them from a buffer, of which nothing is kept."""
+    """Restores tensors and arrays with elements copied from a buffer."""
 
     def __init__(self, file: Any, buffer: Any, offsets: list[int]) -> None:
         super().__init__(file)
         self.buffer, self.offsets = buffer, offsets
 
     def persistent_load(self, pid: Any) -> Any:
-        """The tensor or array."""
-        place, shape, dtype, name = pid
-        host = np.ndarray(shape, dtype, self.buffer, self.offsets[place])
+        """Returns the tensor or array of a placeholder."""
+        position, shape, dtype, name = pid
+        host = np.ndarray(shape, dtype, self.buffer, self.offsets[position])
         return host.copy() if name is None else _core.t_wrap(_core.from_numpy(host, "cpu"))
 
 
 class _Blocks:
-    """A worker's shared memory: blocks of powers of two, each used again when the loader says so."""
+    """A worker's shared memory: blocks whose sizes are powers of two, each reused after the loader released it."""
 
     def __init__(self) -> None:
         self.all: dict[str, shared_memory.SharedMemory] = {}
         self.free: list[str] = []
 
     def take(self, size: int) -> shared_memory.SharedMemory:
-        """A block that holds so many bytes."""
+        """Returns a block of at least `size` bytes."""
         for name in self.free:
             if self.all[name].size >= size:
                 self.free.remove(name)
@@ -98,7 +98,7 @@ class _Blocks:
         return block
 
     def drop(self) -> None:
-        """Gives all of them back."""
+        """Frees all blocks."""
         for block in self.all.values():
             block.close()
             with contextlib.suppress(FileNotFoundError):
@@ -106,7 +106,8 @@ class _Blocks:
 
 
 def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
-    """What to send of a batch: the block's name or the bytes, where the parts begin, where the pickle does, the end."""
+    """Returns the message for a batch: the name of its block or the bytes, the offsets of the parts, the offset of the
+    pickle, and the end."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     pickler.dump(batch)
@@ -115,7 +116,7 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
         offsets.append(size)
         size += -(-part.nbytes // _ALIGN) * _ALIGN
     total = size + file.tell()
-    block = blocks.take(total) if total > _SMALL else None
+    block = blocks.take(total) if total > _MAX_PIPE_SIZE else None
     memory: Any = bytearray(total) if block is None else block.buf
     for at, part in zip(offsets, pickler.parts, strict=True):
         np.ndarray(part.shape, part.dtype, memory, at)[...] = part
@@ -124,7 +125,7 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
 
 
 def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any, blocks: _Blocks) -> None:
-    for other in inherited:  # the loader's ends, which a fork copies: a pipe ends when nobody has them
+    for other in inherited:  # the loader's pipe ends, copied by fork; a pipe closes only when no process holds them
         other.close()
     fetch: Any = None
     problem: Any = None
@@ -138,20 +139,20 @@ def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any
                         init(info.id)
                     fetch = fetcher(info.dataset, *make)
                 except Exception as error:
-                    problem = _told(error)
+                    problem = _describe_error(error)
                 continue
             _, indices, recycled = task
             blocks.free += recycled
             try:
-                answer = ("error", problem) if problem else ("batch", *_pack(fetch(indices), blocks))
+                receive = ("error", problem) if problem else ("batch", *_pack(fetch(indices), blocks))
             except StopIteration:
-                answer = ("end",)
+                receive = ("end",)
             except Exception as error:
-                answer = ("error", _told(error))
-            conn.send(answer)
+                receive = ("error", _describe_error(error))
+            conn.send(receive)
 
 
-def _told(error: Exception) -> tuple[Any, str]:
+def _describe_error(error: Exception) -> tuple[Any, str]:
     kind = type(error)
     try:
         pickle.dumps(kind)
@@ -173,10 +174,10 @@ def _seed(info: WorkerInfo) -> None:
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader receives the signal and stops its workers
     os.environ["RAYON_NUM_THREADS"] = "1"
     _core.set_device("cpu")
-    _words.set_default_device("cpu")
+    _types.set_default_device("cpu")
     blocks = _Blocks()
     try:
         _run(conn, inherited, info, make, init, blocks)
@@ -186,11 +187,11 @@ def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: An
 
 
 def choose_context(given: Any) -> Any:
-    """How processes are started: by fork on Linux, otherwise by spawn, by default.
+    """Returns the context that starts processes: by default fork on Linux, otherwise spawn.
 
     Raises:
-        ValueError: for a method that there is not.
-        TypeError: for anything else.
+        ValueError: for an unknown start method.
+        TypeError: for other types.
     """
     if given is None:
         return get_context("fork" if sys.platform == "linux" else "spawn")
@@ -206,95 +207,95 @@ def choose_context(given: Any) -> Any:
 
 
 class Workers:
-    """The processes of one loader."""
+    """The worker processes of one loader."""
 
     def __init__(self, dataset: Any, make: Any, count: int, init: Any, method: Any) -> None:
         method = choose_context(method)
-        resource_tracker.ensure_running()  # one for all, so that what one process makes another may give back
+        resource_tracker.ensure_running()  # one tracker for all processes, so that one may free what another created
         _core.flush()
-        self.ends: list[Any] = []
+        self.pipes: list[Any] = []
         self.processes: list[Any] = []
-        self.known: dict[str, shared_memory.SharedMemory] = {}
-        self.gone = False
+        self.blocks: dict[str, shared_memory.SharedMemory] = {}
+        self.stopped = False
         self.recycled: list[list[str]] = [[] for _ in range(count)]
         forked = method.get_start_method() == "fork"
-        self._stop = weakref.finalize(self, _stop, self.ends, self.processes, self.known)
+        self._stop = weakref.finalize(self, _stop, self.pipes, self.processes, self.blocks)
         for k in range(count):
-            ours, theirs = method.Pipe()
-            self.ends.append(ours)
+            parent_end, child_end = method.Pipe()
+            self.pipes.append(parent_end)
             info = WorkerInfo(k, count, 0, dataset)
             process = method.Process(
-                target=_main, args=(theirs, [*self.ends] if forked else [], info, make, init), daemon=True
+                target=_main, args=(child_end, [*self.pipes] if forked else [], info, make, init), daemon=True
             )
             with warnings.catch_warnings():
-                # The engine's threads do not live on in a forked child, and it knows that.
+                # The engine handles forks: a forked child does not use the threads of its parent.
                 warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
                 process.start()
             self.processes.append(process)
-            theirs.close()
+            child_end.close()
 
-    def begin(self, seed: int, first: bool) -> None:
+    def start_epoch(self, seed: int, first: bool) -> None:
         """Starts an epoch."""
-        for k in range(len(self.ends)):
+        for k in range(len(self.pipes)):
             self._send(k, ("epoch", seed, first))
 
-    def ask(self, k: int, indices: Any) -> None:
-        """Gives a worker the next batch to do."""
+    def request(self, k: int, indices: Any) -> None:
+        """Requests a batch from a worker."""
         self._send(k, ("batch", indices, self.recycled[k]))
         self.recycled[k] = []
 
     def _send(self, k: int, message: Any) -> None:
         try:
-            self.ends[k].send(message)
+            self.pipes[k].send(message)
         except (BrokenPipeError, ConnectionResetError):
-            self._gone(k)
+            self._raise_worker_exit(k)
 
-    def _gone(self, k: int) -> None:
+    def _raise_worker_exit(self, k: int) -> None:
         process = self.processes[k]
         process.join(1)
-        self.gone = True
+        self.stopped = True
         self.stop()
         raise RuntimeError(
             f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode}). Processes "
             "that do not come up, and those killed for memory, print nothing here; num_workers=0 shows the cause"
         )
 
-    def answer(self, k: int, timeout: float) -> tuple[str, Any]:
-        """A worker's next batch, or "end" of its stream.
+    def receive(self, k: int, timeout: float) -> tuple[str, Any]:
+        """Returns a worker's next batch, or "end" at the end of its stream.
 
         Raises:
-            RuntimeError: if it is gone, or took longer than a timeout greater than 0.
+            RuntimeError: if the worker exited, or took longer than a timeout greater than 0.
         """
-        end, process = self.ends[k], self.processes[k]
+        end, process = self.pipes[k], self.processes[k]
         ready = connection.wait([end, process.sentinel], timeout if timeout > 0 else None)
         if not ready:
-            for late in self.processes:
-                late.terminate()
-            self.gone = True
+            for process in self.processes:
+                process.terminate()
+            self.stopped = True
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
         try:
             kind, *rest = end.recv()
         except (EOFError, ConnectionResetError):
-            self._gone(k)
+            self._raise_worker_exit(k)
         if kind == "error":
             _raise(k, *rest[0])
         return kind, self._unpack(k, *rest) if kind == "batch" else None
 
     def _unpack(self, k: int, memory: Any, offsets: list[int], start: int, total: int) -> Any:
         if isinstance(memory, str):
-            if memory not in self.known:
-                self.known[memory] = shared_memory.SharedMemory(memory)
+            if memory not in self.blocks:
+                self.blocks[memory] = shared_memory.SharedMemory(memory)
             self.recycled[k].append(memory)
-            memory = self.known[memory].buf
+            memory = self.blocks[memory].buf
         return _Unpickler(io.BytesIO(memory[start:total]), memory, offsets).load()
 
     def stop(self) -> None:
-        """Ends them."""
+        """Stops the processes."""
         self._stop()
 
 
-def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.SharedMemory]) -> None:
-    for end in ends:
+def _stop(pipes: list[Any], processes: list[Any], blocks: dict[str, shared_memory.SharedMemory]) -> None:
+    for end in pipes:
         with contextlib.suppress(OSError):
             end.send(None)
         end.close()
@@ -303,16 +304,16 @@ def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.
         if process.is_alive():
             process.terminate()
             process.join(5)
-    for block in known.values():
+    for block in blocks.values():
         block.close()
-        # A worker that was killed could not give it back. Whoever does so second finds nothing.
+        # A worker that was killed could not free its blocks. If both sides free one, the second finds nothing.
         if any(process.exitcode for process in processes):
             with contextlib.suppress(FileNotFoundError):
                 block.unlink()
 
 
-class _Text(str):
-    """A message that KeyError prints as it is."""
+class _KeyErrorMessage(str):
+    """A message that KeyError prints without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -321,7 +322,7 @@ class _Text(str):
 def _raise(k: int, kind: type[Exception], text: str) -> None:
     message = f"Caught {kind.__name__} in DataLoader worker process {k}.\nOriginal {text}"
     try:
-        error = kind(_Text(message))
-    except Exception:  # a class that wants other arguments
+        error = kind(_KeyErrorMessage(message))
+    except Exception:  # a class with other constructor arguments
         error = RuntimeError(message)
     raise error

@@ -1,4 +1,4 @@
-"""Where PyTorch has the loader."""
+"""The module that contains `DataLoader` in PyTorch."""
 
 from cuprous.torch.utils.data._collate import default_collate, default_convert
 from cuprous.torch.utils.data._loader import DataLoader

@@ -1,4 +1,4 @@
-"""Where PyTorch has the data sets."""
+"""The module that contains the datasets in PyTorch."""
 
 from cuprous.torch.utils.data._datasets import (
     ChainDataset,

@@ -1,4 +1,4 @@
-"""The part of a data set that one of several processes takes."""
+"""The part of a dataset that one of several processes uses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cuprous.torch.utils.data._samplers import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index from `rank` on, of an order that is the same in all processes.
+    """Every `num_replicas`-th index, starting at `rank`, of an order that is the same in all processes.
 
-    The order is another one after each `set_epoch`. All parts are equally long: some indices come twice, or with
-    `drop_last` some do not come.
+    Each `set_epoch` gives another order. All parts have the same length: some indices are repeated, or with `drop_last`
+    some are dropped.
 
     Raises:
-        RuntimeError: unless number and rank are given: there is no process group that would know them.
-        ValueError: for a rank that there is not.
+        RuntimeError: unless number and rank are given, because there is no process group to get them from.
+        ValueError: for a rank out of range.
     """
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
@@ -43,7 +43,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """The order of another epoch."""
+        """Sets the epoch, which determines the order."""
         self.epoch = epoch
 
 

@@ -1,4 +1,4 @@
-"""Where PyTorch has the samplers."""
+"""The module that contains the samplers in PyTorch."""
 
 from cuprous.torch.utils.data._samplers import (
     BatchSampler,

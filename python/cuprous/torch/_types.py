@@ -1,4 +1,4 @@
-"""dtypes, devices and sizes under PyTorch's names."""
+"""`dtype`, `device` and `Size` under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "
 
 
 class Immutable:
-    """A class whose attributes are set once, by `_fix`. Instances are shared by the whole process, and a malicious file
-    may try to change them."""
+    """A class whose attributes are set once, by `_fix`. Its instances are shared by the whole process, and a malicious
+    file may try to modify them while it is loaded."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class Immutable:
 
 
 class dtype(Immutable):
-    """An element type; there is one object of each."""
+    """A data type. There is one instance of each."""
 
     __slots__ = ("itemsize", "name")
 
@@ -39,17 +39,17 @@ class dtype(Immutable):
 
     @property
     def is_floating_point(self) -> bool:
-        """A float of any width."""
+        """True for floats of any width."""
         return "float" in self.name
 
     @property
     def is_complex(self) -> bool:
-        """A complex number."""
+        """True for complex dtypes."""
         return self.name.startswith("complex")
 
     @property
     def is_signed(self) -> bool:
-        """Holds negative numbers."""
+        """True if negative numbers can be represented."""
         return self.name != "bool" and not self.name.startswith("uint")
 
     def __repr__(self) -> str:
@@ -66,23 +66,23 @@ _SIZES = {
 
 #: Every dtype by name.
 DTYPES = {name: dtype(name, size) for name, size in _SIZES.items()}
-#: PyTorch's second names.
+#: PyTorch's alternative names.
 ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()} | {
     "cfloat": DTYPES["complex64"],
     "cdouble": DTYPES["complex128"],
 }
-#: What legacy tensor types hold: `torch.FloatTensor`.
+#: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.
 LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
           "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}  # fmt: skip
 
 
 def dtype_of(name: str) -> dtype:
-    """The dtype of that name."""
+    """Returns the dtype with a name."""
     return DTYPES[name]
 
 
 def dtype_name(given: Any) -> str:
-    """The engine's name of a dtype given as torch's, NumPy's or a Python type.
+    """Returns the engine's name of a dtype that is given as PyTorch's, NumPy's or a Python type.
 
     Raises:
         TypeError: for anything else.
@@ -96,10 +96,10 @@ def dtype_name(given: Any) -> str:
 
 
 class device(Immutable):
-    """Where a tensor lives: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
+    """The device of a tensor: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
 
     Raises:
-        RuntimeError: for types that there are not.
+        RuntimeError: for an unsupported device type.
     """
 
     __slots__ = ("index", "type")
@@ -124,14 +124,14 @@ class device(Immutable):
         self._fix(type=kind, index=int(number) if number else index)
 
     @property
-    def word(self) -> str:
-        """The engine's name."""
+    def device_name(self) -> str:
+        """The engine's name of the device."""
         return self.type if self.type != "cuda" else f"cuda:{_gpu[0] if self.index is None else self.index}"
 
     def __enter__(self) -> device:
-        """New tensors are made there within a `with`."""
+        """Within a `with` block, new tensors are created on this device."""
         _outer.append(_default[0])
-        _default[0] = self.word
+        _default[0] = self.device_name
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -153,11 +153,12 @@ class device(Immutable):
         return device, (str(self),)
 
 
-def device_word(given: Any) -> str:
-    """The engine's name of a device given in any way; None is the default."""
+def resolve_device(given: Any) -> str:
+    """Returns the engine's name of a device that is given as a string, an index or a `device`; None is the default
+    device."""
     if given is None:
         return default_device()
-    return (given if isinstance(given, device) else device(given)).word
+    return (given if isinstance(given, device) else device(given)).device_name
 
 
 _default: list[str] = ["cpu"]
@@ -166,23 +167,23 @@ _gpu = [0]
 
 
 def current_gpu() -> int:
-    """The number of the GPU that "cuda" names."""
+    """Returns the index of the GPU that "cuda" refers to."""
     return _gpu[0]
 
 
 def set_current_gpu(number: int) -> None:
-    """Makes "cuda" name another GPU."""
+    """Sets the GPU that "cuda" refers to."""
     _gpu[0] = number
 
 
 def default_device() -> str:
-    """The device of new tensors: by default the CPU, as in PyTorch."""
+    """Returns the device of new tensors: by default the CPU, as in PyTorch."""
     return _default[0]
 
 
 def set_default_device(given: Any) -> None:
-    """Makes new tensors there: on the CPU, on a GPU, or with "auto" on whichever is faster for each program."""
-    _default[0] = "cpu" if given is None else device_word(given)
+    """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program."""
+    _default[0] = "cpu" if given is None else resolve_device(given)
 
 
 class Size(tuple[int, ...]):
@@ -194,7 +195,7 @@ class Size(tuple[int, ...]):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Returns the number of elements."""
         result = 1
         for n in self:
             result *= n
@@ -208,4 +209,6 @@ class Size(tuple[int, ...]):
         return Size((*self, *other))
 
 
-DEVICES = {word: device(word) for word in ("cpu", "auto")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
+DEVICES = {device_name: device(device_name) for device_name in ("cpu", "auto")} | {
+    f"cuda:{k}": device("cuda", k) for k in range(16)
+}

@@ -1,12 +1,12 @@
-"""PyTorch's names of files that programs import from, where ours have others."""
+"""Module names that PyTorch has and Cuprous spells differently, so that programs can import from either."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 
-#: Ours: PyTorch's.
-_PATHS = {
+#: Our module, and PyTorch's names of it.
+_ALIASES = {
     "optim": "optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
     "nn.modules.batchnorm": "nn.modules.instancenorm",
     "nn.modules.resampling": "nn.modules.upsampling nn.modules.pixelshuffle nn.modules.distance nn.modules.fold",
@@ -20,10 +20,10 @@ _PATHS = {
 
 
 def attach() -> None:
-    """Makes modules importable under PyTorch's names too."""
-    for ours, theirs in _PATHS.items():
-        module = importlib.import_module(f"cuprous.torch.{ours}")
-        for path in theirs.split():
+    """Makes modules importable under PyTorch's names as well."""
+    for module_path, aliases in _ALIASES.items():
+        module = importlib.import_module(f"cuprous.torch.{module_path}")
+        for path in aliases.split():
             sys.modules[f"cuprous.torch.{path}"] = module
             parent, _, name = path.rpartition(".")
             owner = sys.modules[f"cuprous.torch.{parent}"]

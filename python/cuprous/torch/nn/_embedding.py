@@ -1,4 +1,4 @@
-"""Tables of rows, and distances between vectors."""
+"""Lookup of table rows (embeddings), and distances between vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _check_index(function: str, input: Tensor) -> None:
         )
 
 
-def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+def _renormalize_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows that are looked up to a norm of at most `max_norm`, in place and without gradient."""
     table = weight.detach()
     used = _core.t_full([table.dims[0]], False, "bool", table.device_name)
@@ -34,20 +34,20 @@ def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
-    """Rows of a table; that of `padding_idx` gets no gradient.
+    """Returns rows of a table; the row `padding_idx` gets no gradient.
 
     Args:
         input: indices (int64 or int32) of any shape.
         weight: the table, of shape (rows, width).
         padding_idx: a row without gradient.
-        max_norm: rows that are looked up and longer are first shortened to it, in place.
+        max_norm: rows that are looked up and have a larger norm are scaled to it, in place.
         norm_type: the p of that norm.
         scale_grad_by_freq: divides each row's gradient by how often the row was looked up.
         sparse: not supported.
 
     Raises:
         RuntimeError: for indices of another dtype.
-        IndexError: for indices that the table has not.
+        IndexError: for indices outside of the table.
     """
     unsupported("embedding", sparse=(sparse, False))
     _check_index("embedding", input)
@@ -56,7 +56,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx = padding_idx + weight.dims[0] if padding_idx < 0 else padding_idx
     if max_norm is not None:
-        _shorten(weight, input, max_norm, norm_type)
+        _renormalize_rows(weight, input, max_norm, norm_type)
     result = _indexing.rows(weight, input)
     if not (weight.requires_grad and _core.is_grad_enabled()):
         return result
@@ -65,7 +65,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         counts = _core.t_full([weight.dims[0]], 0, result.dtype_name, weight.device_name)
         ones = _core.t_full([flat.numel()], 1, result.dtype_name, weight.device_name)
         share = _indexing.gather(_indexing.index_add(counts, 0, flat, ones), 0, flat).reshape([*input.dims, 1])
-        # The values stay; only what flows back is divided.
+        # The values stay the same; only the gradient is divided.
         result = _map("add", result.detach(), _map("divide", _map("subtract", result, result.detach()), share))
     if padding_idx is not None:
         padding = _map("equal", input, padding_idx).unsqueeze(-1)
@@ -77,12 +77,12 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> Tensor:  # fmt: skip
-    """Sums, means or maxima of bags of rows: an input of two dimensions is one bag a row; one of one dimension has
-    bags that begin at `offsets`. Rows of `padding_idx` count for nothing; an empty bag gives zeros.
+    """Returns sums, means or maxima of bags of rows. Each row of a two-dimensional input is one bag; in a
+    one-dimensional input, bags begin at `offsets`. Rows of `padding_idx` are ignored; an empty bag gives zeros.
 
     Raises:
-        ValueError: for offsets where there must be none, or none where there must be some.
-        NotImplementedError: for weights of samples in other modes than "sum".
+        ValueError: if `offsets` is given for a two-dimensional input, or missing for a one-dimensional one.
+        NotImplementedError: for `per_sample_weights` in modes other than "sum".
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
@@ -103,8 +103,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
             raise ValueError("offsets has to be a 1D Tensor where input is a 1D Tensor")
 
         count = offsets.dims[0] - bool(include_last_offset)
-        places = _core.t_iota([input.numel()], [1], 0, input.device_name)
-        bag = searchsorted(offsets[:count], places, right=True) - 1
+        positions = _core.t_iota([input.numel()], [1], 0, input.device_name)
+        bag = searchsorted(offsets[:count], positions, right=True) - 1
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     flat = input.reshape(-1)
@@ -128,15 +128,15 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
 
 
 def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Tensor:
-    """The largest of each bag: rows with their bag's neighbours in a padded block (its width is read on the host)."""
+    """Returns the maximum of each bag: rows are arranged in a padded block, whose width is read on the host."""
     import numpy as np
 
     rows = bag.to_numpy()
     kept = np.arange(len(rows)) if valid is None else np.flatnonzero(valid.to_numpy())
     sizes = np.bincount(rows[kept], minlength=count)
     index = np.full((count, max(int(sizes.max(initial=0)), 1)), -1)
-    places = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    index[rows[kept], places] = kept
+    positions = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    index[rows[kept], positions] = kept
     at = from_numpy(index).to(found.device)
     missing = _map("less", at, 0).unsqueeze(2)
     block = _indexing.rows(found, clamp(at, min=0)) if found.dims[0] else _core.t_full(
@@ -147,35 +147,36 @@ def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Te
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at each number's place, 0 elsewhere (int64)."""
+    """Returns 1 at the index that each number gives, and 0 elsewhere (int64)."""
     if tensor.dtype_name != "int64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype_name}")
     n = int(tensor.max()) + 1 if num_classes == -1 else num_classes
-    places = _core.t_iota([n], [1], 0, tensor.device_name)
-    return _core.t_cast(_map("equal", tensor.unsqueeze(-1), places), "int64")
+    positions = _core.t_iota([n], [1], 0, tensor.device_name)
+    return _core.t_cast(_map("equal", tensor.unsqueeze(-1), positions), "int64")
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along a dimension."""
+    """Returns the cosine of the angle between vectors along a dimension."""
     x1, x2 = _shape.broadcast_tensors(x1, x2)
     top = _reductions.sum(x1 * x2, dim)
     return top / (clamp(_reductions.norm(x1, 2, dim), min=eps) * clamp(_reductions.norm(x2, 2, dim), min=eps))
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of the difference of vectors in the last dimension."""
+    """Returns the p-norm of the difference of vectors in the last dimension."""
     return _reductions.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norms between each row of one and each of the other, of stacks of matrices; always by differences."""
+    """Returns the p-norm distance of each row of one matrix to each row of the other, for batches of matrices. It is
+    always computed from differences."""
     if x1.dims[-1] != x2.dims[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.dims[-1]} X2: {x2.dims[-1]}")
     return _reductions.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norms between all pairs of rows, those of the first row first."""
+    """Returns the p-norm distances of all pairs of rows, in the order of the first row."""
     import numpy as np
 
     first, second = (from_numpy(side).to(input.device) for side in np.triu_indices(input.dims[0], 1))

@@ -1,4 +1,4 @@
-"""Wraps the functions of `nn` as soon as there are any: imported before the modules take them from there."""
+"""Wraps the functions of `nn` for `autocast`. Imported before the modules of `nn` import those functions."""
 
 from cuprous.torch.amp import _lists
 from cuprous.torch.nn import _recurrent, functional

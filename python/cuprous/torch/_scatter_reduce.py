@@ -14,12 +14,12 @@ from cuprous.torch.autograd import Function
 
 _map = _core.t_map
 
-#: The engine's names of the reductions that have one.
-_FOLDS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+#: PyTorch's names of reductions, and the engine's names.
+_REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def _neutral(reduce: str, t: Tensor) -> Any:
-    """What changes nothing."""
+    """Returns the neutral element of a reduction."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
     if t.is_floating_point():
@@ -32,12 +32,13 @@ def _neutral(reduce: str, t: Tensor) -> Any:
 
 def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     base = input.clone() if include_self else _indexing.scatter(input, dim, index, _neutral(reduce, input))
-    _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
+    _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _REDUCTIONS[reduce])
     return base
 
 
-class _Fold(Function):
-    """The largest, the smallest, or the product of what meets; `sum` is differentiable as it is written."""
+class _ScatterReduction(Function):
+    """The maximum, minimum or product of elements with equal indices. (`sum` is differentiable as an ordinary
+    scatter.)"""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include: bool) -> Tensor:
@@ -56,8 +57,8 @@ class _Fold(Function):
 
 def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Divides the gradient equally among all extremes. The previous value counts only if it is included; in PyTorch it
-    always counts."""
+    """Divides the gradient equally among all extremes. The previous element counts only with `include_self`; in PyTorch
+    it always counts."""
     own = _core.t_cast(_map("equal", input, result), g.dtype_name)
     own = own if include else _indexing.scatter(own, dim, index, 0)
     other = _core.t_cast(_map("equal", src, _indexing.gather(result, dim, index)), g.dtype_name)
@@ -67,33 +68,36 @@ def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
 
 def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The product of all others: by division, and where the only zero is divided by, by the product without it."""
+    """Returns the product of all other elements, by division. Where the only zero would be the divisor, it is the
+    product of the nonzero elements."""
     whole = _indexing.masked_fill(input, _map("equal", input, 0), 1)
     own = _map("divide", _map("multiply", g, _reduced(whole, dim, index, src, "prod", include)), whole)
     zero = _map("equal", src, 0)
     none = _core.t_full(list(input.dims), 0, "int64", input.device_name)
     zeros = _indexing.gather(_indexing.scatter_add(none, dim, index, _core.t_cast(zero, "int64")), dim, index)
-    alone = _map("logical_and", zero, _map("equal", zeros, 1))
-    rest = _reduced(input, dim, index, _indexing.masked_fill(src, alone, 1), "prod", include)
+    single_zero = _map("logical_and", zero, _map("equal", zeros, 1))
+    rest = _reduced(input, dim, index, _indexing.masked_fill(src, single_zero, 1), "prod", include)
     without = _indexing.gather(_map("multiply", g, rest), dim, index)
     with_ = _indexing.gather(_map("multiply", g, result), dim, index)
-    return own, _map("where", alone, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
+    return own, _map("where", single_zero, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
 
 
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduces elements of `src` with equal indices along a dimension, by default with the element that was there.
+    """Reduces elements of `src` with equal indices along a dimension, by default together with the present element.
 
     Args:
-        input: any shape. index: int64, no larger than `src` in any dimension. src: of the dtype of `input`.
+        input: any shape.
+        index: int64, no larger than `src` in any dimension.
+        src: of the dtype of `input`.
         reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether what is there counts.
+        include_self: whether the present element takes part.
 
     Raises:
         RuntimeError: for another reduction, or another dtype.
     """
-    if reduce not in (*_FOLDS, "mean"):
+    if reduce not in (*_REDUCTIONS, "mean"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if src.dtype_name != input.dtype_name:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -101,7 +105,7 @@ def scatter_reduce(
     if src.dims != index.dims:
         src = src[tuple(slice(0, n) for n in index.dims)]
     if reduce in ("prod", "amax", "amin"):
-        result: Tensor = _Fold.apply(input, src, dim, index, reduce, include_self)
+        result: Tensor = _ScatterReduction.apply(input, src, dim, index, reduce, include_self)
         return result
     base = input if include_self else _indexing.scatter(input, dim, index, 0)
     total = _indexing.scatter_add(base, dim, index, src)
@@ -120,7 +124,7 @@ def index_reduce(
     """Reduces slices of `source` with equal indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
 
     Raises:
-        RuntimeError: for another reduction, or shapes that do not fit.
+        RuntimeError: for another reduction, or shapes that do not match.
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -129,8 +133,8 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip
     shape = [-1 if k == dim else 1 for k in range(source.ndim)]
-    places = _core.t_expand(index.reshape(shape), list(source.dims))
-    return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+    positions = _core.t_expand(index.reshape(shape), list(source.dims))
+    return scatter_reduce(input, dim, positions, source, reduce, include_self=include_self)
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -139,7 +143,7 @@ def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return self
 
     write.__name__ = write.__qualname__ = f"{function.__name__}_"
-    write.__doc__ = f"`{function.__name__}`, written into the tensor."
+    write.__doc__ = f"Applies `{function.__name__}` in place."
     return write
 
 

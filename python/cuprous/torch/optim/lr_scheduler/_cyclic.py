@@ -1,4 +1,4 @@
-"""Schedules that go up and down, of the momentum too."""
+"""Cyclic schedulers, which also change the momentum."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _CYCLES: dict[str, tuple[Callable[[float, float], float], str]] = {
 
 
 class CyclicLR(LRScheduler):
-    """Up and down between two rates; the height may shrink with the cycle or the iteration (Smith, 2017).
+    """Varies the rate between two bounds; the amplitude may shrink with the cycle or the iteration (Smith, 2017).
 
-    The momentum goes the other way.
+    The momentum varies inversely.
     """
 
     _not_saved = ("optimizer", "scale_fn")
@@ -69,7 +69,7 @@ class CyclicLR(LRScheduler):
         return self.scale_fn(at) if self.scale_fn is not None else _CYCLES[self.mode][0](at, self.gamma)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`; sets the momenta."""
+        """Returns the rates of step `last_epoch`, and sets the momenta."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1 + self.last_epoch / self.total_size - cycle
         part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
@@ -82,7 +82,8 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One rise to `max_lr` and a long fall to almost nothing (Smith and Topin, 2019); the momentum the other way."""
+    """Raises the rate to `max_lr` once, and then lowers it to almost zero (Smith and Topin, 2019). The momentum varies
+    inversely."""
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
                  steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
@@ -103,7 +104,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self.total_steps, self.cycle_momentum, self._strategy = total_steps, cycle_momentum, anneal_strategy
         rise = float(pct_start * total_steps) - 1
-        # Each phase: its last step, and the names of the settings at its ends.
+        # For each phase: its last step, and the names of the settings at its ends.
         self._phases: list[tuple[float, str, str, str, str]] = [
             (rise, "initial_lr", "max_lr", "max_momentum", "base_momentum")
         ]
@@ -134,7 +135,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`; sets the momenta.
+        """Returns the rates of step `last_epoch`, and sets the momenta.
 
         Raises:
             ValueError: after the last step.
@@ -142,9 +143,9 @@ class OneCycleLR(LRScheduler):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        place = next((k for k, phase in enumerate(self._phases) if step <= phase[0]), len(self._phases) - 1)
-        end, first, last, momentum, momentum_after = self._phases[place]
-        begin = self._phases[place - 1][0] if place else 0.0
+        position = next((k for k, phase in enumerate(self._phases) if step <= phase[0]), len(self._phases) - 1)
+        end, first, last, momentum, momentum_after = self._phases[position]
+        begin = self._phases[position - 1][0] if position else 0.0
         part = (step - begin) / (end - begin)
         rates = []
         for group in self.optimizer.param_groups:

@@ -1,4 +1,4 @@
-"""Losses of margins, of counts and of distributions."""
+"""Margin losses, negative log-likelihoods, and connectionist temporal classification."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch._creation import tensor
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
-from cuprous.torch.nn._lookup import pairwise_distance
+from cuprous.torch.nn._embedding import pairwise_distance
 from cuprous.torch.nn._loss import legacy, reduced
 
 _map = _core.t_map
@@ -21,7 +21,7 @@ _map = _core.t_map
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative logarithm of Poisson's probability of a count; the input is the rate, or its logarithm."""
+    """Returns the negative logarithm of the Poisson probability of a count; the input is the rate or its logarithm."""
     rate, log = (_map("exp", input), input) if log_input else (input, _map("log", input + eps))
     loss = rate - target * log
     if full:
@@ -34,7 +34,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative logarithm of a normal density with a mean and a variance, which is at least eps."""
+    """Returns the negative logarithm of a normal density with a mean and a variance, which is clamped to at least
+    eps."""
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -44,7 +45,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
             var = var.unsqueeze(-1)
         elif var.dims[:-1] != input.dims[:-1] or var.dims[-1] != 1:
             raise ValueError(f"var is of incorrect size: {list(var.dims)} for an input of {list(input.dims)}")
-    # Kept away from 0, with the gradient of what it is.
+    # Clamped away from 0, with the gradient of the unclamped value.
     var = var + (clamp(var, min=eps) - var).detach()
     loss = 0.5 * (_map("log", var) + _map("square", input - target) / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
@@ -56,7 +57,7 @@ def _hinge(x: Tensor) -> Tensor:
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """`max(0, -target · (input1 - input2) + margin)`, for targets 1 and -1."""
+    """Returns `max(0, -target · (input1 - input2) + margin)`, for targets 1 and -1."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} ")  # fmt: skip
@@ -66,7 +67,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The input for targets 1, and `max(0, margin - input)` for -1."""
+    """Returns the input for target 1, and `max(0, margin - input)` for -1."""
     far = _map("where", _map("not_equal", target, 1), _hinge(margin - input), 0)
     near = _map("where", _map("not_equal", target, -1), input, 0)
     return reduced(far + near, legacy(size_average, reduce, reduction))
@@ -74,7 +75,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                           reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """1 - cos for targets 1, and `max(0, cos - margin)` for -1."""
+    """Returns 1 - cos for target 1, and `max(0, cos - margin)` for -1."""
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs "
                            f"with sizes {list(input1.dims)} and {list(input2.dims)}.")  # fmt: skip
@@ -89,20 +90,20 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """`log(1 + exp(-target · input))`, for targets 1 and -1."""
+    """Returns `log(1 + exp(-target · input))`, for targets 1 and -1."""
     return reduced(_map("negative", logsigmoid(target * input)), legacy(size_average, reduce, reduction))
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                                 reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The mean of the classes' binary cross entropies."""
+    """Returns the mean of the binary cross entropies of the classes."""
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     return reduced(_reductions.mean(loss, -1), legacy(size_average, reduce, reduction))
 
 
 def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[Tensor, Tensor]:
-    """Input (N, C) and target, of (N, C) if wide, otherwise (N, 1)."""
+    """Returns the input as (N, C), and the target as (N, C) if `wide`, otherwise (N, 1)."""
     if input.ndim not in (1, 2) or target.dims != (input.dims if wide else input.dims[:-1]):
         raise RuntimeError(f"[{function}] inconsistent target size {list(target.dims)} for input {list(input.dims)}")
     x = input.reshape(-1, input.dims[-1])
@@ -111,7 +112,7 @@ def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The mean over all classes but the target of `max(0, margin - x[target] + x)**p`."""
+    """Returns the mean over all classes but the target of `max(0, margin - x[target] + x)**p`."""
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -121,21 +122,22 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     loss = _map("square", loss) if p == 2 else loss
     if weight is not None:
         loss = loss * _indexing.gather(weight, 0, y.reshape(-1)).unsqueeze(1)
-    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
-    loss = _reductions.mean(_map("where", _map("equal", places, y), 0, loss), 1)
+    positions = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    loss = _reductions.mean(_map("where", _map("equal", positions, y), 0, loss), 1)
     return reduced(loss.reshape(target.dims), legacy(size_average, reduce, reduction))
 
 
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """The sum over targets y (those before the first -1) and other classes k of `max(0, 1 - x[y] + x[k])`, over C."""
+    """Returns the sum of `max(0, 1 - x[y] + x[k])` over targets y (those before the first -1) and other classes k, over
+    C."""
     x, y = _classes("multilabel_margin_loss", input, target, True)
     ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
     valid = _map("equal", ended, 0)
     at = _map("where", valid, y, 0)
-    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
-    named = _map("logical_and", _map("equal", at.unsqueeze(2), places), valid.unsqueeze(2))
+    positions = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    named = _map("logical_and", _map("equal", at.unsqueeze(2), positions), valid.unsqueeze(2))
     other = _map("logical_not", _reductions.any(named, 1, keepdim=True))
     pairs = _hinge(1 - _indexing.gather(x, 1, at).unsqueeze(2) + x.unsqueeze(1))
     loss = _map("where", _map("logical_and", valid.unsqueeze(2), other), pairs, 0)
@@ -146,7 +148,7 @@ def multilabel_margin_loss(
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
-    """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
+    """Returns `max(0, |anchor - positive| - |anchor - negative| + margin)`."""
     return triplet_margin_with_distance_loss(
         anchor, positive, negative, distance_function=lambda a, b: pairwise_distance(a, b, p, eps), margin=margin,
         swap=swap, reduction=legacy(size_average, reduce, reduction),
@@ -157,7 +159,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False,
                                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with a distance of one's own."""
+    """`triplet_margin_loss` with a user-defined distance."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
@@ -167,72 +169,73 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     return reduced(_hinge(margin + near - far), reduction)
 
 
-# --- sequences without alignment
+# --- connectionist temporal classification
 
-#: The logarithm of nothing: finite, so that gradients are.
-_NEVER = -1e30
+#: The logarithm of probability 0; finite, so that gradients are finite.
+_LOG_ZERO = -1e30
 
 
 def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
-    """Targets that stand one behind the other, as rows filled up with 0."""
+    """Returns concatenated targets as rows padded with 0."""
     width = max(lengths, default=0)
     pieces = _shape.split(targets, lengths)
     rows = [_shape.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
     return _shape.stack(rows)
 
 
-def _lengths(given: Any, word: str) -> Tensor:
-    return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), word).reshape(-1)
+def _lengths(given: Any, device_name: str) -> Tensor:
+    return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), device_name).reshape(-1)
 
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> Tensor:  # fmt: skip
-    """Connectionist temporal classification: the negative logarithm of the probability of a sequence of labels, over
-    all its alignments with the input (Graves et al., 2006).
+    """Returns the connectionist temporal classification loss: the negative logarithm of the probability of a label
+    sequence, summed over all its alignments with the input (Graves et al., 2006).
 
     Args:
-        log_probs: (T, N, C) or (T, C) logarithms of probabilities.
-        targets: (N, S), or all of them one behind the other.
-        input_lengths: steps of each sample. target_lengths: labels of each.
-        blank: the class that is no label.
-        zero_infinity: sequences without an alignment cost nothing, instead of infinity.
+        log_probs: (T, N, C) or (T, C) log-probabilities.
+        targets: (N, S), or all of them concatenated.
+        input_lengths: the number of steps of each sample.
+        target_lengths: the number of labels of each sample.
+        blank: the index of the blank class.
+        zero_infinity: sequences without an alignment have loss 0 instead of infinity.
     """
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
     steps, n, classes = logs.dims
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    word = logs.device_name
-    inputs, ends = _lengths(input_lengths, word), _lengths(target_lengths, word)
+    device_name = logs.device_name
+    inputs, ends = _lengths(input_lengths, device_name), _lengths(target_lengths, device_name)
     if inputs.dims != (n,) or ends.dims != (n,):
         raise RuntimeError(f"[ctc_loss] input_lengths {list(inputs.dims)} and target_lengths {list(ends.dims)} must "
                            f"have the batch's size, {n}")  # fmt: skip
     if targets.ndim == 1:
         targets = targets.unsqueeze(0) if single else _padded(targets, ends.tolist())
-    labels = _core.t_to_device(targets, word)
-    # Labels with blanks around them: blank, l1, blank, l2, … blank.
-    blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, word)
+    labels = _core.t_to_device(targets, device_name)
+    # Labels separated and surrounded by blanks: blank, l1, blank, l2, … blank.
+    blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, device_name)
     spread = _shape.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
-    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, word)], 1)
+    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
     width = spread.dims[1]
-    # A label may follow another directly, unless it is the same.
+    # A label may directly follow another one only if they differ.
     skip = _map("not_equal", spread[:, 2:], spread[:, :-2])
     emitted = _indexing.gather(logs, 2, _core.t_expand(spread.unsqueeze(0), [steps, n, width]))
-    edge = _core.t_full([n, 2], _NEVER, logs.dtype_name, word)
-    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _NEVER, logs.dtype_name, word)], 1) \
+    edge = _core.t_full([n, 2], _LOG_ZERO, logs.dtype_name, device_name)
+    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _LOG_ZERO, logs.dtype_name, device_name)], 1) \
         if width > 1 else emitted[0]  # fmt: skip
     for t in range(1, steps):
         one = _shape.cat([edge[:, :1], alpha[:, :-1]], 1)
         ways = [alpha, one]
         if width > 2:
-            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _NEVER)], 1))
+            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
         new = _reductions.logsumexp(_shape.stack(ways), 0) + emitted[t]
         alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
     last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
     before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
-    before = _map("where", _map("equal", ends, 0).unsqueeze(1), _NEVER, before)
+    before = _map("where", _map("equal", ends, 0).unsqueeze(1), _LOG_ZERO, before)
     loss = -_reductions.logsumexp(_shape.cat([last, before], 1), 1)
-    lost = _map("greater", loss, -_NEVER / 2)
+    lost = _map("greater", loss, -_LOG_ZERO / 2)
     loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
     if reduction == "mean":
         return _reductions.mean(loss / clamp(ends, min=1))

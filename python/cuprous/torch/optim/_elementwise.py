@@ -1,5 +1,5 @@
 """Optimizers whose step is one formula for each parameter. All formulas of a step are recorded before anything runs, so
-that they become one program; whatever changes with the step's number is a scalar of it."""
+that they become one program. Values that change with the step number are scalar parameters of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return _map("multiply", x, factor)
 
 
-def _less(p: Tensor, change: Tensor) -> None:
+def _subtract(p: Tensor, change: Tensor) -> None:
     """`p -= change`."""
     _update(p, _map("subtract", p, change))
 
@@ -29,9 +29,9 @@ def _average(running: Tensor, new: Tensor, keep: float) -> Tensor:
 
 
 class Elementwise(Optimizer):
-    """One formula for each parameter: subclasses say what state it starts with and how it steps."""
+    """Base class with one formula for each parameter; subclasses define the initial state and the formula."""
 
-    #: Names of the state's tensors.
+    #: The names of the state's tensors.
     _tensors: ClassVar[tuple[str, ...]] = ()
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _common(lr: Any, weight_decay: float, eps: float) -> None:
 
 
 class RMSprop(Elementwise):
-    """Steps by the gradient over the root of its running mean square (Hinton, 2012; centred: Graves, 2013)."""
+    """Divides the gradient by the root of its running mean square (Hinton, 2012; centered: Graves, 2013)."""
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
@@ -101,11 +101,11 @@ class RMSprop(Elementwise):
             buffer = state["momentum_buffer"]
             _update(buffer, _map("add", _scaled(buffer, group["momentum"]), change))
             change = buffer
-        _less(p, _scaled(change, float(group["lr"])))
+        _subtract(p, _scaled(change, float(group["lr"])))
 
 
 class Adagrad(Elementwise):
-    """Steps by the gradient over the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
+    """Divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
 
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
@@ -124,11 +124,12 @@ class Adagrad(Elementwise):
     def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
         _update(state["sum"], _map("add", state["sum"], _map("square", g)))
-        _less(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
+        _subtract(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
 
 
 class Adadelta(Elementwise):
-    """Steps by the ratio of the root mean squares of earlier steps and of gradients (Zeiler, 2012)."""
+    """Multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients (Zeiler,
+    2012)."""
 
     _tensors = ("square_avg", "acc_delta")
 
@@ -147,11 +148,11 @@ class Adadelta(Elementwise):
         ratio = _map("divide", _map("sqrt", _map("add", steps, eps)), _map("sqrt", _map("add", square, eps)))
         change = _map("multiply", ratio, g)
         _average(steps, _map("square", change), rho)
-        _less(p, _scaled(change, float(group["lr"])))
+        _subtract(p, _scaled(change, float(group["lr"])))
 
 
 class Adamax(Elementwise):
-    """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
+    """Adam with the running maximum of the gradient in place of the mean square (Kingma and Ba, 2015)."""
 
     _tensors = ("exp_avg", "exp_inf")
 
@@ -168,11 +169,11 @@ class Adamax(Elementwise):
         beta1, beta2 = group["betas"]
         mean, top = _average(state["exp_avg"], g, beta1), state["exp_inf"]
         _update(top, _map("maximum", _scaled(top, beta2), _map("add", _map("absolute", g), group["eps"])))
-        _less(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
+        _subtract(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
 
 
 class NAdam(Elementwise):
-    """Adam with Nesterov's momentum (Dozat, 2016)."""
+    """Adam with Nesterov momentum (Dozat, 2016)."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
@@ -199,13 +200,13 @@ class NAdam(Elementwise):
         mean = _average(state["exp_avg"], g, beta1)
         square = _average(state["exp_avg_sq"], _map("square", g), beta2)
         size = _map("add", _scaled(_map("sqrt", square), 1 / math.sqrt(1 - beta2**t)), group["eps"])
-        ahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
+        lookahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
                      _scaled(mean, lr * after / (1 - state["mu_product"] * after)))  # fmt: skip
-        _less(p, _map("divide", ahead, size))
+        _subtract(p, _map("divide", lookahead, size))
 
 
 class RAdam(Elementwise):
-    """Adam that adapts only once the variance of its mean square is small enough (Liu et al., 2020)."""
+    """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020)."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
@@ -225,10 +226,10 @@ class RAdam(Elementwise):
         square = _average(state["exp_avg_sq"], _map("square", g), beta2)
         rest = 1 - beta2**t
         limit = 2 / (1 - beta2) - 1
-        length = limit - 2 * t * beta2**t / rest  # of the average that the mean square amounts to
+        length = limit - 2 * t * beta2**t / rest  # of the simple moving average with the same variance
         step = _scaled(mean, float(group["lr"]) / (1 - beta1**t))
         if length > 5:
             variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
             size = _map("add", _map("sqrt", square), group["eps"])
             step = _map("divide", _scaled(step, math.sqrt(variance) * math.sqrt(rest)), size)
-        _less(p, step)
+        _subtract(p, step)

@@ -1,4 +1,4 @@
-"""Nested tuples, lists and dicts of tensors."""
+"""Nested tuples, lists and dicts of tensors (pytrees)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cuprous._core import Tensor
 
 
 def leaves(tree: Any) -> list[Any]:
-    """What is in a nest, in order."""
+    """Returns the leaves of a nested structure, in order."""
     if isinstance(tree, (tuple, list)):
         return [leaf for part in tree for leaf in leaves(part)]
     if isinstance(tree, dict):
@@ -17,27 +17,27 @@ def leaves(tree: Any) -> list[Any]:
     return [tree]
 
 
-def rebuilt(tree: Any, values: list[Any]) -> Any:
-    """A nest of the same form with other contents, which are taken from the front of a list."""
+def unflatten(tree: Any, values: list[Any]) -> Any:
+    """Returns a structure of the same form whose leaves are taken from the front of a list."""
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*(rebuilt(part, values) for part in tree))
+        return type(tree)(*(unflatten(part, values) for part in tree))
     if isinstance(tree, (tuple, list)):
-        return type(tree)(rebuilt(part, values) for part in tree)
+        return type(tree)(unflatten(part, values) for part in tree)
     if isinstance(tree, dict):
-        return {key: rebuilt(part, values) for key, part in tree.items()}
+        return {key: unflatten(part, values) for key, part in tree.items()}
     return values.pop(0)
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """A nest with a function of each of its contents."""
-    return rebuilt(tree, [function(leaf) for leaf in leaves(tree)])
+def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Returns a structure with a function applied to each leaf."""
+    return unflatten(tree, [function(leaf) for leaf in leaves(tree)])
 
 
 def tensors(what: str, tree: Any) -> list[Tensor]:
-    """The tensors in a nest.
+    """Returns the tensors of a nested structure.
 
     Raises:
-        RuntimeError: if there is anything else in it.
+        RuntimeError: if a leaf is not a tensor.
     """
     found = leaves(tree)
     for leaf in found:

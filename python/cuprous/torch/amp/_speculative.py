@@ -1,7 +1,7 @@
-"""An optimizer step that is undone if a gradient is not finite, without waiting for the answer.
+"""Speculative optimizer steps: a step is undone on the device if a gradient is not finite, without a synchronization.
 
-The program computes the step and keeps the old values where the flag holds. What the host counts (steps, which state
-there is) is counted as if all went well, and set right before anybody looks at it again: by then the flag is known.
+The program computes the step, and keeps the old values where the flag is set. What the host counts (step numbers, which
+state exists) is updated as if the step succeeded. It is corrected before it is next read, when the flag is known.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 
-#: Elements of parameters from which and up to which keeping old values is cheaper than waiting for a GPU. Steps of
-#: small networks take the host longer than the GPU, and what is recorded for this costs more than the wait (H200, 0.2
-#: million parameters: 1.49 beside 1.12 ms a step where the host is the bound, 2.76 beside 3.05 where the GPU is). Of
-#: large ones the copies take longer: 24 bytes an element, with Adam's state.
+#: Range of the number of parameters within which keeping old values is cheaper than waiting for a GPU. For smaller
+#: networks a step takes longer on the host than on the GPU, and recording the copies costs more than the wait (H200,
+#: 0.2 million parameters: 1.49 instead of 1.12 ms a step if the host is the bottleneck, 2.76 instead of 3.05 if the GPU
+#: is). For larger networks the copies take longer: 24 bytes an element, with Adam's state.
 SMALL, LARGE = 1 << 20, 4 << 20
 
 
-def pays(optimizer: Any) -> bool:
-    """Whether waiting would take longer: never on the CPU, whose work is done when it is asked."""
+def is_worthwhile(optimizer: Any) -> bool:
+    """Returns True if waiting for the flag would take longer than a speculative step. Never true on the CPU, which has
+    no work left to wait for."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     count = sum(p.numel() for p in parameters)
     return all(p.device_name != "cpu" for p in parameters) and SMALL <= count <= LARGE
 
 
-def fits(optimizer: Any) -> bool:
-    """Returns true if steps are the engine's own, without hooks."""
+def is_supported(optimizer: Any) -> bool:
+    """Returns True if the optimizer's `step` is not overridden and has no hooks."""
     from cuprous.torch.optim import Optimizer
 
     hooked = getattr(optimizer, "_pre_hooks", None) or getattr(optimizer, "_step_hooks", None)
@@ -35,14 +36,14 @@ def fits(optimizer: Any) -> bool:
     )  # fmt: skip
 
 
-class Guarded:
-    """A step, and what the host must know to take its part back."""
+class SpeculativeStep:
+    """A speculative step, and the host state that must be restored if it is undone."""
 
     def __init__(self, optimizer: Any, bad: Tensor) -> None:
-        if optimizer._unsettled is not None:
-            optimizer._unsettled.settle()
-        self._optimizer, self._bad = optimizer, bad
-        #: Of each parameter that steps: what its state held that is no tensor; None where there was no state.
+        if optimizer._unresolved is not None:
+            optimizer._unresolved.resolve()
+        self._optimizer, self._nonfinite = optimizer, bad
+        #: For each updated parameter, the entries of its state that are not tensors; None if it had no state.
         self._counts: dict[Tensor, dict[str, Any] | None] = {}
         before = _core.set_grad_enabled(False)
         try:
@@ -50,7 +51,7 @@ class Guarded:
         finally:
             _core.set_grad_enabled(before)
         optimizer._opt_called = True
-        optimizer._unsettled = self
+        optimizer._unresolved = self
         _core.flush()
 
     def _step(self) -> None:
@@ -69,13 +70,13 @@ class Guarded:
             optimizer._update(group)
         flags: dict[str, Tensor] = {}
         for t, old in zip(written, olds, strict=True):
-            flag = flags.setdefault(t.device_name, self._bad.to(t.device))
+            flag = flags.setdefault(t.device_name, self._nonfinite.to(t.device))
             _core.t_update(t, _core.t_map("where", flag, old, t))
 
-    def settle(self) -> None:
-        """Sets right what the host counts."""
-        self._optimizer._unsettled = None
-        if not bool(self._bad):
+    def resolve(self) -> None:
+        """Waits for the flag, and restores the host state if the step was undone."""
+        self._optimizer._unresolved = None
+        if not bool(self._nonfinite):
             return
         for p, counts in self._counts.items():
             if counts is None:

@@ -1,4 +1,4 @@
-"""Settings of the whole process, and `torch.compile`."""
+"""Process-wide settings, and `torch.compile`."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _state = {"precision": "highest"}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for the same bits at each run. On the CPU that is so anyway; on a GPU, operations that add floats in no
-    fixed order raise from then on (or warn): `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`, `cumsum` and
-    what is made of them. Which of several values written at one index remains is unspecified.
+    """Requests the same bits in every run. The CPU always gives them. On a GPU, operations that add floats in an
+    unspecified order then raise an error (or warn): `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`,
+    `cumsum` and functions that use them. If several values are written at one index, it is unspecified which remains.
     """
     _determinism.state.update(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether they were asked for."""
+    """Returns True if deterministic algorithms are requested."""
     return _determinism.state["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether they were asked for with warnings only."""
+    """Returns True if deterministic algorithms are requested with warnings only."""
     return _determinism.state["warn_only"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allows products of float32 to be computed with less precision; they are not."""
+    """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):
         raise ValueError(f"{precision!r} is not one of 'highest', 'high', or 'medium'")
     _state["precision"] = precision
@@ -39,12 +39,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What was allowed."""
+    """Returns the precision that was allowed."""
     return str(_state["precision"])
 
 
 def get_num_threads() -> int:
-    """How many threads compute on the CPU."""
+    """Returns the number of threads that compute on the CPU."""
     given = os.environ.get("RAYON_NUM_THREADS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -52,10 +52,10 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """How many threads compute on the CPU, from the first computation on.
+    """Sets the number of threads that compute on the CPU. It must be called before the first computation.
 
     Raises:
-        RuntimeError: when something was computed already, by another number of threads.
+        RuntimeError: if something was already computed with another number of threads.
     """
     if not isinstance(num, int) or num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
@@ -63,33 +63,34 @@ def set_num_threads(num: int) -> None:
         return
     if _core.stats()["planned"]:
         raise RuntimeError(
-            f"[set_num_threads] something was computed already, by {get_num_threads()} threads; call it first, or set "
+            f"[set_num_threads] the engine already runs with {get_num_threads()} threads; call it before the first "
+            "computation, or set "
             f"RAYON_NUM_THREADS={num} in the environment"
         )
     os.environ["RAYON_NUM_THREADS"] = str(num)
 
 
 def get_num_interop_threads() -> int:
-    """One: operations are recorded one after another."""
+    """Returns 1: operations are recorded one after another."""
     return 1
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Says how many may run at once, which here is one in any case."""
+    """Has no effect: operations are recorded one after another."""
     if num <= 0:
         raise RuntimeError("Expected positive number of threads")
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Whether that is done: it is not, so that both devices give the same."""
+    """Returns False: denormals are never flushed, so that both devices give the same results."""
     return False
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
             mode: str | None = None, options: Any = None, disable: bool = False) -> Any:  # fmt: skip
-    """The function or module itself: every program is recorded, fused and replayed without being asked to.
+    """Returns the function or module itself: every program is recorded, fused and replayed anyway.
 
-    All arguments say how PyTorch should compile, and mean nothing here.
+    The arguments control PyTorch's compiler and have no effect here.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -99,29 +100,29 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 
 class compiler:
-    """`torch.compiler`: what programs ask of a compiler."""
+    """`torch.compiler`: functions that programs call around compilation."""
 
     @staticmethod
     def is_compiling() -> bool:
-        """Never: Python runs each time."""
+        """Returns False: Python runs in every iteration."""
         return False
 
     is_dynamo_compiling = is_compiling
 
     @staticmethod
     def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-        """The function itself."""
+        """Returns the function itself."""
         return (lambda function: function) if fn is None else fn
 
     allow_in_graph: Callable[[Any], Any] = staticmethod(lambda fn: fn)
 
     @staticmethod
     def reset() -> None:
-        """Nothing is to be forgotten."""
+        """Has no effect: there is no compiler state to reset."""
 
     @staticmethod
     def cudagraph_mark_step_begin() -> None:
-        """Nothing: steps are recognised."""
+        """Has no effect: repeated steps are recognized automatically."""
 
 
 FUNCTIONS: dict[str, Any] = {

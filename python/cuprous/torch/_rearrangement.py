@@ -1,4 +1,4 @@
-"""Rearrangements beside views: rotations, pieces and stacks by direction, indices of triangles, blocks."""
+"""Rearrangements that are not views: rotations, stacking, triangle indices, block matrices, combinations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
 from cuprous.torch._args import sizes, unsupported, wrap_dim
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._words import device_word, dtype_name
+from cuprous.torch._types import dtype_name, resolve_device
 from cuprous.torch.nn._padding import pad
 
 _map = _core.t_map
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by k right angles, from the first dimension towards the second."""
+    """Returns a copy rotated by k right angles in the plane of two dimensions, from the first toward the second."""
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
@@ -45,7 +45,7 @@ def _atleast(n: int) -> Callable[..., Any]:
         return wide[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(wide)
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{n}d"
-    atleast.__doc__ = f"With {n} dimension{'s' if n > 1 else ''} at least."
+    atleast.__doc__ = f"Returns the tensor with at least {n} dimension{'s' if n > 1 else ''}."
     return atleast
 
 
@@ -53,12 +53,12 @@ atleast_2d, atleast_3d = _atleast(2), _atleast(3)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other, along the third dimension."""
+    """Concatenates tensors along the third dimension."""
     return _shape.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side; vectors are columns."""
+    """Concatenates tensors as columns; a vector is one column."""
     return _shape.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
 
 
@@ -74,7 +74,7 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
         return _shape.tensor_split(input, indices_or_sections, dim)
 
     split.__name__ = split.__qualname__ = name
-    split.__doc__ = f"Views of pieces along dimension {axis}{' (of vectors 0)' if least == 1 else ''}."
+    split.__doc__ = f"Returns views of parts along dimension {axis}{' (0 for vectors)' if least == 1 else ''}."
     return split
 
 
@@ -88,11 +88,11 @@ def _triangle(lower: bool) -> Callable[..., Tensor]:
 
         unsupported("tril_indices" if lower else "triu_indices", layout=(layout, None))
         found = np.array(np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col))
-        made = _core.t_to_device(from_numpy(found), device_word(device))
+        made = _core.t_to_device(from_numpy(found), resolve_device(device))
         return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
 
     indices.__name__ = indices.__qualname__ = "tril_indices" if lower else "triu_indices"
-    indices.__doc__ = f"Rows and columns of the {'lower' if lower else 'upper'} triangle, (2, n)."
+    indices.__doc__ = f"Returns the row and column indices of the {'lower' if lower else 'upper'} triangle, (2, n)."
     return indices
 
 
@@ -100,14 +100,14 @@ tril_indices, triu_indices = _triangle(True), _triangle(False)
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element of each vector, as rows."""
+    """Returns all combinations of one element from each vector, as rows."""
     if len(tensors) == 1:
         return tensors[0]
     return _shape.stack([x.reshape(-1) for x in _shape.meshgrid(*tensors)], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector, as rows."""
+    """Returns all combinations of r elements of a vector, as rows."""
     import numpy as np
 
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -116,7 +116,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """Returns a block diagonal matrix of the given matrices."""
     blocks = [atleast_2d(x) for x in tensors]
     width = sum(x.dims[1] for x in blocks)
     rows, at = [], 0
@@ -127,7 +127,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product."""
+    """Returns the Kronecker product."""
     n = max(input.ndim, other.ndim)
     a, b = (x.reshape((1,) * (n - x.ndim) + tuple(x.dims)) for x in (input, other))
     left = a.reshape([k for extent in a.dims for k in (extent, 1)])
@@ -143,17 +143,17 @@ def trace(input: Tensor) -> Tensor:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, as rows."""
+    """Returns the indices of the nonzero elements, as rows."""
     return _indexing.nonzero(input)
 
 
 def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written (or added) at index tensors."""
+    """Returns a copy with values written (or added) at index tensors."""
     return _indexing.index_put_(input.clone(), indices, values, accumulate)
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """Summed over what was broadcast, so that a shape is left."""
+    """Sums over the dimensions along which a tensor of the given shape would be broadcast."""
     shape = sizes(size)
     lead = self.ndim - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, self.dims[lead:], strict=True)):
@@ -163,14 +163,14 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts as a last dimension of two; a copy."""
+    """Returns the real and imaginary parts along a new last dimension of extent 2, as a copy."""
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return _shape.stack([_map("real", input), _map("imag", input)], -1)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """Complex numbers of a last dimension of two; a copy."""
+    """Returns complex numbers made from a last dimension of extent 2, as a copy."""
     if not input.is_floating_point() or not input.ndim or input.dims[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return _map("make_complex", input[..., 0], input[..., 1])
