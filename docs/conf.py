@@ -126,7 +126,7 @@ TITLES = {
     "cuprous._common.dlpack": "Other libraries",
     "cuprous._common.masks": "Counts and positions of nonzero elements",
     "cuprous._functions.selection": "Picking and placing by index",
-    "cuprous._functions.reductions": "Folds",
+    "cuprous._functions.reductions": "Reductions",
     "cuprous._functions.quantiles": "Quantiles",
     "cuprous._common.device": "Devices, memory and explanations",
     "cuprous._functions.calculus": "Differences, integrals, interpolation, convolution",

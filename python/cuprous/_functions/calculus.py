@@ -416,10 +416,10 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     else:
         high, ambiguous = period / 2, True
     low = -high
-    folded = _core.map("remainder", steps - low, period) + low
+    wrapped = _core.map("remainder", steps - low, period) + low
     if ambiguous:
-        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
-    correction = folded - steps
+        wrapped = _core.map("where", _core.map("logical_and", wrapped == low, steps > 0), high, wrapped)
+    correction = wrapped - steps
     correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
                            correction)  # fmt: skip
     result = astype(p, name).copy("K")

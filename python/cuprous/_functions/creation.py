@@ -77,8 +77,8 @@ def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: S
         axes = tuple(range(len(dims) - 1, -1, -1))
     elif order == "K" and len(dims) == a.ndim:
         axes = axis_order(a, order)
-    laid = dims if axes is None else tuple(dims[i] for i in axes)
-    result = _core.empty(laid, name) if value is None else full(laid, value, name)
+    memory_shape = dims if axes is None else tuple(dims[i] for i in axes)
+    result = _core.empty(memory_shape, name) if value is None else full(memory_shape, value, name)
     return _on_device(result if axes is None else _core.without_base(result.transpose(inverse(axes))), device)
 
 
@@ -205,11 +205,11 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
         ValueError: if both orders are required.
         KeyError: for a requirement that NumPy does not have.
     """
-    words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
-    if words >= {"C", "F"}:
+    flags = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if flags >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
-    result = convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
-    return result.copy("K") if "O" in words and result.base is not None else result
+    result = convert(a, dtype, "F" if "F" in flags else "C" if "C" in flags else "K")
+    return result.copy("K") if "O" in flags and result.base is not None else result
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
@@ -390,8 +390,8 @@ def linspace(
 
 def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     """The shape with an axis of length one more."""
-    place = normalize_axis(axis, len(shape) + 1)
-    return (*shape[:place], 1, *shape[place:])
+    axis = normalize_axis(axis, len(shape) + 1)
+    return (*shape[:axis], 1, *shape[axis:])
 
 
 def logspace(
@@ -571,16 +571,14 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     vectors = [as_array(x).reshape(-1) for x in xi]
     n = len(vectors)
-    places = list(range(n))
+    axes = list(range(n))
     if indexing == "xy" and n > 1:
-        places[0], places[1] = 1, 0
-    grids = [
-        v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)
-    ]
+        axes[0], axes[1] = 1, 0
+    grids = [v.reshape(tuple(-1 if i == axis else 1 for i in range(n))) for v, axis in zip(vectors, axes, strict=True)]
     if not sparse:
         sizes = [0] * n
-        for v, place in zip(vectors, places, strict=True):
-            sizes[place] = v.size
+        for v, axis in zip(vectors, axes, strict=True):
+            sizes[axis] = v.size
         grids = [_core.broadcast_to(g, sizes) for g in grids]
     return tuple(g.copy() for g in grids) if copy else tuple(grids)
 

@@ -52,24 +52,28 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
     widest = 0
     inputs: list[Labels] = []
     for i, (term, a) in enumerate(zip(terms, arrays, strict=True)):
-        named = _names(term)
-        extra = a.ndim - len(named) + (1 if "..." in term else 0)
+        own = _names(term)
+        extra = a.ndim - len(own) + (1 if "..." in term else 0)
         if "..." in term:
-            at = named.index("...")
-            extra = a.ndim - (len(named) - 1)
+            at = own.index("...")
+            extra = a.ndim - (len(own) - 1)
             if extra < 0:
                 raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
             widest = max(widest, extra)
-            named = (*named[:at], *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)), *named[at + 1 :])
-        if len(named) != a.ndim:
-            which = "too many" if len(named) > a.ndim else "fewer"
+            own = (
+                *own[:at],
+                *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)),
+                *own[at + 1 :],
+            )
+        if len(own) != a.ndim:
+            which = "too many" if len(own) > a.ndim else "fewer"
             if which == "fewer":
                 raise ValueError(
                     "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
                     f"provided to broadcast the extra dimensions. (operand {i})"
                 )
             raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
-        inputs.append(named)
+        inputs.append(own)
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
     if arrow:
         names = _names(right)
@@ -91,8 +95,8 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
                     f"einstein sum subscripts string included output subscript '{c}' which never appeared in an input"
                 )
     else:
-        seen = [c for labels in inputs for c in labels if c in _LETTERS]
-        output = ellipsis + tuple(sorted(c for c in set(seen) if seen.count(c) == 1))
+        used = [c for labels in inputs for c in labels if c in _LETTERS]
+        output = ellipsis + tuple(sorted(c for c in set(used) if used.count(c) == 1))
     return inputs, output
 
 
@@ -119,12 +123,12 @@ def _diagonals(a: ndarray, labels: Labels) -> tuple[ndarray, Labels]:
 
 def _sum_out(a: ndarray, labels: Labels, keep: set[str]) -> tuple[ndarray, Labels]:
     """Sums over the labels that nothing else needs."""
-    gone = tuple(i for i, c in enumerate(labels) if c not in keep)
-    if not gone:
+    summed_axes = tuple(i for i, c in enumerate(labels) if c not in keep)
+    if not summed_axes:
         return a, labels
     if a.dtype_name == "bool":
-        return any_(a, gone), tuple(c for c in labels if c in keep)
-    return _core.reduce("sum", a, gone), tuple(c for c in labels if c in keep)
+        return any_(a, summed_axes), tuple(c for c in labels if c in keep)
+    return _core.reduce("sum", a, summed_axes), tuple(c for c in labels if c in keep)
 
 
 def _spread(a: ndarray, labels: Labels, sizes: dict[str, int]) -> ndarray:
@@ -260,8 +264,8 @@ def einsum(
     checked = not optimize or len(arrays) == 1
     together = [*arrays, out] if checked and isinstance(out, ndarray) else arrays
     # As in NumPy, a view has the dtype of its operand.
-    asked = None if dtype is None else dtypes.name_of(dtype)
-    name = common_dtype(together) if asked is None or view else asked
+    requested = None if dtype is None else dtypes.name_of(dtype)
+    name = common_dtype(together) if requested is None or view else requested
     for i, a in enumerate(arrays):
         check_casting(a.dtype_name, name, casting, f"einsum operand {i}")
     terms: list[tuple[ndarray, Labels]] = [

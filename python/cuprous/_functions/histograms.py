@@ -134,8 +134,8 @@ def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
         last = edges[bins]
         inside = (values >= first) & (values <= last)
         # In float64 a quotient of float32 bins is right but for the neighbour.
-        place = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
-        index = _core.cast(_core.map("where", inside, place, 0.0), "int64")
+        position = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
+        index = _core.cast(_core.map("where", inside, position, 0.0), "int64")
         index = _core.map("minimum", index, bins - 1)
         index = index - _core.cast(values < _core.gather(edges, index), "int64")
         index = index + _core.cast((values >= _core.gather(edges, index + 1)) & (index < bins - 1), "int64")
@@ -226,11 +226,11 @@ def histogramdd(
         if is_scalar(how) and how < 1:
             raise ValueError(f"`bins[{i}]` must be positive, when an integer")
         axis_edges = _edges_of_axis(column, how, limits)
-        place = _bin_of(column, axis_edges, _are_equal(how))
+        bin_index = _bin_of(column, axis_edges, _are_equal(how))
         size = axis_edges.size - 1
-        fits = (place >= 0) & (place < size)
+        fits = (bin_index >= 0) & (bin_index < size)
         inside = fits if inside is True else inside & fits
-        index = index * size + place
+        index = index * size + bin_index
         edges.append(axis_edges)
     shape = tuple(e.size - 1 for e in edges)
     total = 1

@@ -309,7 +309,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
     outer = moved.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [array(func1d(moved[place], *args, **kwargs)) for place in ndindex(outer)]
+    results = [array(func1d(moved[index], *args, **kwargs)) for index in ndindex(outer)]
     inner = results[0].shape
     joined = stack(results).reshape(outer + inner)
     axes = [len(outer) + i for i in range(len(inner))]
@@ -320,8 +320,8 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     """A fold called for one axis after another, keeping the axes."""
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
-        folded = func(result, normalize_axis(axis, result.ndim))
-        result = folded if folded.ndim == result.ndim else expand_dims(folded, normalize_axis(axis, result.ndim))
+        reduced = func(result, normalize_axis(axis, result.ndim))
+        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, normalize_axis(axis, result.ndim))
     return result
 
 
@@ -340,7 +340,7 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Every index of an array with its element, as Python scalars; copies the array to the host once."""
     host = asnumpy(array(arr))
-    return ((place, host[place].item()) for place in ndindex(host.shape))
+    return ((index, host[index].item()) for index in ndindex(host.shape))
 
 
 # --- index tricks
@@ -379,8 +379,8 @@ class _Grid:
         name = result_name(0, *(x for s in key for x in _numbers(s)))
         if self._sparse:
             lines = (_between(creation.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
-            alone = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
-            return tuple(line[place] for line, place in zip(lines, alone, strict=True))
+            selections = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
+            return tuple(line[selection] for line, selection in zip(lines, selections, strict=True))
         indices = tuple(creation.indices(sizes, name))
         grids = [_between(x, s, n) for x, s, n in zip(indices, key, sizes, strict=True)]
         result = creation.empty((len(grids), *sizes), name)
@@ -424,7 +424,7 @@ def _line(s: slice) -> ndarray:
     return creation.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
 
 
-def _stretch(s: slice) -> ndarray:
+def _slice_values(s: slice) -> ndarray:
     """Returns the numbers of a slice in `r_`; points end exactly at the slice's stop, unlike those of a grid."""
     return creation.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
 
@@ -437,28 +437,28 @@ class _Joiner:
         self._columns = columns
 
     def __getitem__(self, key: Any) -> ndarray:
-        axis, ndmin, place = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
+        axis, ndmin, trans1d = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
         items = list(key) if isinstance(key, tuple) else [key]
         if items and isinstance(items[0], str):
-            words = [int(w) for w in items.pop(0).split(",")]
-            axis, ndmin, place = (words + [axis, ndmin, place][len(words) :])[:3]
-        parts, strong, weak = [], [], []
+            fields = [int(w) for w in items.pop(0).split(",")]
+            axis, ndmin, trans1d = (fields + [axis, ndmin, trans1d][len(fields) :])[:3]
+        parts, arrays, scalars = [], [], []
         for item in items:
             if is_scalar(item):
-                weak.append(item)
-            part = _stretch(item) if isinstance(item, slice) else creation.asarray(item)
+                scalars.append(item)
+            part = _slice_values(item) if isinstance(item, slice) else creation.asarray(item)
             if not is_scalar(item):
-                strong.append(part)
+                arrays.append(part)
             if part.ndim < ndmin:
                 new = ndmin - part.ndim
-                front = new if place < 0 else min(place, new)
-                if place < -1:
-                    front = max(0, new + place + 1)
+                front = new if trans1d < 0 else min(trans1d, new)
+                if trans1d < -1:
+                    front = max(0, new + trans1d + 1)
                 part = part.reshape((1,) * front + part.shape + (1,) * (new - front))
             parts.append(part)
-        if strong and weak:  # scalars promote weakly
-            name = common_dtype(strong)
-            for item in weak:
+        if arrays and scalars:  # scalars promote weakly
+            name = common_dtype(arrays)
+            for item in scalars:
                 name = _core.result_dtype("maximum", _core.empty((), name), item)
             parts = [astype(part, name) for part in parts]
         return concatenate(parts, axis)

@@ -26,7 +26,7 @@ def _to_device(a: Any) -> ndarray:
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def _load_errors() -> Iterator[None]:
     """Converts the errors that NumPy raises for damaged files to ValueError."""
     import tokenize
     import zlib
@@ -66,11 +66,11 @@ def _check_file(file: Any, max_header_size: int) -> None:
         end = file.seek(0, io.SEEK_END)
         file.seek(start)
         # A file may hold several arrays; this one starts here.
-        _check(_From(file, start), (file.tell() if end is None else end) - start, max_header_size)
+        _check(_OffsetFile(file, start), (file.tell() if end is None else end) - start, max_header_size)
     file.seek(start)
 
 
-class _From:
+class _OffsetFile:
     """A file whose positions count from `start`."""
 
     def __init__(self, file: Any, start: int) -> None:
@@ -92,7 +92,7 @@ class NpzFile:
     def __getitem__(self, key: str) -> ndarray:
         archive = self.npz_file.zip
         name = key if key in archive.NameToInfo else f"{key}.npy"
-        with _damage():
+        with _load_errors():
             if name in archive.NameToInfo:
                 size = entry_size(archive, name)
                 with archive.open(name) as stream:
@@ -133,7 +133,7 @@ def load(
     """
     import numpy as np
 
-    with _damage():
+    with _load_errors():
         _check_file(file, max_header_size)
         loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(loaded, np.lib.npyio.NpzFile):

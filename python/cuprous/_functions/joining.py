@@ -20,7 +20,7 @@ from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, 
 from cuprous._functions.selection import take
 
 #: As many arrays as NumPy joins.
-_MOST = 2**31 - 1
+_MAX_ARRAYS = 2**31 - 1
 
 
 def _arrays(sequence: Any) -> list[ndarray]:
@@ -39,8 +39,8 @@ def concatenate(
         TypeError: for both `out` and `dtype`, and a cast that `casting` forbids.
     """
     check_rule(casting)
-    if hasattr(arrays, "__len__") and len(arrays) > _MOST:
-        raise ValueError(f"concatenate() only supports up to {_MOST} arrays but got {len(arrays)}.")
+    if hasattr(arrays, "__len__") and len(arrays) > _MAX_ARRAYS:
+        raise ValueError(f"concatenate() only supports up to {_MAX_ARRAYS} arrays but got {len(arrays)}.")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     parts = _arrays(arrays)
@@ -211,8 +211,8 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         bounds = list(pairwise(cuts))
     else:
         given = indices_or_sections
-        places = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
-        bounds = list(zip([0, *places], [*places, n], strict=True))
+        cuts = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
+        bounds = list(zip([0, *cuts], [*cuts, n], strict=True))
     front = (slice(None),) * axis
     return [ary[(*front, slice(start, stop))] for start, stop in bounds]
 
@@ -370,10 +370,10 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
             )
         return arr[(*front, _core.map("logical_not", mask))]
-    places = [_checked(i, n, axis) for i in _positions(obj, n)]
-    result = arr[(*front, np.delete(np.arange(n), places))]
+    positions = [_checked(i, n, axis) for i in _positions(obj, n)]
+    result = arr[(*front, np.delete(np.arange(n), positions))]
     # NumPy indexes for several places, and copies into a new array otherwise.
-    return with_order(result, fortran_or_c(arr)) if len(places) == 1 or isinstance(obj, slice) else result
+    return with_order(result, fortran_or_c(arr)) if len(positions) == 1 or isinstance(obj, slice) else result
 
 
 def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
@@ -390,26 +390,26 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
     axis = normalize_axis(axis, arr.ndim)
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
-    places = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
+    positions = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
 
     source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
-    if len(places) == 1:
-        place = places[0]
+    if len(positions) == 1:
+        position = positions[0]
         if scalar and source.ndim:
             source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
             source = moveaxis(source, 0, axis)
         count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1
         result = laid_out((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
         front = (slice(None),) * axis
-        _core.update(result[(*front, slice(None, place))], arr[(*front, slice(None, place))])
-        _core.update(result[(*front, slice(place, place + count))], source)
-        _core.update(result[(*front, slice(place + count, None))], arr[(*front, slice(place, None))])
+        _core.update(result[(*front, slice(None, position))], arr[(*front, slice(None, position))])
+        _core.update(result[(*front, slice(position, position + count))], source)
+        _core.update(result[(*front, slice(position + count, None))], arr[(*front, slice(position, None))])
         return result
-    total = n + len(places)
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    new = [0] * len(places)
+    total = n + len(positions)
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    new = [0] * len(positions)
     for rank, i in enumerate(order):
-        new[i] = places[i] + rank
+        new[i] = positions[i] + rank
     taken = set(new)
     old = [i for i in range(total) if i not in taken]
     result = laid_out((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))

@@ -46,13 +46,13 @@ def _memory_order(a: ndarray) -> tuple[int, ...] | None:
     strides = [0 if n == 1 else abs(s) for n, s in zip(a.shape, a.element_strides, strict=True)]
     order: list[int] = []
     for axis in range(a.ndim - 1, -1, -1):  # from the fastest
-        place = len(order)
+        position = len(order)
         for i in range(len(order) - 1, -1, -1):
             if strides[axis] and strides[order[i]]:
                 if strides[order[i]] <= strides[axis]:
                     break
-                place = i
-        order.insert(place, axis)
+                position = i
+        order.insert(position, axis)
     return tuple(reversed(order))
 
 
@@ -61,8 +61,8 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     a = as_array(a)
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
-    laid = a if axes is None else a.transpose(axes)
-    return laid.reshape(-1) if laid.is_c_contiguous else _core.without_base(laid.copy().reshape(-1))
+    permuted = a if axes is None else a.transpose(axes)
+    return permuted.reshape(-1) if permuted.is_c_contiguous else _core.without_base(permuted.copy().reshape(-1))
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
@@ -140,9 +140,9 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     if axis is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    places = normalize_axes(axis, a.ndim + count)
+    inserted = normalize_axes(axis, a.ndim + count)
     rest = iter(a.shape)
-    return a.reshape(tuple(1 if i in places else next(rest) for i in range(a.ndim + count)))
+    return a.reshape(tuple(1 if i in inserted else next(rest) for i in range(a.ndim + count)))
 
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
@@ -249,12 +249,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
         raise ValueError("Axes must be different.")
     if not (-m.ndim <= i < m.ndim and -m.ndim <= j < m.ndim):
         raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
-    turns = k % 4
-    if turns == 0:
+    quarter_turns = k % 4
+    if quarter_turns == 0:
         return m[...]
-    if turns == 2:
+    if quarter_turns == 2:
         return flip(m, (i, j))
-    return swapaxes(flip(m, j), i, j) if turns == 1 else flip(swapaxes(m, i, j), j)
+    return swapaxes(flip(m, j), i, j) if quarter_turns == 1 else flip(swapaxes(m, i, j), j)
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
@@ -311,11 +311,11 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     axes = normalize_axes(axis, filt.ndim, "axis")
     if not axes:
         return filt
-    places = argwhere(filt)
-    if places.shape[0] == 0:
+    nonzero_indices = argwhere(filt)
+    if nonzero_indices.shape[0] == 0:
         parts = [slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)]
     else:
-        bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+        bounds = [_core.reduce(op, nonzero_indices, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
         parts = [
             slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
             for i, (first, last) in enumerate(zip(*bounds, strict=True))
@@ -374,15 +374,15 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
         return True
 
 
-def _shared_with_host(question: str, a: Any, b: Any, max_work: int | None) -> bool:
+def _shared_with_host(function_name: str, a: Any, b: Any, max_work: int | None) -> bool:
     """Returns NumPy's answer about one of its arrays and one of ours."""
     import numpy as np
 
-    for mine, other in ((a, b), (b, a)):
-        if isinstance(mine, ndarray) and mine.device_name != "cpu":
-            return question == "may_share_memory" and not other.flags.writeable
+    for array_, other in ((a, b), (b, a)):
+        if isinstance(array_, ndarray) and array_.device_name != "cpu":
+            return function_name == "may_share_memory" and not other.flags.writeable
     a, b = (np.asarray(x) if isinstance(x, ndarray) else x for x in (a, b))
-    return bool(getattr(np, question)(a, b, max_work))
+    return bool(getattr(np, function_name)(a, b, max_work))
 
 
 def _bounds_overlap(a: Any, b: Any) -> bool:

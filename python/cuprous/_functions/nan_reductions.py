@@ -12,7 +12,7 @@ from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 
 
-def _split(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
+def _replace_nan(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
     """(`a` with NaN replaced, where it is not NaN; None for dtypes without NaN)."""
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc":
@@ -21,7 +21,7 @@ def _split(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
     return _core.map("where", nan, _core.full((), filler, a.dtype_name), a), _core.map("logical_not", nan)
 
 
-def _both(valid: ndarray | None, where: Any) -> Any:
+def _combined_mask(valid: ndarray | None, where: Any) -> Any:
     if valid is None:
         return where
     return valid if where is True else _core.map("logical_and", valid, truth_mask(where))
@@ -40,23 +40,23 @@ def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
            initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
     """Sum over axes with NaN as zero."""
-    return reductions.sum(_split(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
             initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
     """Product over axes with NaN as one."""
-    return reductions.prod(_split(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any) -> ndarray:
-    fold = getattr(reductions, name)
+    reduction = getattr(reductions, name)
     a = array(a)
-    filled, valid = _split(a, float("-inf") if name == "max" else float("inf"))
-    result = fold(filled, axis, None, keepdims, initial, where)
+    filled, valid = _replace_nan(a, float("-inf") if name == "max" else float("inf"))
+    result = reduction(filled, axis, None, keepdims, initial, where)
     if valid is not None and initial is None:
-        nothing = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
-        result = _core.map("where", nothing, _core.full((), float("nan"), result.dtype_name), result)
+        all_nan = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
+        result = _core.map("where", all_nan, _core.full((), float("nan"), result.dtype_name), result)
     return write_exactly(out, result, f"nan{name}", "unsafe")
 
 
@@ -73,7 +73,7 @@ def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
 
 
 def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
-    filled, valid = _split(a, float("-inf") if name == "argmax" else float("inf"))
+    filled, valid = _replace_nan(a, float("-inf") if name == "argmax" else float("inf"))
     if valid is not None and not bool(all_(any_(valid, axis))):
         raise ValueError("All-NaN slice encountered")
     return getattr(reductions, name)(filled, axis, out, keepdims=keepdims)
@@ -100,9 +100,9 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
             where: Any = True) -> ndarray:  # fmt: skip
     """Mean over axes of what is not NaN."""
-    a, valid = _split(a, 0)
+    a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
-    return reductions.mean(a, axis, dtype, out, keepdims, where=_both(valid, where))
+    return reductions.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
 
 
 def nanvar(
@@ -110,7 +110,7 @@ def nanvar(
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
     """Variance over axes of what is not NaN."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def nanstd(
@@ -118,14 +118,14 @@ def nanstd(
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
     """Standard deviation over axes of what is not NaN."""
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any,
+def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any,
             mean: Any, correction: Any) -> ndarray:  # fmt: skip
-    filled, valid = _split(a, 0)
+    filled, valid = _replace_nan(a, 0)
     _check_inexact(filled, dtype, out)
-    mask = _both(valid, where)
+    mask = _combined_mask(valid, where)
     freedom = ddof if correction is None else correction
     if mask is True or freedom == 0:
         return getattr(reductions, name)(filled, axis, dtype, out, ddof, keepdims, where=mask, mean=mean,
@@ -140,12 +140,12 @@ def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: flo
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Running sum with NaN as zero."""
-    return reductions.cumsum(_split(a, 0)[0], axis, dtype, out)
+    return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Running product with NaN as one."""
-    return reductions.cumprod(_split(a, 1)[0], axis, dtype, out)
+    return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 
 
 __all__ = [

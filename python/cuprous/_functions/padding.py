@@ -19,7 +19,7 @@ from cuprous._functions.quantiles import median
 
 #: NumPy's modes -> the engine's edges.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}
-_FOLDS: dict[str, Callable[..., ndarray]] = {"maximum": reductions.max, "minimum": reductions.min}
+_REDUCTIONS: dict[str, Callable[..., ndarray]] = {"maximum": reductions.max, "minimum": reductions.min}
 _ARGUMENTS = {
     "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length", "minimum": "stat_length",
     "mean": "stat_length", "median": "stat_length", "reflect": "reflect_type", "symmetric": "reflect_type",
@@ -163,8 +163,8 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
 
 
 def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
-    if mode in _FOLDS:
-        return _FOLDS[mode](window, axis, keepdims=True)
+    if mode in _REDUCTIONS:
+        return _REDUCTIONS[mode](window, axis, keepdims=True)
     value = (reductions.mean if mode == "mean" else median)(window, axis, keepdims=True)
 
     if dtypes.kind(window.dtype_name) in "iu":
@@ -189,11 +189,11 @@ def _reflect_odd(a: ndarray, widths: list[tuple[int, int]], with_edge: bool) -> 
             _core.update(lanes, lanes[left : left + 1].copy())
             continue
         while left or right:
-            known = lanes.shape[0] - left - right
+            length = lanes.shape[0] - left - right
             # Whole periods of what there is, without the edge where that is the mirror.
-            reach = known // n * n if with_edge else (known - 1) // (n - 1) * (n - 1)
+            period_length = length // n * n if with_edge else (length - 1) // (n - 1) * (n - 1)
             skip = 0 if with_edge else 1
-            before, after = min(reach, left), min(reach, right)
+            before, after = min(period_length, left), min(period_length, right)
             stop = lanes.shape[0] - right
             if before:
                 chunk = lanes[left + skip : left + skip + before][::-1]
@@ -212,8 +212,8 @@ def _by_function(a: ndarray, widths: list[tuple[int, int]], function: Any, kwarg
     result = _frame(a, widths)[0]
     for i, width in enumerate(widths):
         others = [range(n) if j != i else [slice(None)] for j, n in enumerate(result.shape)]
-        for place in itertools.product(*others):
-            function(result[place], width, i, kwargs)
+        for index in itertools.product(*others):
+            function(result[index], width, i, kwargs)
     return result
 
 

@@ -33,17 +33,17 @@ _CONTINUOUS = {
 }  # fmt: skip
 #: Rounded linear ranks.
 _DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
-    "lower": lambda of, r: of.floor(r),
-    "higher": lambda of, r: of.ceil(r),
-    "nearest": lambda of, r: of.rint(r),
-    "midpoint": lambda of, r: 0.5 * (of.floor(r) + of.ceil(r)),
+    "lower": lambda ops, r: ops.floor(r),
+    "higher": lambda ops, r: ops.ceil(r),
+    "nearest": lambda ops, r: ops.rint(r),
+    "midpoint": lambda ops, r: 0.5 * (ops.floor(r) + ops.ceil(r)),
 }
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 #: Methods whose results are elements.
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-class _Numbers:
+class _ScalarOps:
     """What ranks need, of Python's numbers."""
 
     floor, ceil, rint = math.floor, math.ceil, round
@@ -53,25 +53,25 @@ class _Numbers:
         return a if test else b
 
 
-class _Arrays:
+class _ArrayOps:
     """The same of arrays."""
 
     floor, ceil, rint, where = (staticmethod(partial(_core.map, name)) for name in ("floor", "ceil", "rint", "where"))
 
 
-def _rank(of: Any, method: str, n: Any, q: float) -> Any:
+def _rank(ops: Any, method: str, n: Any, q: float) -> Any:
     """Rank (from 0, may be fractional and outside) of the q-quantile among n sorted values: one number, or one for each
     slice."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in _DISCRETE:
-        return _DISCRETE[method](of, (n - 1) * q)
+        return _DISCRETE[method](ops, (n - 1) * q)
     position = n * q - (1.5 if method == "closest_observation" else 1)
-    low = of.floor(position)
+    low = ops.floor(position)
     if method == "closest_observation":
-        return of.where((position == low) & (low % 2 == 1), low, low + 1)
-    return of.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
+        return ops.where((position == low) & (low % 2 == 1), low, low + 1)
+    return ops.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
 
 
 def _check_method(method: str) -> None:
@@ -80,7 +80,7 @@ def _check_method(method: str) -> None:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(known)}")
 
 
-def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...], str | None]:
+def _host_q(q: Any, scale: float, quantity: str) -> tuple[list[float], tuple[int, ...], str | None]:
     """The wanted quantiles on the host, as fractions; their shape; and the dtype that they bring along."""
     import numpy as np
 
@@ -88,14 +88,14 @@ def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ..
     if given.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "biu" else "float64"
-    brought = None if type(q) is float else name  # Python's floats promote weakly
+    q_dtype = None if type(q) is float else name  # Python's floats promote weakly
     host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):
-        raise ValueError(f"{what} must be in the range [0, {scale:g}]")
-    return (host.reshape(-1) / scale).tolist(), host.shape, brought
+        raise ValueError(f"{quantity} must be in the range [0, {scale:g}]")
+    return (host.reshape(-1) / scale).tolist(), host.shape, q_dtype
 
 
-def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+def _reduced_axes_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     """The folded axes as one last axis."""
     kept = [i for i in range(a.ndim) if i not in axes]
     moved = a.transpose((*kept, *axes)) if a.ndim else a
@@ -104,14 +104,14 @@ def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
 
 def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     """The folded axes as one last axis, sorted."""
-    return _core.sort(_folded_last(a, axes))
+    return _core.sort(_reduced_axes_last(a, axes))
 
 
 #: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
-_LONG, _FEW = 1 << 16, 2
+_MIN_SELECTION_LENGTH, _MAX_SELECTED_RANKS = 1 << 16, 2
 
 
-class _Ranked:
+class _OrderStatistics:
     """Rows (along the last axis) of which elements are read by rank, in another dtype that keeps their order. `ranks`
     are those that will be asked for."""
 
@@ -119,8 +119,12 @@ class _Ranked:
 
     def __init__(self, rows: ndarray, ranks: set[int], dtype: str) -> None:
         self._dtype = dtype
-        few = _LONG <= rows.shape[-1] < 1 << 31 and len(ranks) <= _FEW and dtypes.kind(rows.dtype_name) != "c"
-        self._sorted = not (few and rows.size)
+        by_selection = (
+            _MIN_SELECTION_LENGTH <= rows.shape[-1] < 1 << 31
+            and len(ranks) <= _MAX_SELECTED_RANKS
+            and dtypes.kind(rows.dtype_name) != "c"
+        )
+        self._sorted = not (by_selection and rows.size)
         self._rows = _core.sort(rows) if self._sorted else rows
         self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
 
@@ -191,13 +195,13 @@ def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
 
 def _quantile(
     a: ArrayLike, q: Any, axis: Axes, out: Any, overwrite_input: bool, method: str, keepdims: bool, scale: float,
-    what: str, skip_nan: bool, weights: Any,
+    quantity: str, skip_nan: bool, weights: Any,
 ) -> ndarray:  # fmt: skip
     _check_method(method)
     a = array(a)
     if dtypes.kind(a.dtype_name) == "c":
         raise TypeError("a must be an array of real numbers")
-    fractions, shape, q_dtype = _host_q(q, scale, what)
+    fractions, shape, q_dtype = _host_q(q, scale, quantity)
     if q_dtype == "int64" and scale == 1 and method == "linear":
         method = "lower"  # minimum or maximum: nothing is interpolated, so the dtype stays
     axes = normalize_axes(axis, a.ndim)
@@ -219,22 +223,22 @@ def _quantile(
         wide = a.dtype_name
     by_rank = w is None and not (skip_nan and floating)
     # What is read by rank is cast when it is found: half as wide elements sort in half the time.
-    rows = _folded_last(a if by_rank else astype(a, wide), axes)
+    rows = _reduced_axes_last(a if by_rank else astype(a, wide), axes)
     n = rows.shape[-1]
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     last = None
     if w is not None:
         order = _core.argsort(rows)
-        ordered, w = take_along_axis(rows, order), take_along_axis(_folded_last(w, axes), order)
+        ordered, w = take_along_axis(rows, order), take_along_axis(_reduced_axes_last(w, axes), order)
         parts = _weighted(ordered, w, fractions, skip_nan and floating)
         last = ordered[..., n - 1]
     elif skip_nan and floating:
         ordered = _core.sort(rows)
-        parts = [_skipping(ordered, f, method) for f in fractions]
+        parts = [_quantile_without_nan(ordered, f, method) for f in fractions]
     else:
-        ranks = [min(max(_rank(_Numbers, method, n, f), 0), n - 1) for f in fractions]
-        ranked = _Ranked(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
+        ranks = [min(max(_rank(_ScalarOps, method, n, f), 0), n - 1) for f in fractions]
+        ranked = _OrderStatistics(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
         parts = [_at_rank(ranked, r) for r in ranks]
         last = ranked.last()
     if floating and not skip_nan and last is not None:
@@ -247,17 +251,17 @@ def _quantile(
     return write_out(out, result.reshape((*shape, *kept)), "quantile")
 
 
-def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
+def _at_rank(ranked: _OrderStatistics, rank: float) -> ndarray:
     low = math.floor(rank)
     if rank == low:
         return ranked.at(low)
     return _lerp(ranked.at(low), ranked.at(low + 1), rank - low)
 
 
-def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
+def _quantile_without_nan(ordered: ndarray, q: float, method: str) -> ndarray:
     """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
-    rank = _core.map("maximum", _core.map("minimum", _rank(_Arrays, method, n, q), n - 1), 0)
+    rank = _core.map("maximum", _core.map("minimum", _rank(_ArrayOps, method, n, q), n - 1), 0)
     low = _core.map("floor", rank)
     index = _core.cast(low, "int64")
     if method in _EXACT:
@@ -316,13 +320,13 @@ def median(
     """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
-    rows = _folded_last(a, axes)
+    rows = _reduced_axes_last(a, axes)
     n = rows.shape[-1]
     if n == 0:
         result = mean(rows, -1)
     else:
         ranks = sorted({(n - 1) // 2, n // 2})
-        ranked = _Ranked(rows, set(ranks), a.dtype_name)
+        ranked = _OrderStatistics(rows, set(ranks), a.dtype_name)
         result = mean(stack([ranked.at(rank) for rank in ranks], -1), -1)
         if dtypes.kind(a.dtype_name) in "fc":
             last = ranked.last()

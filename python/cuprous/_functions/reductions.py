@@ -25,11 +25,11 @@ from cuprous._functions.complex_parts import imag, real
 _reduce = _core.reduce
 
 
-def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
+def _axes(axis: Any, ndim: int, allow_scalar: bool = True) -> tuple[int, ...] | None:
     """`axis` as `_core.reduce` takes it."""
     if axis is None:
         return None
-    if ndim == 0 and lenient and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
+    if ndim == 0 and allow_scalar and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
         return ()
     if type(axis) is int:
         return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
@@ -49,7 +49,7 @@ def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, cast
     return result if out is None else write_exactly(out, result, ufunc, casting)
 
 
-def _total(
+def _sum_or_product(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
 ) -> ndarray:
     """Sum or product: widens small integers."""
@@ -86,7 +86,7 @@ def sum(
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
-    return _total("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
+    return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
 
 
 def prod(
@@ -94,7 +94,7 @@ def prod(
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
-    return _total("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
+    return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
 
 def reduced_by(
@@ -102,9 +102,9 @@ def reduced_by(
 ) -> ndarray:
     """`reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
     if ufunc == "add":
-        return _total("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
+        return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
     if ufunc == "multiply":
-        return _total("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
+        return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
     a = a if dtype is None else astype(a, dtypes.name_of(dtype))
     return _extreme(a, axis, out, keepdims, initial, where, ufunc == "maximum")
 
@@ -127,7 +127,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
         a = _core.map("where", where, a, initial)
     if axes == ():
         result = a.copy("K")
-    elif a.size == 0 and _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
         result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
@@ -137,7 +137,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
 
 
-def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
+def _reduced_count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
     """How many elements fold into one."""
     n = 1
     for i in range(len(shape)) if axes is None else axes:
@@ -146,10 +146,10 @@ def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
 
 
 def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
-    gone = range(len(shape)) if axes is None else axes
+    reduced = range(len(shape)) if axes is None else axes
     if keepdims:
-        return tuple(1 if i in gone else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in gone)
+        return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in reduced)
 
 
 def max(
@@ -193,7 +193,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
     a = array(a)
     axes = None if axis is None or (a.ndim == 0 and axis in (0, -1)) else (normalize_axis(axis, a.ndim),)
-    if _folded(a.shape, axes) == 0:
+    if _reduced_count(a.shape, axes) == 0:
         raise ValueError(f"attempt to get {op} of an empty sequence")
     result = _reduce(op, a, axes, keepdims)
     return _finish(result if dtype is None else astype(result, dtypes.name_of(dtype)), op, None, out)
@@ -213,13 +213,13 @@ def argmin(
     return _arg("argmin", a, axis, out, keepdims, dtype)
 
 
-def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
+def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
     a = astype(array(a), "bool")
     a = _masked(a, where, every)
     axes = _axes(axis, a.ndim)
     if axes == ():
         result = a.copy("K")
-    elif a.size == 0 and _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
@@ -229,13 +229,13 @@ def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every:
 def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
     """Whether all elements over axes are true."""
-    return _truth(a, axis, out, keepdims, where, True)
+    return _logical_reduction(a, axis, out, keepdims, where, True)
 
 
 def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
     """Whether any element over axes is true."""
-    return _truth(a, axis, out, keepdims, where, False)
+    return _logical_reduction(a, axis, out, keepdims, where, False)
 
 
 # --- moments
@@ -250,7 +250,7 @@ def _working(name: str, dtype: Any) -> tuple[str, str]:
 def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any) -> Any:
     """Elements per fold: an int, or an array where a mask decides."""
     if where is True:
-        return _folded(a.shape, axes)
+        return _reduced_count(a.shape, axes)
     mask = _core.broadcast_to(truth_mask(where), a.shape)
     return _reduce("sum", _core.cast(mask, "int64"), axes, keepdims)
 
@@ -275,8 +275,8 @@ def mean(
     return result if out is None else write_exactly(out, result, "mean", "unsafe")
 
 
-def _spread(
-    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known: Any,
+def _variance(
+    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known_mean: Any,
     correction: Any, root: bool,
 ) -> ndarray:  # fmt: skip
     if correction is not None:
@@ -290,11 +290,11 @@ def _spread(
         a = _core.cast(a, wide)
     axes = _axes(axis, a.ndim, where is not True)
     count = _count(a, axes, keepdims, where)
-    plain = where is True and known is None and axes != () and dtypes.kind(wide) == "f" and count
+    plain = where is True and known_mean is None and axes != () and dtypes.kind(wide) == "f" and count
     if plain:
         squares = _reduce("m2", a, axes, keepdims)
     else:
-        center = mean(given, axis, dtype, keepdims=True, where=where) if known is None else array(known)
+        center = mean(given, axis, dtype, keepdims=True, where=where) if known_mean is None else array(known_mean)
         deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
         if dtypes.kind(wide) == "c":
             squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
@@ -322,7 +322,7 @@ def var(
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
     """Variance over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
+    return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
 def std(
@@ -330,7 +330,7 @@ def std(
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
     """Standard deviation over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+    return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
 def average(
@@ -370,7 +370,7 @@ def average(
 # --- running folds
 
 
-def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
+def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
     a = array(a)
     if axis is None or (a.ndim == 0 and axis in (0, -1)):
         a, axis = a.reshape(-1), 0
@@ -384,12 +384,12 @@ def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str)
 
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Running sum along an axis, or of the flattened array."""
-    return _running("sum", a, axis, dtype, out, "cumsum")
+    return _scan("sum", a, axis, dtype, out, "cumsum")
 
 
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Running product along an axis, or of the flattened array."""
-    return _running("prod", a, axis, dtype, out, "cumprod")
+    return _scan("prod", a, axis, dtype, out, "cumprod")
 
 
 def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include_initial: bool, first: int) -> ndarray:
@@ -400,15 +400,15 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
         axis = 0
     x = x if x.ndim else x.reshape((1,))
     if not include_initial:
-        return _running(op, x, axis, dtype, out, op)
-    result = _running(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
+        return _scan(op, x, axis, dtype, out, op)
+    result = _scan(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
     shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
-    longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    extended = laid_out(shape, result.dtype_name, axis_order(result, "K"))
     front = (slice(None),) * i
-    _core.update(longer[(*front, slice(0, 1))], first)
-    _core.update(longer[(*front, slice(1, None))], result)
-    return _finish(longer, op, None, out)
+    _core.update(extended[(*front, slice(0, 1))], first)
+    _core.update(extended[(*front, slice(1, None))], result)
+    return _finish(extended, op, None, out)
 
 
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,

@@ -57,32 +57,32 @@ def unique(
 
 
 #: So many distinct values are found in each other's order faster than sorted positions are written back, on a GPU.
-_FEW = 1 << 22
+_SEARCH_LIMIT = 1 << 22
 #: Elements that are looked at to guess how many distinct values there are.
 _SAMPLE = 1 << 16
 
 
-def _many(flat: ndarray) -> bool:
+def _has_many_distinct(flat: ndarray) -> bool:
     """Whether there are likely more than `_FEW` distinct values: of k drawn among d, k² / 2d pairs are equal. A wrong
     guess costs time only."""
-    if flat.size <= max(2 * _FEW, _SAMPLE):
+    if flat.size <= max(2 * _SEARCH_LIMIT, _SAMPLE):
         return False
     drawn = _core.sort(flat[:: flat.size // _SAMPLE][:_SAMPLE])
     pairs = int(_core.reduce("sum", _core.cast(drawn[1:] == drawn[:-1], "int64"), None))
-    return 2 * _FEW * pairs < _SAMPLE**2
+    return 2 * _SEARCH_LIMIT * pairs < _SAMPLE**2
 
 
 def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
     """Values and inverse by searching for each element among the distinct ones; None where those are many, and where
     elements need not be equal to one of them."""
     kind = dtypes.kind(flat.dtype_name)
-    if kind == "c" or (kind == "f" and not equal_nan) or _many(flat):
+    if kind == "c" or (kind == "f" and not equal_nan) or _has_many_distinct(flat):
         return None
     ordered = _core.sort(flat)
     mask = _changes(ordered, equal_nan)
     starts = flatnonzero(mask)
     values = gather_flat(ordered, starts)
-    if starts.size > _FEW:
+    if starts.size > _SEARCH_LIMIT:
         return (values, *_extras(_core.argsort(flat), mask, starts, shape, False, True, counts))
     inverse = _core.searchsorted(values, flat, False).reshape(shape)
     return (values, inverse, *_extras(None, mask, starts, shape, False, False, counts))
@@ -106,9 +106,9 @@ def _extras(
         else:
             groups = _core.cast(_core.iota((n,), (1,), 0), name)
         # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
-        places = _core.full((n,), 0, name)
-        _core.scatter(places, order, groups, "maximum")
-        extras.append(_core.cast(places, "int64").reshape(shape))
+        inverse_indices = _core.full((n,), 0, name)
+        _core.scatter(inverse_indices, order, groups, "maximum")
+        extras.append(_core.cast(inverse_indices, "int64").reshape(shape))
     if counts:
         ends = concatenate((starts, _core.full((1,), n, "int64")))
         extras.append(ends[1:] - ends[:-1] if n else _core.empty((0,), "int64"))
@@ -195,12 +195,12 @@ def isin(
     if name == "float64" and {dtypes.kind(element.dtype_name), dtypes.kind(tests.dtype_name)} == {"i", "u"}:
         # Compared in the dtype of the tests, without rounding: values that it cannot hold are not among them.
         name = tests.dtype_name
-        held = element >= 0 if name == "uint64" else element <= dtypes.highest(name)
-        found = isin(_core.cast(element, name), tests) & held
+        representable = element >= 0 if name == "uint64" else element <= dtypes.highest(name)
+        found = isin(_core.cast(element, name), tests) & representable
         return ~found if invert else found
     element, ordered = astype(element, name), _core.sort(astype(tests, name))
-    place = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
-    found = gather_flat(ordered, place)
+    position = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
+    found = gather_flat(ordered, position)
     return found != element if invert else found == element
 
 

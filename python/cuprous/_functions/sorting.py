@@ -84,7 +84,7 @@ def _reversed(a: ndarray, axis: Axis) -> ndarray:
     return flip(a, 0 if axis is None else axis) if a.ndim else a
 
 
-def _places(kth: Any, n: int) -> set[int]:
+def _partition_positions(kth: Any, n: int) -> set[int]:
     """The places that must be right, counted from the front.
 
     Raises:
@@ -92,7 +92,7 @@ def _places(kth: Any, n: int) -> set[int]:
         ValueError: for bools, places out of bounds, and nested lists.
     """
     given = kth.tolist() if hasattr(kth, "tolist") else kth
-    places = set()
+    positions = set()
     for k in given if isinstance(given, (list, tuple, range)) else [given]:
         if isinstance(k, bool):
             raise ValueError("Booleans unacceptable as partition index")
@@ -102,21 +102,21 @@ def _places(kth: Any, n: int) -> set[int]:
             raise TypeError("Partition index must be integer")
         if not -n <= operator.index(k) < n and n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
-        places.add(operator.index(k) % max(n, 1))
-    if not places:
+        positions.add(operator.index(k) % max(n, 1))
+    if not positions:
         raise TypeError("Partition index must be integer")
-    return places
+    return positions
 
 
 def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices: bool) -> ndarray:
     _check(None if kind == "introselect" else kind, order, None)
-    places = _places(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
-    if len(places) != 1 or not a.size:
+    positions = _partition_positions(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    if len(positions) != 1 or not a.size:
         return _along(_core.argsort, a, axis) if indices else _sorted(a, axis)
-    (place,) = places
+    (position,) = positions
     if indices:
-        return _along(lambda rows: _core.partition(rows, place, True), a, axis)
-    return _sorted(a, axis, lambda rows: _core.partition(rows, place, False))
+        return _along(lambda rows: _core.partition(rows, position, True), a, axis)
+    return _sorted(a, axis, lambda rows: _core.partition(rows, position, False))
 
 
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:

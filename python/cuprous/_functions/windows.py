@@ -129,15 +129,15 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
     total = moved.shape[-1] * 8
     bits = set_.reshape((*moved.shape[:-1], total))
     if count is not None:
-        wanted = count if count >= 0 else total + count
-        if wanted < 0:
+        length = count if count >= 0 else total + count
+        if length < 0:
             raise ValueError("-count larger than number of elements")
-        if wanted <= total:
-            bits = bits[..., :wanted]
+        if length <= total:
+            bits = bits[..., :length]
         else:
-            longer = _core.full((*moved.shape[:-1], wanted), 0, "uint8")
-            _core.update(longer[..., :total], bits)
-            bits = longer
+            padded = _core.full((*moved.shape[:-1], length), 0, "uint8")
+            _core.update(padded[..., :total], bits)
+            bits = padded
     return with_order(moveaxis(bits, -1, axis), fortran_or_c(a))
 
 

@@ -34,27 +34,27 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
     operands: tuple[ndarray, ...] = () if b is None else (array(b),)  # NumPy's scalars are strong here, too
     name = self.__name__
     _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, *operands)))  # is there a loop?
-    if name in _SCATTERS and _folds(name, a, *operands):
+    if name in _SCATTERS and _scatters_exactly(name, a, *operands):
         value = astype(operands[0], a.dtype_name)
         indexing.scatter_into(a, indices, -value if name == "subtract" else value, _SCATTERS[name])
     elif indexing.is_basic_key(indices):
         # Not through a view: an element `a[i]` is a copy.
         a[indices] = astype(self(a[indices], *operands), a.dtype_name)
     else:
-        _in_turn(self, a, indices, *operands)
+        _apply_by_occurrence(self, a, indices, *operands)
 
 
-def _folds(name: str, a: ndarray, b: ndarray) -> bool:
+def _scatters_exactly(name: str, a: ndarray, b: ndarray) -> bool:
     """Whether folding `b`, cast to a's dtype, into `a` gives what computing in their common dtype would."""
-    wanted = _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, b)))
-    if wanted == a.dtype_name:
+    common = _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, b)))
+    if common == a.dtype_name:
         return True
-    ours, theirs = dtypes.kind(a.dtype_name), dtypes.kind(wanted)
-    wraps = name not in ("maximum", "minimum") and {ours, theirs} <= {*"iu"}  # in any width the same low bits
-    return wraps or (ours == theirs and ours in "fc")
+    own_kind, common_kind = dtypes.kind(a.dtype_name), dtypes.kind(common)
+    wraps = name not in ("maximum", "minimum") and {own_kind, common_kind} <= {*"iu"}  # in any width the same low bits
+    return wraps or (own_kind == common_kind and own_kind in "fc")
 
 
-def _in_turn(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
+def _apply_by_occurrence(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
     """The first occurrences of all indices, then the second ones, and so on."""
     plan = indexing.plan(a, key)
     n = plan.offsets.size
@@ -68,8 +68,8 @@ def _in_turn(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
     _core.update(first[1:], ordered[1:] != ordered[:-1])
     count = _core.iota((n,), (1,), 0)
     rank = count - _core.scan("max", _core.map("where", first, count, 0), 0)
-    for turn in range(int(_core.reduce("max", rank, None)) + 1):
-        places = indexing.gather_flat(order, flatnonzero(rank == turn))
-        target = indexing.gather_flat(offsets, places)
-        result = ufunc(_core.gather(plan.view, target), *(indexing.gather_flat(x, places) for x in flat))
+    for occurrence in range(int(_core.reduce("max", rank, None)) + 1):
+        positions = indexing.gather_flat(order, flatnonzero(rank == occurrence))
+        target = indexing.gather_flat(offsets, positions)
+        result = ufunc(_core.gather(plan.view, target), *(indexing.gather_flat(x, positions) for x in flat))
         _core.scatter(plan.view, target, astype(result, a.dtype_name), "set")

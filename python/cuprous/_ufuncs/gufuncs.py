@@ -68,25 +68,25 @@ def call(
                 f"signature {rule.signature} requires {count})"
             )
     single = rule.signature == "(n),(n)->()"
-    places = _places(rule, axes, axis, single, keepdims)
-    left, right = (_at_end(astype(x, common), place) for x, place in zip((a, b), places, strict=False))
+    core_axes = _core_axes(rule, axes, axis, single, keepdims)
+    left, right = (_at_end(astype(x, common), own_axes) for x, own_axes in zip((a, b), core_axes, strict=False))
     result = rule.product(left, right)
     if keepdims and single:
         result = result.reshape((*result.shape, 1))
-    if places and len(places) > 2 and places[2]:
-        result = moveaxis(result, tuple(range(-len(places[2]), 0)), places[2])
+    if core_axes and len(core_axes) > 2 and core_axes[2]:
+        result = moveaxis(result, tuple(range(-len(core_axes[2]), 0)), core_axes[2])
     if out is not None:
         target = out[0] if isinstance(out, tuple) and out else out
         if isinstance(target, ndarray):
             check_casting(result.dtype_name, target.dtype_name, casting, f"ufunc '{rule.name}' output")
-            _check_core(rule, target, result, places[2:])
+            _check_core(rule, target, result, core_axes[2:])
         return write_out(out, result, rule.name, casting)
     return with_order(result, fortran_or_c(a, b) if order == "A" else order)
 
 
-def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[int, ...]]) -> None:
+def _check_core(rule: Rule, out: ndarray, result: ndarray, core_axes: list[tuple[int, ...]]) -> None:
     """Raises ValueError unless the result's own axes have the extents of `out`, which other axes broadcast to."""
-    for i, axis in enumerate(places[0] if places else ()):
+    for i, axis in enumerate(core_axes[0] if core_axes else ()):
         if -out.ndim <= axis < out.ndim and out.shape[axis] != result.shape[axis]:
             raise ValueError(
                 f"{rule.name}: Output operand 0 has a mismatch in its core dimension {i}, with gufunc signature "
@@ -94,12 +94,12 @@ def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[in
             )
 
 
-def _places(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> list[tuple[int, ...]]:
+def _core_axes(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> list[tuple[int, ...]]:
     """The axes of each operand and of the result that the product is about; the last ones unless said."""
     if not single:
-        what = "axis" if axis is not None else "keepdims" if keepdims else None
-        if what:
-            raise TypeError(f"{rule.name}: {what}= needs a single shared core dimension, not {rule.signature}")
+        keyword = "axis" if axis is not None else "keepdims" if keepdims else None
+        if keyword:
+            raise TypeError(f"{rule.name}: {keyword}= needs a single shared core dimension, not {rule.signature}")
     if axis is not None:
         if axes is not None:
             raise TypeError("cannot specify both 'axis' and 'axes'")
@@ -121,12 +121,12 @@ def _places(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> l
 
 
 def _entry(rule: Rule, operand: int, entry: Any, count: int) -> tuple[int, ...]:
-    place = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
-    if len(place) != count:
+    own_axes = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
+    if len(own_axes) != count:
         raise _axis_error(
-            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(place)} are named by axes."
+            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(own_axes)} are named by axes."
         )
-    return place
+    return own_axes
 
 
 def _axis_error(text: str) -> Exception:
@@ -134,11 +134,11 @@ def _axis_error(text: str) -> Exception:
     return type(axis_error(0, 0))(text)
 
 
-def _at_end(x: ndarray, place: tuple[int, ...]) -> ndarray:
+def _at_end(x: ndarray, own_axes: tuple[int, ...]) -> ndarray:
     """The axes of `place` moved to the end."""
-    named = tuple(normalize_axis(i, x.ndim) for i in place)
-    last = tuple(range(x.ndim - len(named), x.ndim))
-    return x if named == last else moveaxis(x, named, last)
+    positions = tuple(normalize_axis(i, x.ndim) for i in own_axes)
+    last = tuple(range(x.ndim - len(positions), x.ndim))
+    return x if positions == last else moveaxis(x, positions, last)
 
 
 # --- the products

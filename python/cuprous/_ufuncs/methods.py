@@ -28,7 +28,7 @@ from cuprous._functions import reductions
 from cuprous._functions.joining import concatenate
 
 #: Folds that the engine has, by ufunc.
-_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 _LOGICAL = {"logical_and": "min", "logical_or": "max"}
 #: Value of an empty fold.
 _IDENTITIES: dict[str, Any] = {
@@ -37,7 +37,7 @@ _IDENTITIES: dict[str, Any] = {
     "gcd": 0,
 }  # fmt: skip
 #: ufuncs that may be folded in any grouping.
-_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin"}
+_ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
 #: Its own dtype, where casting asks for an equivalent one.
@@ -93,18 +93,20 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
     """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
     if dtype is None:
         return None
-    forced = dtypes.name_of(dtype)
+    requested = dtypes.name_of(dtype)
     for i, x in enumerate(args):
         if hasattr(x, "dtype"):
             own = x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype)
-            check_casting(own, forced, casting, f"ufunc '{name}' input {i}")
-        elif casting == "equiv" and forced != _OWN_DTYPES.get(type(x), forced):
-            raise TypeError(f"cannot cast Python {type(x).__name__} to {forced} under the casting rule 'equiv'")
+            check_casting(own, requested, casting, f"ufunc '{name}' input {i}")
+        elif casting == "equiv" and requested != _OWN_DTYPES.get(type(x), requested):
+            raise TypeError(f"cannot cast Python {type(x).__name__} to {requested} under the casting rule 'equiv'")
         elif type(x) is bool:
-            check_casting("bool", forced, casting, f"ufunc '{name}' input {i}")
-        elif casting != "unsafe" and dtypes.kind(forced) in _NARROWER.get(type(x), ""):
-            check_casting("float64" if type(x) is float else "complex128", forced, casting, f"ufunc '{name}' input {i}")
-    return forced
+            check_casting("bool", requested, casting, f"ufunc '{name}' input {i}")
+        elif casting != "unsafe" and dtypes.kind(requested) in _NARROWER.get(type(x), ""):
+            check_casting(
+                "float64" if type(x) is float else "complex128", requested, casting, f"ufunc '{name}' input {i}"
+            )
+    return requested
 
 
 def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
@@ -115,9 +117,9 @@ def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
         return None
 
 
-def check_loop(name: str, forced: str | None, found: str) -> None:
+def check_loop(name: str, requested: str | None, found: str) -> None:
     """`dtype=` names the result's dtype: no loop may give another one."""
-    if forced is not None and found != forced:
+    if requested is not None and found != requested:
         raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
 
 
@@ -133,9 +135,9 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     name = ufunc.__name__
     out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
-    theirs = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
-    if theirs is not NotImplemented:
-        return theirs
+    override = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
+    if override is not NotImplemented:
+        return override
     args = tuple(beside_arrays(args))
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
@@ -143,11 +145,15 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
         dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
         # `dtype` is that of the result: find the complex loop that returns it.
-        wanted = _core.promote_types(dtypes.name_of(dtype), "complex64")
-        real = dtypes.component(wanted) == dtypes.name_of(dtype)
-        if real and dtypes.kind(args[0].dtype_name) == "c" and _core.can_cast(args[0].dtype_name, wanted, "safe"):
-            args, dtype = (astype(args[0], wanted),), None
-    forced = loop_dtype(name, args, dtype, casting)
+        complex_dtype = _core.promote_types(dtypes.name_of(dtype), "complex64")
+        real = dtypes.component(complex_dtype) == dtypes.name_of(dtype)
+        if (
+            real
+            and dtypes.kind(args[0].dtype_name) == "c"
+            and _core.can_cast(args[0].dtype_name, complex_dtype, "safe")
+        ):
+            args, dtype = (astype(args[0], complex_dtype),), None
+    requested = loop_dtype(name, args, dtype, casting)
     if casting in ("no", "equiv") and dtype is None and name != "ldexp" and not name.startswith("logical_"):
         natural = _natural_dtype(name, args)
         # Results of comparisons, magnitudes and bit counts differ in dtype from the operands.
@@ -155,8 +161,8 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
         loop = result_name(*args) if own else natural
         if loop is not None:
             loop_dtype(name, args, loop, casting)
-    result = _core.map(name, *args, dtype=forced)
-    check_loop(name, forced, result.dtype_name)
+    result = _core.map(name, *args, dtype=requested)
+    check_loop(name, requested, result.dtype_name)
     return finish(name, result, out, where, order, casting)
 
 
@@ -169,46 +175,46 @@ def _require_binary(ufunc: Any, method: str) -> str:
     return str(ufunc.__name__)
 
 
-def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
+def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
     """`a` in the dtype that a fold of this ufunc computes in.
 
     Raises:
         TypeError: where the ufunc gives another dtype than it is given, so that its results cannot be folded again.
     """
-    forced = None if dtype is None else dtypes.name_of(dtype)
+    requested = None if dtype is None else dtypes.name_of(dtype)
     if name.startswith("logical_"):
-        check_loop(name, forced, "bool")
+        check_loop(name, requested, "bool")
         return astype(a, "bool")
     if name in ("add", "multiply"):
         return astype(a, sum_dtype(a.dtype_name, dtype, out))
-    start = forced or a.dtype_name
-    if name in _FOLDS:
+    start = requested or a.dtype_name
+    if name in _REDUCTIONS:
         return astype(a, start)
     one = _core.empty((), start)
     found = _core.result_dtype(name, one, one)
-    check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
+    check_loop(name, "bool" if found == "bool" else requested, start if found == "bool" else found)
     return astype(a, found)
 
 
-def _fold_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
+def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
     """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one, from
     `start` if there is one, over the elements that the mask has."""
     if name not in _ASSOCIATIVE:
         first = 0 if start is not None else 1
         result = a[0] if start is None else _core.broadcast_to(start, a.shape[1:])
         for i in range(first, a.shape[0]):
-            folded = _core.map(name, result, a[i])
-            result = folded if mask is None else _core.map("where", mask[i], folded, result)
+            combined = _core.map(name, result, a[i])
+            result = combined if mask is None else _core.map("where", mask[i], combined, result)
         return result
     while (n := a.shape[0]) > 1:
         half = n // 2
-        folded = _core.map(name, a[:half], a[half : 2 * half])
+        combined = _core.map(name, a[:half], a[half : 2 * half])
         if n % 2:
-            head = _core.map(name, folded[:1], a[n - 1 :])
+            leading = _core.map(name, combined[:1], a[n - 1 :])
             if half == 1:
-                return head[0]
-            _core.update(folded[:1], head)
-        a = folded
+                return leading[0]
+            _core.update(combined[:1], leading)
+        a = combined
     return a[0]
 
 
@@ -232,11 +238,11 @@ def reduce(
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
-    if name in _FOLDS:
+    if name in _REDUCTIONS:
         return reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
     # NumPy lets a 0-d array have an axis here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype, out)
+    a = _reduction_operand(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
     if initial is not None or (identity == 0 and a.dtype_name != "bool"):
         # The identity can change an element: gcd(0, -6) is 6.
@@ -252,14 +258,14 @@ def reduce(
         if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
-    folded = 1
+    reduced_count = 1
     for i in axes:
-        folded *= a.shape[i]
+        reduced_count *= a.shape[i]
     if not axes and (initial is None or name in _ASSOCIATIVE):
         result = a.copy("K")
     elif not axes:
-        result = _fold_axis(name, a[None], initial, None if mask is None else mask[None])
-    elif folded == 0:
+        result = _reduce_first_axis(name, a[None], initial, None if mask is None else mask[None])
+    elif reduced_count == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
@@ -276,14 +282,14 @@ def reduce(
         for i in axes:
             order = (i, *(j for j in range(a.ndim) if j != i))
             moved = None if mask is None else mask.transpose(order)
-            result = _fold_axis(name, result.transpose(order), initial, moved)
+            result = _reduce_first_axis(name, result.transpose(order), initial, moved)
             result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
             if len(axes) > 1:
                 a_shape = list(a.shape)
                 a_shape[i] = 1
                 a = result = result.reshape(tuple(a_shape))
         result = result if keepdims else _drop(result, axes)
-    if initial is not None and folded and name in _ASSOCIATIVE:
+    if initial is not None and reduced_count and name in _ASSOCIATIVE:
         result = _core.map(name, result, initial)
     return write_exactly(out, result, name, "unsafe")
 
@@ -303,8 +309,8 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     if a.ndim == 0 and axis in (0, -1):
         raise TypeError("cannot accumulate on a scalar")
     i = normalize_axis(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype, out)
-    scans = {**_FOLDS, **_LOGICAL}
+    a = _reduction_operand(name, a, dtype, out)
+    scans = {**_REDUCTIONS, **_LOGICAL}
     if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
         return write_exactly(out, _core.scan(scans[name], a, i), name, "unsafe")
     n = a.shape[i]
@@ -325,9 +331,9 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
-    theirs = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
-    if theirs is not NotImplemented:
-        return theirs
+    override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
+    if override is not NotImplemented:
+        return override
     a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
@@ -349,7 +355,7 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     for s in starts:
         if not 0 <= s < n:
             raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
-    a = _fold_dtype(name, a, dtype, out)
+    a = _reduction_operand(name, a, dtype, out)
     front = (slice(None),) * i
     parts = []
     for k, s in enumerate(starts):

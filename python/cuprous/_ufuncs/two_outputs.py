@@ -29,9 +29,9 @@ class TwoOutputs:
         name = self.__name__
         outs = take_outs(name, self.nin, 2, args, kwargs)
         args = args[: self.nin]
-        theirs = ufunc_result(self, "__call__", args, outs, kwargs)
-        if theirs is not NotImplemented:
-            return theirs
+        override = ufunc_result(self, "__call__", args, outs, kwargs)
+        if override is not NotImplemented:
+            return override
         args = tuple(beside_arrays(args))
         where, casting, order = keywords(args, kwargs)
         dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
