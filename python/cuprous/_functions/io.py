@@ -1,4 +1,4 @@
-"""Files: NumPy's formats, and text. Data passes through the host."""
+"""Reading and writing files in NumPy's formats and as text. Data passes through host memory."""
 
 from __future__ import annotations
 
@@ -65,25 +65,25 @@ def _check_file(file: Any, max_header_size: int) -> None:
     if file.read(6) == b"\x93NUMPY":
         end = file.seek(0, io.SEEK_END)
         file.seek(start)
-        # A file may hold several arrays; this one starts here.
+        # A file may hold several arrays. This one starts at the current position.
         _check(_OffsetFile(file, start), (file.tell() if end is None else end) - start, max_header_size)
     file.seek(start)
 
 
 class _OffsetFile:
-    """A file whose positions count from `start`."""
+    """A file whose positions are relative to `start`."""
 
     def __init__(self, file: Any, start: int) -> None:
         self._file, self._start = file, start
         self.read = file.read
 
     def tell(self) -> int:
-        """The position, counted from `start`."""
+        """Returns the position relative to `start`."""
         return int(self._file.tell()) - self._start
 
 
 class NpzFile:
-    """The arrays of an `.npz` file, copied to the device as they are asked for. Close it, or use `with`."""
+    """The arrays of an `.npz` file. Each is copied to the device on access. Close the file, or use `with`."""
 
     def __init__(self, npz: Any) -> None:
         self.npz_file = npz
@@ -109,7 +109,7 @@ class NpzFile:
         return len(self.files)
 
     def keys(self) -> list[str]:
-        """Names of the arrays."""
+        """Returns the names of the arrays."""
         return self.files
 
     def close(self) -> None:
@@ -127,9 +127,10 @@ def load(
     file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_imports: bool = True, encoding: Any = "ASCII", *,
     max_header_size: int = 10000,
 ) -> Any:  # fmt: skip
-    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed.
+    """Returns the array of an `.npy` file, or an `NpzFile`. Raises for pickled objects unless `allow_pickle` is true.
 
-    `mmap_mode` is how the file is read on its way to the device; writes to the array do not reach the file.
+    With `mmap_mode` the file is memory-mapped while it is copied to the device. Writes to the array do not change the
+    file.
     """
     import numpy as np
 
@@ -142,7 +143,7 @@ def load(
 
 
 def _with_bfloat16(host: Any) -> Any:
-    """`.npy` files keep ml_dtypes' bfloat16 as two anonymous bytes."""
+    """Converts the raw two-byte elements that `.npy` files have for ml_dtypes' bfloat16 back to bfloat16."""
     if host.dtype.kind == "V" and host.dtype.itemsize == 2 and host.dtype.names is None:
         import ml_dtypes
 
