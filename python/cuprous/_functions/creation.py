@@ -371,7 +371,7 @@ def linspace(
     step = _core.map("divide", delta, parts) if parts > 0 else None
     if step is None:
         result = _core.map("multiply", index, delta)
-    else:  # if the step underflows to zero, NumPy multiplies by the range first
+    else:  # where the step underflows to zero, NumPy scales the index by the number of steps first
         direct = _core.map("multiply", index, step)
         scaled = _core.map("multiply", _core.map("divide", index, parts), delta)
         result = _core.map("where", _core.map("equal", step, 0), scaled, direct)

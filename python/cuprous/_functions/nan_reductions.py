@@ -1,4 +1,4 @@
-"""Folds that skip NaN."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous._functions.reductions import any as any_
 
 
 def _replace_nan(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
-    """(`a` with NaN replaced, where it is not NaN; None for dtypes without NaN)."""
+    """Returns `a` with NaN replaced, and the mask of elements that are not NaN (None for dtypes without NaN)."""
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc":
         return a, None
@@ -28,7 +28,7 @@ def _combined_mask(valid: ndarray | None, where: Any) -> Any:
 
 
 def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
-    """Raises TypeError for a moment of floats in integers."""
+    """Raises TypeError if a mean or variance of floats would be computed in or written to integers."""
     if dtypes.kind(a.dtype_name) not in "fc":
         return
     if dtype is not None and dtypes.kind(dtypes.name_of(dtype)) not in "fc":
@@ -39,13 +39,13 @@ def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
 
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
            initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
-    """Sum over axes with NaN as zero."""
+    """Returns the sum over axes with NaN as zero."""
     return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
             initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
-    """Product over axes with NaN as one."""
+    """Returns the product over axes with NaN as one."""
     return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
@@ -62,13 +62,13 @@ def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, init
 
 def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Greatest element that is not NaN; NaN (without NumPy's warning) where all are."""
+    """Returns the greatest element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
 
 def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Least element that is not NaN; NaN (without NumPy's warning) where all are."""
+    """Returns the least element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
@@ -80,7 +80,7 @@ def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarr
 
 
 def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index of the first greatest element that is not NaN.
+    """Returns the index of the first greatest element that is not NaN.
 
     Raises:
         ValueError: if a slice is all NaN.
@@ -89,7 +89,7 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 
 
 def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index of the first least element that is not NaN.
+    """Returns the index of the first least element that is not NaN.
 
     Raises:
         ValueError: if a slice is all NaN.
@@ -99,7 +99,7 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 
 def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
             where: Any = True) -> ndarray:  # fmt: skip
-    """Mean over axes of what is not NaN."""
+    """Returns the mean over axes of the elements that are not NaN."""
     a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
     return reductions.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
@@ -109,7 +109,7 @@ def nanvar(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Variance over axes of what is not NaN."""
+    """Returns the variance over axes of the elements that are not NaN."""
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
@@ -117,7 +117,7 @@ def nanstd(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Standard deviation over axes of what is not NaN."""
+    """Returns the standard deviation over axes of the elements that are not NaN."""
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
@@ -133,18 +133,18 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
     result = getattr(reductions, name)(filled, axis, dtype, None, ddof, keepdims, where=mask, mean=mean,
                                         correction=correction)  # fmt: skip
     count = reductions.sum(mask, axis, keepdims=keepdims)
-    # too few values for the degrees of freedom: NaN, as NumPy
+    # as NumPy, NaN if there are too few values for the degrees of freedom
     nan = _core.full((), float("nan"), result.dtype_name)
     return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}", "unsafe")
 
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running sum with NaN as zero."""
+    """Returns the cumulative sum with NaN as zero."""
     return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running product with NaN as one."""
+    """Returns the cumulative product with NaN as one."""
     return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 
 

@@ -1,4 +1,4 @@
-"""Quantiles, percentiles and medians, with and without NaN."""
+"""Quantiles, percentiles and medians, which propagate or ignore NaN."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONTINUOUS = {
     "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
-#: Rounded linear ranks.
+#: Methods that round the linear rank.
 _DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
     "lower": lambda ops, r: ops.floor(r),
     "higher": lambda ops, r: ops.ceil(r),
@@ -39,12 +39,12 @@ _DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
     "midpoint": lambda ops, r: 0.5 * (ops.floor(r) + ops.ceil(r)),
 }
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
-#: Methods whose results are elements.
+#: Methods that return elements without interpolation.
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
 class _ScalarOps:
-    """What ranks need, of Python's numbers."""
+    """The operations of `_rank` for Python numbers."""
 
     floor, ceil, rint = math.floor, math.ceil, round
 
@@ -54,14 +54,14 @@ class _ScalarOps:
 
 
 class _ArrayOps:
-    """The same of arrays."""
+    """The operations of `_rank` for arrays."""
 
     floor, ceil, rint, where = (staticmethod(partial(_core.map, name)) for name in ("floor", "ceil", "rint", "where"))
 
 
 def _rank(ops: Any, method: str, n: Any, q: float) -> Any:
-    """Rank (from 0, may be fractional and outside) of the q-quantile among n sorted values: one number, or one for each
-    slice."""
+    """Returns the rank of the q-quantile among n sorted values, for each slice if n is an array. Ranks start at 0 and
+    may be fractional or out of bounds."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
@@ -81,7 +81,8 @@ def _check_method(method: str) -> None:
 
 
 def _host_q(q: Any, scale: float, quantity: str) -> tuple[list[float], tuple[int, ...], str | None]:
-    """The wanted quantiles on the host, as fractions; their shape; and the dtype that they bring along."""
+    """Returns the quantiles on the host as fractions, the shape of `q`, and its dtype for promotion (None: a Python
+    float)."""
     import numpy as np
 
     given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
@@ -96,24 +97,24 @@ def _host_q(q: Any, scale: float, quantity: str) -> tuple[list[float], tuple[int
 
 
 def _reduced_axes_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The folded axes as one last axis."""
+    """Returns an array with the reduced axes merged into one last axis."""
     kept = [i for i in range(a.ndim) if i not in axes]
     moved = a.transpose((*kept, *axes)) if a.ndim else a
     return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
 
 
 def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The folded axes as one last axis, sorted."""
+    """Returns an array with the reduced axes merged into one last axis and sorted along it."""
     return _core.sort(_reduced_axes_last(a, axes))
 
 
-#: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
+#: For at least this number of elements per row and at most this number of ranks selection is faster than sorting.
 _MIN_SELECTION_LENGTH, _MAX_SELECTED_RANKS = 1 << 16, 2
 
 
 class _OrderStatistics:
-    """Rows (along the last axis) of which elements are read by rank, in another dtype that keeps their order. `ranks`
-    are those that will be asked for."""
+    """Rows (along the last axis) whose elements of the given `ranks` are selected and cast to a dtype that keeps their
+    order."""
 
     __slots__ = ("_chosen", "_dtype", "_rows", "_sorted")
 
@@ -129,23 +130,23 @@ class _OrderStatistics:
         self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
 
     def at(self, rank: int) -> ndarray:
-        """The elements of that rank."""
+        """Returns the element of a rank in each row."""
         found = self._rows[..., rank].copy() if self._sorted else self._chosen[rank]
         return astype(found, self._dtype)
 
     def last(self) -> ndarray:
-        """The greatest elements: NaN if there is one."""
+        """Returns the greatest element of each row, or NaN if the row holds NaN."""
         if self._sorted:
             return astype(self._rows[..., self._rows.shape[-1] - 1], self._dtype)
         return astype(_core.reduce("max", self._rows, (self._rows.ndim - 1,)), self._dtype)
 
 
 def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
-    """Weights in the shape of `a`: given so, or for the folded axes alone.
+    """Broadcasts weights, which have the shape of `a` or of the reduced axes, to the shape of `a`.
 
     Raises:
-        TypeError: without axes that tell where they belong.
-        ValueError: for other shapes and negative weights, for which they are read.
+        TypeError: if the shapes differ and no axes are given.
+        ValueError: for other shapes and negative weights. This check waits for the device.
     """
     if w.shape != a.shape:
         if axes is None:
@@ -160,11 +161,11 @@ def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
 
 
 def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bool) -> list[ndarray]:
-    """For each fraction the first value at which the weights so far reach it. NaN, sorted last, weighs nothing if
-    skipped.
+    """Returns for each fraction the first value at which the cumulative weight reaches it. With `skip_nan`, NaN (sorted
+    last) has weight zero.
 
     Raises:
-        ValueError: if the weights of a slice are infinite, NaN or all zero, for which they are read.
+        ValueError: if the weights of a slice are infinite, NaN or all zero. This check waits for the device.
     """
     w = astype(w, "float64")
     n = ordered.shape[-1]
@@ -176,7 +177,7 @@ def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bo
     bad = _core.map("isnan", share[..., n - 1])
     if bool(any_(bad if valid is None else bad & valid[..., 0])):
         raise ValueError("Weights included NaN, inf or were all zero.")
-    share = _core.map("where", share == 0, -1.0, share)  # what weighs nothing is no quantile, not even of zero
+    share = _core.map("where", share == 0, -1.0, share)  # weight zero is never a quantile, not even for q = 0
     parts = []
     for q in fractions:
         below = _core.reduce("sum", _core.cast(share < q, "int64"), (share.ndim - 1,), True)
@@ -185,7 +186,7 @@ def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bo
 
 
 def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
-    """low + (high - low) * weight, monotonic as NumPy's."""
+    """Returns low + (high - low) * weight, monotonic like NumPy's."""
     step = high - low
     result = low + step * weight
     if isinstance(weight, ndarray):
@@ -203,9 +204,9 @@ def _quantile(
         raise TypeError("a must be an array of real numbers")
     fractions, shape, q_dtype = _host_q(q, scale, quantity)
     if q_dtype == "int64" and scale == 1 and method == "linear":
-        method = "lower"  # minimum or maximum: nothing is interpolated, so the dtype stays
+        method = "lower"  # minimum or maximum: keeps the dtype, as there is no interpolation
     axes = normalize_axes(axis, a.ndim)
-    if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
+    if skip_nan and not a.size:  # as NumPy, without an axis for several q
         return nanmean(a, axes, out=out, keepdims=keepdims)
     w = None
     if weights is not None:
@@ -222,7 +223,7 @@ def _quantile(
     else:
         wide = a.dtype_name
     by_rank = w is None and not (skip_nan and floating)
-    # What is read by rank is cast when it is found: half as wide elements sort in half the time.
+    # Elements are cast after sorting or selection: elements of half the width sort in half the time.
     rows = _reduced_axes_last(a if by_rank else astype(a, wide), axes)
     n = rows.shape[-1]
     if n == 0:
@@ -259,7 +260,7 @@ def _at_rank(ranked: _OrderStatistics, rank: float) -> ndarray:
 
 
 def _quantile_without_nan(ordered: ndarray, q: float, method: str) -> ndarray:
-    """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
+    """Returns the quantile of the elements that are not NaN (sorted to the front). The rank differs between slices."""
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
     rank = _core.map("maximum", _core.map("minimum", _rank(_ArrayOps, method, n, q), n - 1), 0)
     low = _core.map("floor", rank)
@@ -278,7 +279,8 @@ def quantile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The q-quantiles (q in 0..1) over axes; several q give a leading axis. NaN if there is one.
+    """Returns the q-quantiles (q in 0..1) over axes, with a leading axis for several q. They are NaN where there is a
+    NaN.
 
     Raises:
         ValueError: for q outside 0..1 or an unknown method.
@@ -290,7 +292,8 @@ def percentile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The percentiles (q in 0..100) over axes; several q give a leading axis. NaN if there is one.
+    """Returns the percentiles (q in 0..100) over axes, with a leading axis for several q. They are NaN where there is a
+    NaN.
 
     Raises:
         ValueError: for q outside 0..100 or an unknown method.
@@ -302,7 +305,7 @@ def nanquantile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The q-quantiles over axes of what is not NaN."""
+    """Returns the q-quantiles over axes of the elements that are not NaN."""
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
 
 
@@ -310,14 +313,14 @@ def nanpercentile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The percentiles over axes of what is not NaN."""
+    """Returns the percentiles over axes of the elements that are not NaN."""
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
 
 
 def median(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
+    """Returns the middle value over axes, or the mean of the two middle ones. It is NaN where there is a NaN."""
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
     rows = _reduced_axes_last(a, axes)
@@ -339,7 +342,7 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """The median over axes of what is not NaN."""
+    """Returns the median over axes of the elements that are not NaN."""
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc" or not a.size:
         return median(a, axis, out, overwrite_input, keepdims)
@@ -347,7 +350,7 @@ def nanmedian(
     ordered = _sorted_last(a, axes)
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
     low, high = (_core.map("maximum", n - k, 0) // 2 for k in (1, 0))
-    # Two equal middles must not be added first: they may be infinite, or near the end of the dtype's range.
+    # Two equal middle values are not added: they may be infinite, or their sum may overflow.
     middles = take_along_axis(ordered, low), take_along_axis(ordered, _core.map("minimum", high, ordered.shape[-1] - 1))
     result = _core.map("where", low == high, middles[0], (middles[0] + middles[1]) / 2)[..., 0]
     if keepdims:

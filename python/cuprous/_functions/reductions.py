@@ -1,4 +1,4 @@
-"""Folds over axes: sums, extremes, moments, truth; and the running folds. Results are arrays, 0-d ones for all axes."""
+"""Reductions over axes (sums, extremes, moments, logical) and scans. Reductions over all axes return 0-d arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _reduce = _core.reduce
 
 
 def _axes(axis: Any, ndim: int, allow_scalar: bool = True) -> tuple[int, ...] | None:
-    """`axis` as `_core.reduce` takes it."""
+    """Returns `axis` in the form that `_core.reduce` accepts."""
     if axis is None:
         return None
     if ndim == 0 and allow_scalar and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
@@ -37,7 +37,7 @@ def _axes(axis: Any, ndim: int, allow_scalar: bool = True) -> tuple[int, ...] | 
 
 
 def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
-    """`a` where the mask holds, `filler` elsewhere."""
+    """Returns `a` where the mask is true and `filler` elsewhere."""
     if where is True:
         return a
     return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
@@ -52,7 +52,7 @@ def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, cast
 def _sum_or_product(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
 ) -> ndarray:
-    """Sum or product: widens small integers."""
+    """Returns a sum or product. Small integers are widened."""
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
@@ -63,7 +63,7 @@ def _sum_or_product(
     if where is not True:
         a = _masked(a, where, empty)
     axes = _axes(axis, a.ndim)
-    if wide == "bool":  # any or all
+    if wide == "bool":  # a logical reduction
         result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
     else:
         result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
@@ -71,7 +71,7 @@ def _sum_or_product(
         return result if out is None else _finish(result, ufunc, None, out)
     start = starting_value(initial, wide)
     if op == "sum" and dtypes.kind(wide) == "f":
-        # The engine's sums start from 0, which takes the sign of -0 away; only a sum of nothing but -0 has it.
+        # The engine's sums start from 0, which loses the sign of -0. Only a sum of elements that are all -0 has it.
         plain = ~_core.map("signbit", a) | (a != 0)
         if where is not True:
             plain = plain & truth_mask(where)
@@ -85,7 +85,7 @@ def sum(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
+    """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
     return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
 
 
@@ -93,14 +93,14 @@ def prod(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
+    """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
     return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
 
 def reduced_by(
     ufunc: str, a: ndarray, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> ndarray:
-    """`reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
+    """Implements `reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
     if ufunc == "add":
         return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
     if ufunc == "multiply":
@@ -112,7 +112,7 @@ def reduced_by(
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
     if not isinstance(a, ndarray):
         a = array(a)
-    if isinstance(out, ndarray):  # it takes part in the promotion
+    if isinstance(out, ndarray):  # the dtype of `out` takes part in the promotion
         a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
     initial = None if initial is None else starting_value(initial, a.dtype_name)
     ufunc = "maximum" if greatest else "minimum"
@@ -138,7 +138,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
 
 
 def _reduced_count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
-    """How many elements fold into one."""
+    """Returns the number of elements that are reduced to one."""
     n = 1
     for i in range(len(shape)) if axes is None else axes:
         n *= shape[i]
@@ -156,10 +156,10 @@ def max(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Greatest element over axes; NaN if there is one.
+    """Returns the greatest element over axes, or NaN if there is one.
 
     Raises:
-        ValueError: if no element is folded and there is no `initial`.
+        ValueError: if no element is reduced and there is no `initial`.
     """
     return _extreme(a, axis, out, keepdims, initial, where, True)
 
@@ -168,10 +168,10 @@ def min(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Least element over axes; NaN if there is one.
+    """Returns the least element over axes, or NaN if there is one.
 
     Raises:
-        ValueError: if no element is folded and there is no `initial`.
+        ValueError: if no element is reduced and there is no `initial`.
     """
     return _extreme(a, axis, out, keepdims, initial, where, False)
 
@@ -181,10 +181,10 @@ amin = min
 
 
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
-    """Greatest minus least element over axes."""
+    """Returns the greatest minus the least element over axes."""
     a = array(a)
     high = max(a, axis, keepdims=keepdims)
-    if isinstance(out, ndarray):  # as in NumPy, the greatest element is written to it first
+    if isinstance(out, ndarray):  # as in NumPy, the greatest element is cast to its dtype first
         check_casting(high.dtype_name, out.dtype_name, "same_kind", "ufunc 'maximum' output")
         high = astype(high, out.dtype_name)
     return _finish(high - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind")
@@ -202,14 +202,14 @@ def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any
 def argmax(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Index of the first greatest element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    """Returns the index (int64, or `dtype`) of the first greatest element, along an axis or in the flattened array."""
     return _arg("argmax", a, axis, out, keepdims, dtype)
 
 
 def argmin(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Index of the first least element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    """Returns the index (int64, or `dtype`) of the first least element, along an axis or in the flattened array."""
     return _arg("argmin", a, axis, out, keepdims, dtype)
 
 
@@ -228,13 +228,13 @@ def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where:
 
 def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Whether all elements over axes are true."""
+    """Returns true if all elements over axes are true."""
     return _logical_reduction(a, axis, out, keepdims, where, True)
 
 
 def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Whether any element over axes is true."""
+    """Returns true if any element over axes is true."""
     return _logical_reduction(a, axis, out, keepdims, where, False)
 
 
@@ -242,13 +242,13 @@ def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
 
 def _working(name: str, dtype: Any) -> tuple[str, str]:
-    """(dtype to compute in, dtype to return) of a mean."""
+    """Returns the dtype that a mean is computed in, and the dtype that it returns."""
     result = dtypes.inexact(name) if dtype is None else dtypes.name_of(dtype)
     return ("float32" if dtypes.itemsize(result) == 2 and dtype is None else result), result
 
 
 def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any) -> Any:
-    """Elements per fold: an int, or an array where a mask decides."""
+    """Returns the number of elements per reduction: an int, or an array if there is a mask."""
     if where is True:
         return _reduced_count(a.shape, axes)
     mask = _core.broadcast_to(truth_mask(where), a.shape)
@@ -259,7 +259,7 @@ def mean(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
+    """Returns the arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
@@ -295,7 +295,7 @@ def _variance(
         squares = _reduce("m2", a, axes, keepdims)
     else:
         center = mean(given, axis, dtype, keepdims=True, where=where) if known_mean is None else array(known_mean)
-        deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
+        deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # as NumPy, an integer dtype is for sums only
         if dtypes.kind(wide) == "c":
             squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
         else:
@@ -307,7 +307,7 @@ def _variance(
         freedom = 0
     result = squares / freedom
     if root:
-        if dtypes.kind(returned) not in "fc":  # NumPy's odd one: the variance is an integer, too
+        if dtypes.kind(returned) not in "fc":  # as NumPy, the variance is cast to an integer first
             result = _core.cast(result, returned)
             if result.ndim:
                 check_casting("float64", returned, "same_kind", "ufunc 'sqrt' output")
@@ -321,7 +321,7 @@ def var(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Variance over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is real also for complex arrays."""
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
@@ -329,14 +329,14 @@ def std(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Standard deviation over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is real also for complex arrays."""
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
 def average(
     a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """Weighted mean over axes; with `returned` also the sum of the weights.
+    """Returns the weighted mean over axes, and with `returned` also the sum of the weights.
 
     Raises:
         ZeroDivisionError: if weights sum to zero.
@@ -367,7 +367,7 @@ def average(
     return (result, _core.broadcast_to(total, result.shape).copy()) if returned else result
 
 
-# --- running folds
+# --- scans
 
 
 def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
@@ -383,12 +383,12 @@ def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) ->
 
 
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running sum along an axis, or of the flattened array."""
+    """Returns the cumulative sum along an axis, or of the flattened array."""
     return _scan("sum", a, axis, dtype, out, "cumsum")
 
 
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running product along an axis, or of the flattened array."""
+    """Returns the cumulative product along an axis, or of the flattened array."""
     return _scan("prod", a, axis, dtype, out, "cumprod")
 
 
@@ -413,13 +413,13 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
 
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                    include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Running sum along an axis, which only 1-d arrays may leave out; optionally led by zero."""
+    """Returns the cumulative sum along an axis, optionally after a leading zero. `axis` is optional for 1-d arrays."""
     return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
 
 
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                     include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Running product along an axis, which only 1-d arrays may leave out; optionally led by one."""
+    """Returns the cumulative product along an axis, optionally after a leading one. `axis` is optional for 1-d arrays."""
     return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
 
 

@@ -1,4 +1,4 @@
-"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at."""
+"""Keywords and methods of ufuncs: reduce, accumulate, outer, reduceat."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from cuprous._common.overrides import ufunc_result
 from cuprous._functions import reductions
 from cuprous._functions.joining import concatenate
 
-#: Folds that the engine has, by ufunc.
+#: The reduction of the engine for each ufunc that has one.
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 _LOGICAL = {"logical_and": "min", "logical_or": "max"}
-#: Value of an empty fold.
+#: The results of empty reductions.
 _IDENTITIES: dict[str, Any] = {
     "add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False, "bitwise_and": -1,
     "bitwise_or": 0, "bitwise_xor": 0, "hypot": 0, "logaddexp": float("-inf"), "logaddexp2": float("-inf"),
     "gcd": 0,
 }  # fmt: skip
-#: ufuncs that may be folded in any grouping.
+#: ufuncs that can be reduced in any grouping.
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
-#: Kinds of dtypes that a Python scalar does not fit in.
+#: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
-#: Its own dtype, where casting asks for an equivalent one.
+#: The dtypes that count as equivalent to Python scalars.
 _OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
-    """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
+    """Returns `where`, `casting` and `order` of a call, with `order` resolved if it depends on the operands."""
     if "subok" in kwargs:
         check_subok(kwargs["subok"])
     casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
@@ -57,7 +57,7 @@ def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, s
 
 
 def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The caller's outputs, positional or by keyword; one None for each that was not given."""
+    """Returns the outputs that the caller gave by position or keyword, with None for each missing one."""
     unknown = kwargs.keys() - _KEYWORDS
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
@@ -90,7 +90,7 @@ def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting
 
 
 def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
-    """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
+    """Returns the dtype to compute in for `dtype=`, after checking that the operands can be cast to it."""
     if dtype is None:
         return None
     requested = dtypes.name_of(dtype)
@@ -110,7 +110,7 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
 
 
 def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
-    """The dtype of the result where none is asked for; None where the operands' dtypes have no loop."""
+    """Returns the dtype of the result without `dtype=`, or None if there is no loop for the operands."""
     try:
         return _core.result_dtype(name, *args)
     except TypeError:
@@ -118,7 +118,7 @@ def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
 
 
 def check_loop(name: str, requested: str | None, found: str) -> None:
-    """`dtype=` names the result's dtype: no loop may give another one."""
+    """Raises TypeError if the loop does not return the dtype given by `dtype=`."""
     if requested is not None and found != requested:
         raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
 
@@ -131,7 +131,7 @@ def signature_dtype(kwargs: dict[str, Any]) -> Any:
 
 
 def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
-    """A call with keywords or positional outputs (the native type's hook)."""
+    """Calls a ufunc with keywords or positional outputs. The native type delegates to this function."""
     name = ufunc.__name__
     out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
@@ -142,9 +142,11 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
-        dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
+        dtype = (
+            None  # the default loop returns it already: bool for comparisons, real for magnitudes of complex numbers
+        )
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
-        # `dtype` is that of the result: find the complex loop that returns it.
+        # `dtype` is the dtype of the result, so this finds the complex loop that returns it.
         complex_dtype = _core.promote_types(dtypes.name_of(dtype), "complex64")
         real = dtypes.component(complex_dtype) == dtypes.name_of(dtype)
         if (
@@ -166,7 +168,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     return finish(name, result, out, where, order, casting)
 
 
-# --- reduce and its like
+# --- reduce, accumulate, outer, reduceat
 
 
 def _require_binary(ufunc: Any, method: str) -> str:
@@ -176,10 +178,10 @@ def _require_binary(ufunc: Any, method: str) -> str:
 
 
 def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
-    """`a` in the dtype that a fold of this ufunc computes in.
+    """Casts `a` to the dtype that a reduction with this ufunc computes in.
 
     Raises:
-        TypeError: where the ufunc gives another dtype than it is given, so that its results cannot be folded again.
+        TypeError: if the result of the ufunc has another dtype than its operands, so that it cannot be reduced further.
     """
     requested = None if dtype is None else dtypes.name_of(dtype)
     if name.startswith("logical_"):
@@ -197,8 +199,8 @@ def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
 
 
 def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
-    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one, from
-    `start` if there is one, over the elements that the mask has."""
+    """Reduces the first axis (length at least 1) of `a`. Associative ufuncs combine halves. Other ufuncs combine the
+    elements selected by the mask one by one, beginning with `start` if given."""
     if name not in _ASSOCIATIVE:
         first = 0 if start is not None else 1
         result = a[0] if start is None else _core.broadcast_to(start, a.shape[1:])
@@ -222,25 +224,25 @@ def reduce(
     self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Folds axes of an array with the ufunc.
+    """Reduces axes of an array with the ufunc.
 
     Args:
         array_: the array.
         axis: an axis, several, or None for all.
         dtype: dtype to compute in.
         out: where to write the result.
-        keepdims: keep folded axes with length one.
-        initial: starts the fold.
-        where: which elements take part.
+        keepdims: keeps reduced axes with length one.
+        initial: the value that the reduction starts with.
+        where: the mask of elements to reduce.
 
     Raises:
-        ValueError: for an empty fold of a ufunc without identity, or a ufunc that is not binary.
+        ValueError: if an empty reduction has no identity, or the ufunc is not binary.
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
     if name in _REDUCTIONS:
         return reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
-    # NumPy lets a 0-d array have an axis here.
+    # NumPy accepts axis 0 or -1 of a 0-d array here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
     a = _reduction_operand(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
@@ -255,7 +257,7 @@ def reduce(
                 "so to use a where mask one has to specify 'initial'"
             )
         mask = _core.broadcast_to(truth_mask(where), a.shape)
-        if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
+        if name in _ASSOCIATIVE:  # replaces masked elements by the identity
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
     reduced_count = 1
@@ -299,7 +301,7 @@ def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
 
 
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
-    """Running fold along an axis.
+    """Returns the scan (cumulative reduction) along an axis.
 
     Raises:
         ValueError: for a ufunc that is not binary.
@@ -329,7 +331,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-    """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
+    """Applies the ufunc to each pair of an element of A and an element of B. The shape is A.shape + B.shape."""
     _require_binary(self, "outer")
     override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
     if override is not NotImplemented:
@@ -339,7 +341,7 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
 
 
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
-    """Folds of the slices that begin at `indices` along an axis; each index costs one fold.
+    """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
     Raises:
         IndexError: for an index out of bounds.

@@ -1,4 +1,4 @@
-"""Every ufunc of one output: an object of the native type per row of the operation table; and NumPy's aliases."""
+"""The ufuncs with one output, as objects of the native type, one per row of the operation table, and NumPy's aliases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import copyreg
 
 from cuprous._core import ufunc
 
-copyreg.pickle(ufunc, lambda ufunc: ufunc.__name__)  # by name
+copyreg.pickle(ufunc, lambda ufunc: ufunc.__name__)  # pickled by name
 
 
 def _make(name: str, nin: int, doc: str) -> ufunc:
     result = ufunc(name, nin, doc)
-    result.__doc__ = doc  # each has its own; otherwise it would show the type's
+    result.__doc__ = doc  # otherwise the docstring of the type would be shown
     return result
 
 

@@ -1,4 +1,4 @@
-"""The ufuncs of two outputs: `divmod`, `frexp`, `modf`."""
+"""The ufuncs with two outputs: `divmod`, `frexp`, `modf`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TwoOutputs:
         )
 
     def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-        """Both outputs for every pair of an element of A and an element of B."""
+        """Returns both outputs for each pair of an element of A and an element of B."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
         a, b = array(A), array(B)
