@@ -217,12 +217,12 @@ def test_sets_options() -> None:
 
 
 def test_estimated_number_of_unique_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sets, "_FEW", 200)
+    monkeypatch.setattr(sets, "_SEARCH_LIMIT", 200)
     monkeypatch.setattr(sets, "_SAMPLE", 100)
     rng = np.random.default_rng(11)
     many, few = rng.permutation(5000), rng.integers(0, 50, 5000)
-    assert sets._many(cp.asarray(many)) and not sets._many(cp.asarray(few))
-    assert sets._many(cp.asarray(many)[::-2]) and not sets._many(cp.asarray(many)[:400])
+    assert sets._has_many_distinct(cp.asarray(many)) and not sets._has_many_distinct(cp.asarray(few))
+    assert sets._has_many_distinct(cp.asarray(many)[::-2]) and not sets._has_many_distinct(cp.asarray(many)[:400])
 
 
 @pytest.mark.parametrize("n", [5000, 0, 1])
@@ -239,7 +239,7 @@ def test_unique_inverse_of_distinct_values(n: int) -> None:
 @pytest.mark.parametrize("few", [1 << 22, 2])
 def test_unique_inverse_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs the GPU algorithm of `unique` on either device."""
-    monkeypatch.setattr(sets, "_FEW", few)
+    monkeypatch.setattr(sets, "_SEARCH_LIMIT", few)
     a = np.array([3, 1, 3, 0, np.nan, 2, np.nan, 1]) if dtype == "float32" else np.array([3, 1, 3, 0, 2, 1])
     a = a.astype(dtype)
     values, inverse, counts = sets._with_inverse(cp.asarray(a), a.shape, True, True)  # type: ignore[misc]

@@ -1,6 +1,7 @@
-"""How wide a histogram's bins should be: the estimators that `histogram` knows by name. Each reads one number back.
+"""Estimators of the bin width of a histogram, by the names that `histogram` accepts. Each copies one number to the
+host.
 
-Formulas as NumPy's: Scott (1979), Freedman and Diaconis (1981), Doane (1976), Stone (1984), Sturges (1926).
+The formulas are NumPy's: Scott (1979), Freedman and Diaconis (1981), Doane (1976), Stone (1984), Sturges (1926).
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from cuprous._functions.reductions import mean, ptp, std
 from cuprous._functions.reductions import min as min_
 from cuprous._functions.reductions import sum as sum_
 
-#: The range of the histogram; None where it is that of the data.
+#: The range of the histogram; None for the range of the data.
 Range: TypeAlias = "tuple[float, float] | None"
 
 
 def _extent(x: ndarray) -> float:
-    """Greatest minus least value, also of integers whose difference their dtype does not hold."""
+    """Returns the greatest minus the least value. For integers the difference may exceed the range of their dtype."""
     if dtypes.kind(x.dtype_name) in "iu":
         return int(max_(x)) - int(min_(x))
     return float(ptp(x))
@@ -66,7 +67,7 @@ def _freedman_diaconis(x: ndarray) -> float:
 
 
 def _stone(x: ndarray, range: Range, histogram: Callable[..., Any]) -> float:
-    """Least estimated squared error over all numbers of bins up to max(100, sqrt(n))."""
+    """Returns the bin width with the least estimated squared error over all numbers of bins up to max(100, sqrt(n))."""
     n = x.size
     extent = _extent(x)
     if n <= 1 or extent == 0:
@@ -84,7 +85,7 @@ def _auto(x: ndarray) -> float:
     return min(spread, _sturges(x))
 
 
-#: All but Stone's, which alone needs the range and computes histograms.
+#: The estimators except Stone's, which also needs the range and computes histograms.
 ESTIMATORS: dict[str, Callable[[ndarray], float]] = {
     "auto": _auto, "doane": _doane, "fd": _freedman_diaconis, "rice": _rice, "scott": _scott, "sqrt": _sqrt,
     "sturges": _sturges,
@@ -92,11 +93,11 @@ ESTIMATORS: dict[str, Callable[[ndarray], float]] = {
 
 
 def count(a: ndarray, name: str, range: Range, weights: Any, histogram: Callable[..., Any]) -> int:
-    """The number of bins that an estimator gives for the data within the range.
+    """Returns the number of bins that the estimator `name` gives for the data within the range.
 
     Raises:
-        TypeError: for weights, which no estimator knows.
-        ValueError: for a name that is none.
+        TypeError: if weights are given, which no estimator supports.
+        ValueError: if no estimator has this name.
     """
     if name not in (*ESTIMATORS, "stone"):
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")

@@ -1,4 +1,4 @@
-"""`cuprous.broadcast`: what arrays would become together, without computing anything."""
+"""`cuprous.broadcast`: the result of broadcasting arrays against each other, without computing anything."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class broadcast:
     """Arrays broadcast against each other, as `numpy.broadcast`, but without NumPy's iteration over scalars.
 
     Raises:
-        ValueError: if the shapes do not fit.
+        ValueError: if the shapes do not broadcast.
     """
 
-    __slots__ = {"_arrays": "The operands.", "shape": "The shape of all together."}
+    __slots__ = {"_arrays": "The operands.", "shape": "The common shape."}
 
     def __init__(self, *args: ArrayLike) -> None:
         self._arrays = tuple(array(a) for a in args)
@@ -41,7 +41,7 @@ class broadcast:
 
     @property
     def values(self) -> tuple[ndarray, ...]:
-        """The arrays as views of the common shape (CuPy's word)."""
+        """The arrays as views of the common shape (CuPy's name)."""
         return tuple(broadcast_to(a, self.shape) for a in self._arrays)
 
 

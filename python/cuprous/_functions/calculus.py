@@ -38,7 +38,8 @@ def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int 
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
-    """The n-th difference of neighbours along an axis, of the array with values put before and after it.
+    """Returns the n-th difference of adjacent elements along an axis, with `prepend` and `append` joined to the array
+    first.
 
     Raises:
         ValueError: for a negative `n`, or a 0-d array.
@@ -68,7 +69,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
-    """Differences of neighbours in the flattened array, with values put before and after.
+    """Returns differences of adjacent elements of the flattened array, with `to_begin` before and `to_end` after them.
 
     Raises:
         TypeError: for values that do not cast to the array's dtype.
@@ -90,11 +91,12 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 
 
 def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
-    """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates.
+    """Returns central differences along axes, and one-sided differences at the edges. Spacings are numbers or
+    coordinates.
 
     Raises:
         ValueError: for an `edge_order` over 2, or an axis with too few elements.
-        TypeError: for another number of spacings than axes.
+        TypeError: if the number of spacings is not the number of axes.
     """
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
@@ -163,7 +165,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
 
 
 def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
-    """Integral along an axis by the trapezoidal rule."""
+    """Returns the integral along an axis by the trapezoidal rule."""
     y = array(y)
     axis = normalize_axis(axis, y.ndim)
     width: Any = dx
@@ -179,7 +181,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
 def interp(
     x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: float | None = None
 ) -> ndarray:
-    """Values at `x` of the piecewise linear function through the points (xp, fp); xp must rise.
+    """Returns the values at `x` of the piecewise linear function through the points (xp, fp). `xp` must increase.
 
     Raises:
         ValueError: if xp and fp differ in length or are empty.
@@ -226,7 +228,8 @@ def interp(
 
 
 def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> ndarray:
-    """Values at `x` of lines from (x0, f0) to (x1, f1). From the right end if the left one gives NaN, as in NumPy."""
+    """Returns the values at `x` of lines from (x0, f0) to (x1, f1). Starts from the right end where the left end gives
+    NaN, as NumPy does."""
     slope = (f1 - f0) / (x1 - x0)
     line = slope * (x - x0) + f0
     line = _core.map("where", _core.map("isnan", line), slope * (x - x1) + f1, line)
@@ -235,14 +238,15 @@ def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> 
 
 # --- convolution
 
-#: The dtypes in which others are convolved. Small integers use int32, whose low bits are those of the exact result.
+#: The dtype in which each other dtype is convolved. Small integers use int32, whose low bits equal those of the exact
+#: result.
 _WIDE = {"float16": "float32", "bfloat16": "float32", "int64": "int64", "uint64": "int64"}
-#: Number of elements of a matrix of windows.
+#: The number of elements of a matrix of windows.
 _WINDOWS = 1 << 20
 
 
 def _windows(a: ndarray, length: int) -> ndarray:
-    """Overlapping windows of a 1-d array, as rows of a view."""
+    """Returns the overlapping windows of a 1-d array as rows of a view."""
     stride = a.element_strides[0]
     return _core.as_strided(a, (a.size - length + 1, length), (stride, stride), 0)
 
@@ -251,7 +255,7 @@ _MODES = ("valid", "same", "full")
 
 
 def _mode(mode: Any) -> str:
-    """The name of a mode, which NumPy takes as a number as well."""
+    """Returns the name of a mode. NumPy also accepts a number."""
     if mode in _MODES:
         return str(mode)
     if isinstance(mode, str):
@@ -264,7 +268,7 @@ def _mode(mode: Any) -> str:
 
 
 def _slide(a: ndarray, v: ndarray, mode: Any) -> ndarray:
-    """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
+    """Returns the sums of a[i + j] v[j] over j, for the indices i that `mode` selects."""
     mode = _mode(mode)
     name = common_dtype((a, v))
     if dtypes.kind(name) == "c":
@@ -278,7 +282,7 @@ def _slide(a: ndarray, v: ndarray, mode: Any) -> ndarray:
 
 
 def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
-    """`_slide` in a dtype for which the engine has a correlation. Needs no memory beyond the result."""
+    """As `_slide`, for a dtype whose correlation the engine supports. Needs no memory besides the result."""
     n, m = a.size, v.size
     if mode == "same":
         return _core.correlate(a, v, "constant", 0.0, [m // 2])
@@ -289,7 +293,7 @@ def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
     count = n - m + 1
     if 4 * count >= n:
         return _core.correlate(a, v, "constant", 0.0, [0])[:count].copy()
-    # Few long sums: products with matrices of windows, in blocks of columns that fit into the cache.
+    # A few long sums: multiplies by matrices of windows, in blocks of columns that fit into the cache.
     step = max(1, _WINDOWS // count)
     total: Any = None
     for start in range(0, m, step):
@@ -311,7 +315,7 @@ def _check_vectors(a: ndarray, v: ndarray) -> None:
 
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
-    """Discrete convolution of two 1-d arrays."""
+    """Returns the discrete convolution of two 1-d arrays."""
     a, v = atleast_1d(a, v)
     _check_vectors(a, v)
     if v.size > a.size:
@@ -320,7 +324,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
-    """Cross-correlation of two 1-d arrays; the second is conjugated."""
+    """Returns the cross-correlation of two 1-d arrays, the second one conjugated."""
     a, v = array(a), array(v)
     _check_vectors(a, v)
     if dtypes.kind(v.dtype_name) == "c":
@@ -337,11 +341,11 @@ def cov(
     m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
     fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Covariance matrix of variables in rows (or columns), with optional weights of observations.
+    """Returns the covariance matrix of variables in rows (or columns), with optional weights of observations.
 
     Raises:
         ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
-        RuntimeError: for weights of another shape.
+        RuntimeError: if the shape of the weights does not fit.
         TypeError: for `fweights` that are not integers.
     """
     m = array(m)
@@ -390,7 +394,7 @@ def cov(
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
-    """Matrix of Pearson's correlation coefficients."""
+    """Returns the matrix of Pearson's correlation coefficients."""
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -403,7 +407,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: A
 
 
 def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
-    """Phases with jumps of more than half a period taken out along an axis."""
+    """Returns phases without jumps of more than half a period along an axis."""
     p = array(p)
     i = normalize_axis(axis, p.ndim)
     steps = diff(p, axis=i)
@@ -416,10 +420,10 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     else:
         high, ambiguous = period / 2, True
     low = -high
-    folded = _core.map("remainder", steps - low, period) + low
+    wrapped = _core.map("remainder", steps - low, period) + low
     if ambiguous:
-        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
-    correction = folded - steps
+        wrapped = _core.map("where", _core.map("logical_and", wrapped == low, steps > 0), high, wrapped)
+    correction = wrapped - steps
     correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
                            correction)  # fmt: skip
     result = astype(p, name).copy("K")

@@ -1,4 +1,4 @@
-"""Counts and positions of nonzero elements. Results whose shape depends on the data read their length."""
+"""Counts and positions of nonzero elements. A result whose shape depends on the data copies its length to the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous._functions.reductions import sum as sum_
 
 
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
-    """Indices of the nonzero elements, one array (int64) per axis.
+    """Returns the indices of the nonzero elements, one array (int64) per axis.
 
     Raises:
         ValueError: for 0-d arrays.
@@ -27,7 +27,7 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def argwhere(a: ArrayLike) -> ndarray:
-    """Indices of the nonzero elements, one row per element."""
+    """Returns the indices of the nonzero elements, one row per element."""
     a = array(a)
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), "int64")
@@ -39,7 +39,7 @@ def argwhere(a: ArrayLike) -> ndarray:
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
-    """Number of nonzero elements over axes."""
+    """Returns the number of nonzero elements over axes."""
     return sum_(astype(array(a), "bool"), axis, keepdims=keepdims)
 
 

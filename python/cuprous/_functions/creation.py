@@ -1,4 +1,4 @@
-"""Arrays from nothing: filled, ranged, triangular and diagonal ones; and from other objects."""
+"""Creation of arrays: filled, ranges, triangular, diagonal, and from other objects."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
     a = as_array(a)
     if subok is not None:
-        operator.index(subok)  # checked as NumPy does; there are no subclasses to ask for
+        operator.index(subok)  # checked as in NumPy; arrays have no subclasses
     dims = a.shape if shape is None else as_shape(shape)
     order = order_letter(order)
     name = a.dtype_name if dtype is None else dtypes.name_of(dtype)
@@ -77,8 +77,8 @@ def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: S
         axes = tuple(range(len(dims) - 1, -1, -1))
     elif order == "K" and len(dims) == a.ndim:
         axes = axis_order(a, order)
-    laid = dims if axes is None else tuple(dims[i] for i in axes)
-    result = _core.empty(laid, name) if value is None else full(laid, value, name)
+    memory_shape = dims if axes is None else tuple(dims[i] for i in axes)
+    result = _core.empty(memory_shape, name) if value is None else full(memory_shape, value, name)
     return _on_device(result if axes is None else _core.without_base(result.transpose(inverse(axes))), device)
 
 
@@ -125,11 +125,11 @@ def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
     device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A device array of anything array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
+    """Returns a device array of an array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
 
-    What already lives on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results are
-    immutable, like NumPy's scalars, so of them it is a copy. `blocking` is accepted for CuPy's sake: a transfer never
-    outlives the call.
+    An array that is already on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results
+    are immutable, like NumPy's scalars, and are copied. `blocking` exists for compatibility with CuPy and has no
+    effect: a transfer always ends before the call returns.
     """
     if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
         return array(a) if a.is_value and copy is None else a
@@ -140,7 +140,7 @@ def asanyarray(
     a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
     device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The same as `asarray`: there are no subclasses."""
+    """Does the same as `asarray`: arrays have no subclasses."""
     return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
 
 
@@ -154,9 +154,10 @@ def array(
     obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = True, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array from anything array-like; `ndmin` puts axes of length one in front.
+    """Returns a new array from an array-like. `ndmin` adds axes of length one in front.
 
-    There are no subclasses that `subok` could pass on, and a transfer never outlives the call, `blocking` or not.
+    `subok` has no effect, because arrays have no subclasses. `blocking` has no effect: a transfer always ends before
+    the call returns.
     """
     result = convert(obj, dtype, order or "K", copy)
     if result.ndim < ndmin:
@@ -177,7 +178,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
-    """As `asarray`, but raises ValueError where a value is infinite or NaN."""
+    """As `asarray`, but raises ValueError if a value is infinite or NaN."""
     result = asarray(a, dtype, order)
     if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):  # type: ignore[attr-defined]
         raise ValueError("array must not contain infs or NaNs")
@@ -185,13 +186,13 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 
 
 def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
-    """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
+    """Returns the elements cast to a dtype: a copy, unless `copy` is False and the dtype does not change."""
     x, name = as_array(x), dtypes.name_of(dtype)
     warn_of_lost_parts(x.dtype_name, name)
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
 
-#: The names of `require`'s requirements. Those of alignment, writing and class always hold.
+#: The requirements of `require`, by their names. Arrays always meet those of alignment, writability and class.
 _REQUIREMENTS = {
     "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
     "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
@@ -199,21 +200,21 @@ _REQUIREMENTS = {
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
-    """An array that is contiguous in the required order ("C" or "F") and owns its memory if "O" is required.
+    """Returns an array that is contiguous in the required order ("C" or "F"), and owns its memory if "O" is required.
 
     Raises:
         ValueError: if both orders are required.
         KeyError: for a requirement that NumPy does not have.
     """
-    words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
-    if words >= {"C", "F"}:
+    flags = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if flags >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
-    result = convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
-    return result.copy("K") if "O" in words and result.base is not None else result
+    result = convert(a, dtype, "F" if "F" in flags else "C" if "C" in flags else "K")
+    return result.copy("K") if "O" in flags and result.base is not None else result
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
-    """A copy of an array. There are no subclasses that `subok` could keep."""
+    """Returns a copy of an array. `subok` has no effect, because arrays have no subclasses."""
     return _with_order(as_array(a), order, fresh=True)
 
 
@@ -235,7 +236,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
     """A one-dimensional array from numbers in a text, separated by `sep`.
 
     Raises:
-        ValueError: without a separator: bytes are for `frombuffer`.
+        ValueError: if `sep` is empty; `frombuffer` reads bytes.
     """
     import numpy as np
 
@@ -243,7 +244,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
 
 
 def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """`function` called once with the index arrays of a shape."""
+    """Returns the result of `function`, called once with the index arrays of a shape."""
     return function(*indices(as_shape(shape), dtype=dtype), **kwargs)
 
 
@@ -254,11 +255,11 @@ def arange(
     start_or_stop: Any = None, /, stop: Any = None, step: Any = None, dtype: Any = None, *, start: Any = None,
     device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Evenly spaced values from `start` up to, without, `stop`; the first argument is the stop if it is the only one.
+    """Returns evenly spaced values from `start` up to but not including `stop`. A single argument is the stop.
 
     Raises:
         ZeroDivisionError: for a step of zero.
-        TypeError: without a stop, or for what is no real number.
+        TypeError: if the stop is missing, or an argument is not a real number.
         ValueError: for arrays of several elements.
     """
     if start is not None:
@@ -285,7 +286,7 @@ def arange(
     letter = dtypes.kind(name)
     if letter == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
-    if letter == "b":  # the first two elements, each converted by itself
+    if letter == "b":  # the first two elements are converted separately
         return _on_device(convert([bool(start), bool(start + step)][:length], "bool"), device)
     if letter in "iu" and all(isinstance(x, int) for x in (start, step)):
         for x in (start, start + step)[:length]:
@@ -294,7 +295,7 @@ def arange(
         result = _core.iota((length,), (step,), start)
         return _on_device(result if name == "int64" else _core.cast(result, name), device)
     if letter in "iu":
-        # NumPy's fill: the first two elements are cast, the rest follow from their difference.
+        # As NumPy: the first two elements are cast, and the others follow from their difference.
         first = int(start)
         return _on_device(_core.cast(_core.iota((length,), (int(start + step) - first,), first), name), device)
     delta = (start + step) - start
@@ -303,16 +304,16 @@ def arange(
 
 
 def _number(x: Any) -> Any:
-    """One bound or step of a range.
+    """Returns a bound or step of a range as a number.
 
     Raises:
-        ValueError: for arrays of several elements, and lists that are no arrays.
+        ValueError: for arrays of several elements, and lists that do not convert to an array.
         TypeError: for other lists, and text.
     """
     if isinstance(x, str):
         raise TypeError("arange() not supported for text")
     if isinstance(x, (list, tuple)):
-        as_array(x)  # whose own errors come first
+        as_array(x)  # raises its own errors first
         raise TypeError(f"arange() takes numbers, not {type(x).__name__}")
     return x.item() if isinstance(x, ndarray) else x
 
@@ -327,7 +328,8 @@ def _length(start: Any, stop: Any, step: Any) -> int:
 
 
 def _range_dtype(*values: Any) -> str:
-    """The dtype of a range by its numbers: the default one of integers takes part, as in NumPy."""
+    """Returns the dtype of a range from its arguments. The default integer dtype takes part in the promotion, as in
+    NumPy."""
     import numpy as np
 
     return dtypes.name_of(
@@ -336,7 +338,7 @@ def _range_dtype(*values: Any) -> str:
 
 
 def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:
-    """start + i * delta, computed in double precision."""
+    """Returns start + i * delta for each index i, computed in double precision."""
     wide = "complex128" if dtypes.kind(name) == "c" else "float64"
     index = _core.cast(_core.iota((length,), (1,), 0), wide)
     scalar = complex if wide == "complex128" else float
@@ -348,11 +350,11 @@ def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """`num` evenly spaced values from `start` to `stop`, with or without the end point.
+    """Returns `num` evenly spaced values from `start` to `stop`, with or without the end point.
 
     Raises:
-        ValueError: for a negative number of values.
-        TypeError: for one that is no integer.
+        ValueError: if `num` is negative.
+        TypeError: if `num` is not an integer.
     """
     num = operator.index(num)
     if num < 0:
@@ -369,7 +371,7 @@ def linspace(
     step = _core.map("divide", delta, parts) if parts > 0 else None
     if step is None:
         result = _core.map("multiply", index, delta)
-    else:  # a step that underflowed to zero is taken from the far end instead, as NumPy does
+    else:  # where the step underflows to zero, NumPy scales the index by the number of steps first
         direct = _core.map("multiply", index, step)
         scaled = _core.map("multiply", _core.map("divide", index, parts), delta)
         result = _core.map("where", _core.map("equal", step, 0), scaled, direct)
@@ -389,16 +391,16 @@ def linspace(
 
 
 def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """The shape with an axis of length one more."""
-    place = normalize_axis(axis, len(shape) + 1)
-    return (*shape[:place], 1, *shape[place:])
+    """Returns the shape with an additional axis of length one."""
+    axis = normalize_axis(axis, len(shape) + 1)
+    return (*shape[:axis], 1, *shape[axis:])
 
 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> ndarray:
-    """`num` values evenly spaced on a logarithmic scale, from base**start to base**stop; `base` may be an array that
-    broadcasts with them."""
+    """Returns `num` values evenly spaced on a logarithmic scale, from base**start to base**stop. `base` may be an array
+    that broadcasts with them."""
     if not is_scalar(base):
         base, start, stop = convert(base), convert(start), convert(stop)
         ndim = max(base.ndim, start.ndim, stop.ndim)
@@ -410,10 +412,11 @@ def logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> ndarray:
-    """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero.
+    """Returns `num` values in geometric progression from `start` to `stop`, which must be nonzero and have the same
+    sign.
 
     Raises:
-        ValueError: for an end that is zero, or a negative number of values.
+        ValueError: if `start` or `stop` is zero, or `num` is negative.
     """
     first, last = convert(start), convert(stop)
     if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
@@ -455,7 +458,7 @@ def identity(n: int, dtype: Any = float) -> ndarray:
 
 
 def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ndarray:
-    """A writable view of a's diagonals, along a new last axis."""
+    """Returns a writable view of the diagonals of `a` along a new last axis."""
     axis1, axis2 = (normalize_axis(x, a.ndim) for x in (axis1, axis2))
     if axis1 == axis2:
         raise ValueError("axis1 and axis2 cannot be the same")
@@ -522,7 +525,7 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
-    """A Vandermonde matrix: the powers of a vector, column by column.
+    """Returns a Vandermonde matrix, whose columns are powers of a vector.
 
     Raises:
         ValueError: unless the input is 1-d.
@@ -540,7 +543,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 
 
 def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
-    """The index of every element of a shape: an array (ndim, *shape), or a tuple of open grids if `sparse`."""
+    """Returns the indices of all elements of a shape: an array (ndim, *shape), or a tuple of open grids if `sparse`."""
     shape = as_shape(dimensions)
     name = dtypes.name_of(dtype)
     grids = []
@@ -562,25 +565,23 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
-    """Coordinate matrices from coordinate vectors.
+    """Returns coordinate matrices from coordinate vectors.
 
     Raises:
-        ValueError: for another `indexing` than "xy" and "ij".
+        ValueError: if `indexing` is neither "xy" nor "ij".
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     vectors = [as_array(x).reshape(-1) for x in xi]
     n = len(vectors)
-    places = list(range(n))
+    axes = list(range(n))
     if indexing == "xy" and n > 1:
-        places[0], places[1] = 1, 0
-    grids = [
-        v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)
-    ]
+        axes[0], axes[1] = 1, 0
+    grids = [v.reshape(tuple(-1 if i == axis else 1 for i in range(n))) for v, axis in zip(vectors, axes, strict=True)]
     if not sparse:
         sizes = [0] * n
-        for v, place in zip(vectors, places, strict=True):
-            sizes[place] = v.size
+        for v, axis in zip(vectors, axes, strict=True):
+            sizes[axis] = v.size
         grids = [_core.broadcast_to(g, sizes) for g in grids]
     return tuple(g.copy() for g in grids) if copy else tuple(grids)
 

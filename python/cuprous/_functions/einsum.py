@@ -1,4 +1,4 @@
-"""`einsum`: parsed here, contracted pair by pair as batched matrix products."""
+"""`einsum`: parses the subscripts and contracts pairs of operands as batched matrix products."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cuprous._functions.products import matrix_product
 from cuprous._functions.reductions import any as any_
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#: Labels of the axes that an ellipsis stands for: not letters, so that they never clash.
+#: The first label of the axes that an ellipsis stands for. The labels are not letters, so they never clash.
 _ELLIPSIS_BASE = 0xE000
 
 Labels = tuple[str, ...]
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """einsum(a, [0, 1], b, [1, 2], [0, 2]) -> subscripts and operands."""
+    """Converts the arguments of einsum(a, [0, 1], b, [1, 2], [0, 2]) to subscripts and operands."""
 
     def letter(s: Any) -> str:
         if s is Ellipsis:
@@ -42,7 +42,7 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels]:
-    """Labels of every operand's axes and of the result's."""
+    """Returns the labels of the axes of each operand, and of the axes of the result."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -52,24 +52,28 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
     widest = 0
     inputs: list[Labels] = []
     for i, (term, a) in enumerate(zip(terms, arrays, strict=True)):
-        named = _names(term)
-        extra = a.ndim - len(named) + (1 if "..." in term else 0)
+        own = _names(term)
+        extra = a.ndim - len(own) + (1 if "..." in term else 0)
         if "..." in term:
-            at = named.index("...")
-            extra = a.ndim - (len(named) - 1)
+            at = own.index("...")
+            extra = a.ndim - (len(own) - 1)
             if extra < 0:
                 raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
             widest = max(widest, extra)
-            named = (*named[:at], *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)), *named[at + 1 :])
-        if len(named) != a.ndim:
-            which = "too many" if len(named) > a.ndim else "fewer"
+            own = (
+                *own[:at],
+                *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)),
+                *own[at + 1 :],
+            )
+        if len(own) != a.ndim:
+            which = "too many" if len(own) > a.ndim else "fewer"
             if which == "fewer":
                 raise ValueError(
                     "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
                     f"provided to broadcast the extra dimensions. (operand {i})"
                 )
             raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
-        inputs.append(named)
+        inputs.append(own)
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
     if arrow:
         names = _names(right)
@@ -91,8 +95,8 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
                     f"einstein sum subscripts string included output subscript '{c}' which never appeared in an input"
                 )
     else:
-        seen = [c for labels in inputs for c in labels if c in _LETTERS]
-        output = ellipsis + tuple(sorted(c for c in set(seen) if seen.count(c) == 1))
+        used = [c for labels in inputs for c in labels if c in _LETTERS]
+        output = ellipsis + tuple(sorted(c for c in set(used) if used.count(c) == 1))
     return inputs, output
 
 
@@ -105,7 +109,7 @@ def _names(term: str) -> tuple[str, ...]:
 
 
 def _diagonals(a: ndarray, labels: Labels) -> tuple[ndarray, Labels]:
-    """A view in which every label occurs once: a repeated one walks the diagonal."""
+    """Returns a view in which each label occurs once. A repeated label selects the diagonal."""
     if len(set(labels)) == len(labels):
         return a, labels
     sizes: dict[str, int] = {}
@@ -118,17 +122,17 @@ def _diagonals(a: ndarray, labels: Labels) -> tuple[ndarray, Labels]:
 
 
 def _sum_out(a: ndarray, labels: Labels, keep: set[str]) -> tuple[ndarray, Labels]:
-    """Sums over the labels that nothing else needs."""
-    gone = tuple(i for i, c in enumerate(labels) if c not in keep)
-    if not gone:
+    """Sums over the labels that are not in `keep`."""
+    summed_axes = tuple(i for i, c in enumerate(labels) if c not in keep)
+    if not summed_axes:
         return a, labels
     if a.dtype_name == "bool":
-        return any_(a, gone), tuple(c for c in labels if c in keep)
-    return _core.reduce("sum", a, gone), tuple(c for c in labels if c in keep)
+        return any_(a, summed_axes), tuple(c for c in labels if c in keep)
+    return _core.reduce("sum", a, summed_axes), tuple(c for c in labels if c in keep)
 
 
 def _spread(a: ndarray, labels: Labels, sizes: dict[str, int]) -> ndarray:
-    """Axes of length one stretched to the label's size."""
+    """Broadcasts axes of length one to the size of their label."""
     shape = tuple(sizes[c] for c in labels)
     return a if a.shape == shape else _core.broadcast_to(a, shape)
 
@@ -136,7 +140,7 @@ def _spread(a: ndarray, labels: Labels, sizes: dict[str, int]) -> ndarray:
 def _contract(
     a: ndarray, a_labels: Labels, b: ndarray, b_labels: Labels, keep: set[str], sizes: dict[str, int]
 ) -> tuple[ndarray, Labels]:
-    """Product of two operands, summed over the labels not in `keep`: one batched matrix product."""
+    """Returns the product of two operands, summed over the labels not in `keep`, as one batched matrix product."""
     a, a_labels = _sum_out(a, a_labels, keep | set(b_labels))
     b, b_labels = _sum_out(b, b_labels, keep | set(a_labels))
     batch = [c for c in a_labels if c in b_labels and c in keep]
@@ -168,11 +172,12 @@ def _aligned_product(a: ndarray, a_labels: Labels, b: ndarray, b_labels: Labels,
 
 
 def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]] | None:
-    """The steps of the caller's own path: the operands of each by position, its result comes last. None: a word.
+    """Returns the steps of an explicit path: the positions of the operands of each contraction, whose result is
+    appended at the end. Returns None if `optimize` names a strategy.
 
     Raises:
-        TypeError: for what is no path.
-        KeyError: for a word that NumPy does not know.
+        TypeError: if `optimize` is not a path.
+        KeyError: if NumPy has no strategy of this name.
         RuntimeError: for a path that leaves more than one operand.
     """
     if optimize is None or isinstance(optimize, bool):
@@ -199,7 +204,7 @@ def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]] | None:
 
 
 def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: Any) -> list[tuple[int, ...]]:
-    """Which operands to contract next: the caller's path, left to right, or greedily the smallest result."""
+    """Returns the contraction order: the caller's path, left to right, or greedily by the size of the result."""
     given = _given_path(optimize, len(terms))
     if given is not None:
         return given
@@ -233,13 +238,14 @@ def einsum(
     *operands: Any, out: ndarray | None = None, dtype: Any = None, order: str = "K", casting: str = "safe",
     optimize: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Sums of products by Einstein's notation: `einsum("ij,jk->ik", a, b)`, or with lists of axis numbers.
+    """Returns sums of products in Einstein notation: `einsum("ij,jk->ik", a, b)`, or with lists of axis numbers.
 
-    Pairs are contracted in a greedy order unless `optimize` is False (from the left) or a path ("optimal" is greedy).
-    As in NumPy, the result must cast to `out` by the rule `casting`, unless several operands and `optimize` are given.
+    Pairs are contracted in a greedy order unless `optimize` is False (left to right) or a path. "optimal" means greedy,
+    too. As in NumPy, the result must cast to `out` by the rule `casting`, unless several operands and `optimize` are
+    given.
 
     Raises:
-        KeyError: if `optimize` is a word that NumPy does not know.
+        KeyError: if NumPy has no strategy with the name `optimize`.
         RuntimeError: if it is a path that leaves more than one operand.
         TypeError: for a cast that `casting` forbids.
         ValueError: for subscripts that do not fit the operands.
@@ -260,8 +266,8 @@ def einsum(
     checked = not optimize or len(arrays) == 1
     together = [*arrays, out] if checked and isinstance(out, ndarray) else arrays
     # As in NumPy, a view has the dtype of its operand.
-    asked = None if dtype is None else dtypes.name_of(dtype)
-    name = common_dtype(together) if asked is None or view else asked
+    requested = None if dtype is None else dtypes.name_of(dtype)
+    name = common_dtype(together) if requested is None or view else requested
     for i, a in enumerate(arrays):
         check_casting(a.dtype_name, name, casting, f"einsum operand {i}")
     terms: list[tuple[ndarray, Labels]] = [
@@ -300,7 +306,7 @@ def _sizes(terms: list[tuple[ndarray, Labels]]) -> dict[str, int]:
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
-    """NumPy's contraction path and its report for operands of these shapes; computes nothing."""
+    """Returns NumPy's contraction path and report for operands of these shapes, without computing the sums."""
     import numpy as np
 
     def outline(x: Any) -> Any:

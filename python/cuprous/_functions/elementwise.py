@@ -1,4 +1,4 @@
-"""Functions of one element at a time that are not ufuncs: rounding, clipping, selecting, named functions."""
+"""Elementwise functions that are not ufuncs: rounding, clipping, selecting, and special functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from cuprous._functions.reductions import all as all_
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
-    """Elements of `x` where the condition holds, of `y` elsewhere; with the condition alone, its nonzero indices.
+    """Returns elements of `x` where the condition is true and of `y` elsewhere. With only a condition, returns the
+    indices of its nonzero elements.
 
     Raises:
         ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
@@ -34,7 +35,7 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     result = _core.map("where", operand(condition), operand(x), operand(y))
-    # NumPy gives an array, also without axes, where a ufunc gives a scalar.
+    # NumPy returns a 0-d array here, where a ufunc returns a scalar.
     return result if result.ndim else _core.cast(result, result.dtype_name).reshape(())
 
 
@@ -42,12 +43,13 @@ def clip(
     a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
     a_max: Any = None, casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
-    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)
+    """Returns the elements limited to an interval. Either bound may be None. `a_min` and `a_max` are older names of the
+    bounds.
 
-    `casting` says which conversions to the dtype of `out` are allowed.
+    `casting` controls which conversions to the dtype of `out` are allowed.
 
     Raises:
-        ValueError: if bounds are given by both pairs of names, and for operands that do not broadcast.
+        ValueError: if both pairs of names are used, and for operands that do not broadcast.
     """
     if a_min is not None or a_max is not None:
         if min is not None or max is not None:
@@ -56,20 +58,20 @@ def clip(
             )
         min, max = a_min, a_max
     result = a = array(a)
-    if dtypes.kind(a.dtype_name) in "iu":  # Python integers out of reach bound nothing
+    if dtypes.kind(a.dtype_name) in "iu":  # Python integers outside the range of the dtype have no effect
         min = None if type(min) is int and min <= dtypes.lowest(a.dtype_name) else min
         max = None if type(max) is int and max >= dtypes.highest(a.dtype_name) else max
     bounds = [(name, operand(x)) for name, x in (("maximum", min), ("minimum", max)) if x is not None]
     if not bounds:
         return write_out(out, _core.map("positive", a), "clip", casting)
-    common = result_name(a, *(bound for _, bound in bounds))  # of all three: the first step must not widen further
+    common = result_name(a, *(bound for _, bound in bounds))  # so that the first step already has the final dtype
     for name, bound in bounds:
         result = _core.map(name, result, bound, dtype=common)
     return write_out(out, result, "clip", casting)
 
 
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
-    """Elements rounded to a number of decimals, halves to even."""
+    """Returns the elements rounded to a number of decimals, with ties to even."""
     a = array(a)
     name = a.dtype_name
     letter = dtypes.kind(name)
@@ -99,7 +101,7 @@ around = round
 
 
 def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Elements rounded towards zero."""
+    """Returns the elements rounded towards zero."""
     return write_out(out, _core.map("trunc", array(x)), "fix")
 
 
@@ -113,17 +115,17 @@ def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: boo
 
 
 def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Where elements are plus infinity."""
+    """Returns true for each element that is plus infinity."""
     return _signed_infinity(x, out, "isposinf", False)
 
 
 def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Where elements are minus infinity."""
+    """Returns true for each element that is minus infinity."""
     return _signed_infinity(x, out, "isneginf", True)
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
-    """NaN and infinities replaced by numbers (by default zero and the dtype's extremes).
+    """Returns the elements with NaN and infinities replaced by numbers (by default zero and the extremes of the dtype).
 
     Raises:
         ValueError: for replacements that do not broadcast to the array.
@@ -170,11 +172,11 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
     return real(a).copy() if bool(all_(_core.map("absolute", imag(a)) < tol)) else a
 
 
-# --- named functions
+# --- special functions
 
 
 def sinc(x: ArrayLike) -> ndarray:
-    """sin(pi x) / (pi x)."""
+    """Returns sin(pi x) / (pi x)."""
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         angle = x * math.pi
@@ -184,7 +186,7 @@ def sinc(x: ArrayLike) -> ndarray:
 
 
 def i0(x: ArrayLike) -> ndarray:
-    """Modified Bessel function of the first kind, order 0.
+    """Returns the modified Bessel function of the first kind, order 0.
 
     Raises:
         TypeError: for complex numbers.

@@ -1,4 +1,4 @@
-"""Counting into bins."""
+"""Histograms and counts of values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from cuprous._functions.sorting import searchsorted
 
 
 def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
-    """How often each value occurs in an array of non-negative integers, or the sum of weights (float64) of each.
+    """Returns the number of occurrences of each value in an array of non-negative integers, or the sum of their weights
+    (float64).
 
     Raises:
         TypeError: if the array is not integer.
@@ -56,12 +57,13 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
 
 
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
-    """The edges that `histogram` uses: `bins` equal ones over the range of the data (as many as an estimator says,
-    for its name: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"), or those given.
+    """Returns the edges that `histogram` uses. A number of `bins` gives bins of equal width over the range of the data.
+    The name of an estimator determines that number ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone",
+    "sturges"). A sequence is used as the edges.
 
     Raises:
-        TypeError: for weights with an estimator.
-        ValueError: for edges that do not rise, a bad range, or an unknown name.
+        TypeError: if weights are given with an estimator.
+        ValueError: if edges do not increase, the range is invalid, or the name is unknown.
     """
     a = array(a)
     if weights is not None and array(weights).shape != a.shape:
@@ -85,9 +87,9 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
         raise ValueError("`bins` must be positive, when an integer")
     first, last = _outer_edges(a, range)
     name = dtypes.inexact(result_name(a, *(() if range is None else range)))
-    # Edges may only be equal where they lie as near as floats do; then they are looked at.
+    # Only edges as close as adjacent floats can be equal; they are compared on the host then.
     too_close = not (last - first) / number > 2 * _SPACING.get(name, 2.0**-52) * max(abs(first), abs(last))
-    if range is None and a.size and dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
+    if range is None and a.size and dtypes.kind(a.dtype_name) == "f":  # the extremes of the data have its dtype
         first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
     edges = creation.linspace(first, last, number + 1, dtype=name)
     if too_close and bool(any_(edges[1:] <= edges[:-1])):
@@ -95,7 +97,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     return edges
 
 
-#: Half the distance of a float's neighbours, relative to it, at most.
+#: An upper bound of half the distance between adjacent floats, relative to their value.
 _SPACING = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
 
 
@@ -118,14 +120,15 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
 
 
 def _are_equal(bins: Any) -> bool:
-    """Are bins of equal width asked for, by a number or a name?"""
+    """Returns true if `bins` is a number or a name, which give bins of equal width."""
     return isinstance(bins, str) or not hasattr(bins, "__len__")
 
 
 def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
-    """Index of the half-open bin of each value (the last bin is closed); -1 and len(edges) - 1 outside.
+    """Returns the index of the half-open bin of each value. The last bin is closed. Values outside get -1 or
+    len(edges) - 1.
 
-    Where bins are `equal` but for rounding, the index is calculated and then corrected by the edges beside it.
+    If bins are `equal` up to rounding, the index is calculated and then corrected by comparing with the adjacent edges.
     """
     name = common_dtype((values, edges))
     values, edges = astype(values, name), astype(edges, name)
@@ -133,9 +136,9 @@ def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
         first, bins = edges[0], edges.size - 1
         last = edges[bins]
         inside = (values >= first) & (values <= last)
-        # In float64 a quotient of float32 bins is right but for the neighbour.
-        place = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
-        index = _core.cast(_core.map("where", inside, place, 0.0), "int64")
+        # In float64 the quotient of float32 bins is off by at most one bin.
+        position = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
+        index = _core.cast(_core.map("where", inside, position, 0.0), "int64")
         index = _core.map("minimum", index, bins - 1)
         index = index - _core.cast(values < _core.gather(edges, index), "int64")
         index = index + _core.cast((values >= _core.gather(edges, index + 1)) & (index < bins - 1), "int64")
@@ -146,7 +149,7 @@ def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
 
 
 def _counts(index: ndarray, inside: ndarray, size: int, weights: ndarray | None) -> ndarray:
-    """Bins summed up; what is outside goes to one bin more, which is dropped."""
+    """Returns the sums of the bins. Values outside go to an additional bin, which is dropped."""
     index = _core.map("where", inside, index, size).reshape(-1)
     name = "int64" if weights is None else weights.dtype_name
     if weights is not None and dtypes.kind(name) in "biu":
@@ -161,10 +164,10 @@ def _counts(index: ndarray, inside: ndarray, size: int, weights: ndarray | None)
 def histogram(
     a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, ndarray]:
-    """How many values, or what weight, fall into each bin; and the edges of the bins.
+    """Returns the number of values (or the sum of their weights) in each bin, and the edges of the bins.
 
     Raises:
-        ValueError: for edges that do not rise, a bad range, or weights of another shape.
+        ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
     """
     a = array(a)
     w = None if weights is None else array(weights)
@@ -184,7 +187,7 @@ def histogram(
 
 
 def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
-    """As `histogram_bin_edges`, but a given range makes float64 edges whatever the sample is."""
+    """As `histogram_bin_edges`, but edges of a given range are float64 for every dtype of the sample."""
     if (limits is None and column.size) or isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
         return histogram_bin_edges(column, bins, limits)
     return histogram_bin_edges(_core.cast(column, "float64"), bins, limits)
@@ -193,10 +196,11 @@ def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, list[ndarray]]:
-    """Counts in boxes of a D-dimensional sample (N, D), or a list of D coordinates; and the edges per dimension.
+    """Returns the counts in boxes of a D-dimensional sample (N, D), or of a list of D coordinates, and the edges of
+    each dimension.
 
     Raises:
-        ValueError: for other shapes, and where bins or ranges do not fit the dimensions.
+        ValueError: if the sample has another shape, or the number of bins or ranges is not D.
     """
     if isinstance(sample, ndarray):
         if sample.ndim < 2:
@@ -226,11 +230,11 @@ def histogramdd(
         if is_scalar(how) and how < 1:
             raise ValueError(f"`bins[{i}]` must be positive, when an integer")
         axis_edges = _edges_of_axis(column, how, limits)
-        place = _bin_of(column, axis_edges, _are_equal(how))
+        bin_index = _bin_of(column, axis_edges, _are_equal(how))
         size = axis_edges.size - 1
-        fits = (place >= 0) & (place < size)
+        fits = (bin_index >= 0) & (bin_index < size)
         inside = fits if inside is True else inside & fits
-        index = index * size + place
+        index = index * size + bin_index
         edges.append(axis_edges)
     shape = tuple(e.size - 1 for e in edges)
     total = 1
@@ -250,7 +254,7 @@ def histogram2d(
     x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Counts in rectangles of points (x, y); and the edges along both axes.
+    """Returns the counts of points (x, y) in rectangles, and the edges along both axes.
 
     Raises:
         ValueError: for x and y of different lengths.

@@ -1,4 +1,4 @@
-"""Index arrays and what is built on them: grids, diagonals, triangles, flat and multi-axis indices, selection."""
+"""Index arrays and functions based on them: grids, diagonals, triangles, flat and multi-axis indices, selection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from cuprous._functions.manipulation import expand_dims, moveaxis
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
-    """A view of an array's diagonals, along a new last axis (writable, unlike NumPy's).
+    """Returns a view of the diagonals along a new last axis. It is writable, unlike NumPy's.
 
     Raises:
         ValueError: for fewer than two axes, or the same axis twice.
@@ -50,7 +50,7 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
 
     Raises:
         TypeError: unless `a` is an array.
-        ValueError: unless it has two axes, or more of one length.
+        ValueError: unless it has two axes, or more axes of the same length.
     """
     if target(a, "fill_diagonal").ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -80,7 +80,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
     """Indices of the main diagonal of an array.
 
     Raises:
-        ValueError: unless the array has two or more axes of one length.
+        ValueError: unless the array has two or more axes, all of the same length.
     """
     arr = array(arr)
     if arr.ndim < 2:
@@ -120,12 +120,12 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
 
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
-    """Indices of what a function such as `triu` leaves of an n x n matrix."""
+    """Returns the indices of the elements that a function such as `triu` does not set to zero in an n x n matrix."""
     return nonzero(mask_func(creation.ones((n, n), int), k))
 
 
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
-    """Indices into a flattened array as one index array per axis.
+    """Converts indices into the flattened array to one index array per axis.
 
     Raises:
         ValueError: if an index is out of bounds, and for more elements than int64 counts.
@@ -152,7 +152,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
 
 
 def _check_size(dims: Sequence[int], message: str) -> None:
-    """Raises ValueError if extents, or a product of the first ones, do not fit into int64."""
+    """Raises ValueError if an extent, or a product of leading extents, does not fit into int64."""
     size = 1
     for n in dims:
         size *= n
@@ -168,10 +168,10 @@ def _letter(order: str) -> str:
 
 
 def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order: str = "C") -> ndarray:
-    """One index array per axis as indices into the flattened array.
+    """Converts one index array per axis to indices into the flattened array.
 
     Raises:
-        ValueError: if an index is out of bounds and the mode is "raise", and for more elements than int64 counts.
+        ValueError: if an index is out of bounds and the mode is "raise", and if the number of elements exceeds int64.
     """
     shape = as_shape(dims)
     order = _letter(order)
@@ -207,11 +207,11 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 
 
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """For each element, the element of the choice that its value names.
+    """Returns for each index in `a` the element of the choice with this index.
 
     Raises:
-        ValueError: without choices, and for an element that names none (mode "raise").
-        TypeError: for elements that are no integers, and an `out` of another shape.
+        ValueError: if there are no choices, or an index is out of bounds (mode "raise").
+        TypeError: if `a` does not hold integers, or `out` has another shape.
     """
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
@@ -219,7 +219,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     if not given:
         raise ValueError("0-length sequence.")
     name = result_name(*given)
-    exact = dtypes.kind(name) not in "fc"  # integers wrap, and may be any float
+    exact = dtypes.kind(name) not in "fc"  # integers wrap around
     parts = [c if isinstance(c, ndarray) else astype(array(c), name) if exact else convert(c, name) for c in given]
     if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
         raise ValueError("invalid entry in choice array")
@@ -237,10 +237,10 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
-    """For each element, the choice of the first condition that holds, or the default.
+    """Returns for each element the choice of the first condition that is true, or the default.
 
     Raises:
-        ValueError: without conditions, or with another number of choices.
+        ValueError: if there are no conditions, or the number of choices differs from theirs.
         TypeError: for conditions that are not bool.
     """
     if len(condlist) != len(choicelist):
@@ -252,7 +252,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if c.dtype_name != "bool":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [operand(c) for c in (*choicelist, default)]
-    name = result_name(*choices)  # Python's scalars promote weakly, in every position
+    name = result_name(*choices)  # Python scalars promote weakly, at every position
     choices = [astype(array(c), name) for c in choices]
     result = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
@@ -261,7 +261,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
-    """A function defined in pieces: for each condition a scalar, or a function called with the elements it selects.
+    """Evaluates a piecewise function: for each condition a scalar, or a function called with the elements it selects.
 
     Raises:
         ValueError: unless there are as many functions as conditions, or one more.
@@ -294,11 +294,11 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     return result
 
 
-# --- functions of slices
+# --- functions applied to slices
 
 
 def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
-    """A function of a 1-d array called with every slice along an axis; calls are recorded one by one.
+    """Applies a function of a 1-d array to each slice along an axis. The calls are recorded one by one.
 
     Raises:
         ValueError: if the other axes are empty.
@@ -309,7 +309,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
     outer = moved.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [array(func1d(moved[place], *args, **kwargs)) for place in ndindex(outer)]
+    results = [array(func1d(moved[index], *args, **kwargs)) for index in ndindex(outer)]
     inner = results[0].shape
     joined = stack(results).reshape(outer + inner)
     axes = [len(outer) + i for i in range(len(inner))]
@@ -317,16 +317,16 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 
 
 def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
-    """A fold called for one axis after another, keeping the axes."""
+    """Applies a reduction to one axis after another and keeps the axes with length one."""
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
-        folded = func(result, normalize_axis(axis, result.ndim))
-        result = folded if folded.ndim == result.ndim else expand_dims(folded, normalize_axis(axis, result.ndim))
+        reduced = func(result, normalize_axis(axis, result.ndim))
+        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, normalize_axis(axis, result.ndim))
     return result
 
 
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """Every index of a shape, in C order (on the host).
+    """Iterates over the indices of a shape, in C order, on the host.
 
     Raises:
         ValueError: for negative extents.
@@ -338,16 +338,16 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Every index of an array with its element, as Python scalars; copies the array to the host once."""
+    """Iterates over the indices of an array and its elements, as Python scalars. Copies the array to the host once."""
     host = asnumpy(array(arr))
-    return ((place, host[place].item()) for place in ndindex(host.shape))
+    return ((index, host[index].item()) for index in ndindex(host.shape))
 
 
 # --- index tricks
 
 
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
-    """Index arrays that together name the cross product of sequences (integers, or masks).
+    """Returns index arrays for the cross product of sequences of integers or masks.
 
     Raises:
         ValueError: for sequences that are not 1-d.
@@ -366,7 +366,7 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
 
 
 class _Grid:
-    """`mgrid` and `ogrid`: coordinate arrays by slice notation; an imaginary step counts points."""
+    """`mgrid` and `ogrid`: coordinate arrays by slice notation. An imaginary step is the number of points."""
 
     def __init__(self, sparse: bool) -> None:
         self._sparse = sparse
@@ -379,8 +379,8 @@ class _Grid:
         name = result_name(0, *(x for s in key for x in _numbers(s)))
         if self._sparse:
             lines = (_between(creation.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
-            alone = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
-            return tuple(line[place] for line, place in zip(lines, alone, strict=True))
+            selections = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
+            return tuple(line[selection] for line, selection in zip(lines, selections, strict=True))
         indices = tuple(creation.indices(sizes, name))
         grids = [_between(x, s, n) for x, s, n in zip(indices, key, sizes, strict=True)]
         result = creation.empty((len(grids), *sizes), name)
@@ -393,7 +393,7 @@ class _Grid:
 
 
 def _numbers(s: slice) -> tuple[Any, Any, Any]:
-    """What a slice of a grid has a dtype by: start, stop and step, or instead of that the number of points."""
+    """Returns the numbers that determine the dtype of a slice of a grid: start, stop, and step or number of points."""
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     return start, s.stop, abs(step) if _counts_points(step) else step
 
@@ -403,7 +403,7 @@ def _counts_points(step: Any) -> bool:
 
 
 def _points(s: slice) -> int:
-    """Returns how many points a slice of a grid has."""
+    """Returns the number of points of a slice of a grid."""
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     return int(abs(step)) if _counts_points(step) else max(0, math.ceil((s.stop - start) / step))
 
@@ -417,15 +417,15 @@ def _between(index: ndarray, s: slice, count: int) -> ndarray:
 
 
 def _line(s: slice) -> ndarray:
-    """Returns the coordinates of a slice alone, as `mgrid[0:1:5j]`."""
+    """Returns the coordinates of a single slice, as in `mgrid[0:1:5j]`."""
     if _counts_points(s.step):
         count = _points(s)
         return _between(creation.arange(count, dtype=result_name(*_numbers(s))), s, count)
     return creation.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
 
 
-def _stretch(s: slice) -> ndarray:
-    """Returns the numbers of a slice in `r_`; points end exactly at the slice's stop, unlike those of a grid."""
+def _slice_values(s: slice) -> ndarray:
+    """Returns the values of a slice in `r_`. A number of points ends exactly at the stop, unlike in a grid."""
     return creation.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
 
 
@@ -437,28 +437,28 @@ class _Joiner:
         self._columns = columns
 
     def __getitem__(self, key: Any) -> ndarray:
-        axis, ndmin, place = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
+        axis, ndmin, trans1d = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
         items = list(key) if isinstance(key, tuple) else [key]
         if items and isinstance(items[0], str):
-            words = [int(w) for w in items.pop(0).split(",")]
-            axis, ndmin, place = (words + [axis, ndmin, place][len(words) :])[:3]
-        parts, strong, weak = [], [], []
+            fields = [int(w) for w in items.pop(0).split(",")]
+            axis, ndmin, trans1d = (fields + [axis, ndmin, trans1d][len(fields) :])[:3]
+        parts, arrays, scalars = [], [], []
         for item in items:
             if is_scalar(item):
-                weak.append(item)
-            part = _stretch(item) if isinstance(item, slice) else creation.asarray(item)
+                scalars.append(item)
+            part = _slice_values(item) if isinstance(item, slice) else creation.asarray(item)
             if not is_scalar(item):
-                strong.append(part)
+                arrays.append(part)
             if part.ndim < ndmin:
                 new = ndmin - part.ndim
-                front = new if place < 0 else min(place, new)
-                if place < -1:
-                    front = max(0, new + place + 1)
+                front = new if trans1d < 0 else min(trans1d, new)
+                if trans1d < -1:
+                    front = max(0, new + trans1d + 1)
                 part = part.reshape((1,) * front + part.shape + (1,) * (new - front))
             parts.append(part)
-        if strong and weak:  # scalars promote weakly
-            name = common_dtype(strong)
-            for item in weak:
+        if arrays and scalars:  # scalars promote weakly
+            name = common_dtype(arrays)
+            for item in scalars:
                 name = _core.result_dtype("maximum", _core.empty((), name), item)
             parts = [astype(part, name) for part in parts]
         return concatenate(parts, axis)

@@ -1,4 +1,4 @@
-"""Files: NumPy's formats, and text. Data passes through the host."""
+"""Reading and writing files in NumPy's formats and as text. Data passes through host memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _to_device(a: Any) -> ndarray:
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def _load_errors() -> Iterator[None]:
     """Converts the errors that NumPy raises for damaged files to ValueError."""
     import tokenize
     import zlib
@@ -65,25 +65,25 @@ def _check_file(file: Any, max_header_size: int) -> None:
     if file.read(6) == b"\x93NUMPY":
         end = file.seek(0, io.SEEK_END)
         file.seek(start)
-        # A file may hold several arrays; this one starts here.
-        _check(_From(file, start), (file.tell() if end is None else end) - start, max_header_size)
+        # A file may hold several arrays. This one starts at the current position.
+        _check(_OffsetFile(file, start), (file.tell() if end is None else end) - start, max_header_size)
     file.seek(start)
 
 
-class _From:
-    """A file whose positions count from `start`."""
+class _OffsetFile:
+    """A file whose positions are relative to `start`."""
 
     def __init__(self, file: Any, start: int) -> None:
         self._file, self._start = file, start
         self.read = file.read
 
     def tell(self) -> int:
-        """The position, counted from `start`."""
+        """Returns the position relative to `start`."""
         return int(self._file.tell()) - self._start
 
 
 class NpzFile:
-    """The arrays of an `.npz` file, copied to the device as they are asked for. Close it, or use `with`."""
+    """The arrays of an `.npz` file. Each is copied to the device on access. Close the file, or use `with`."""
 
     def __init__(self, npz: Any) -> None:
         self.npz_file = npz
@@ -92,7 +92,7 @@ class NpzFile:
     def __getitem__(self, key: str) -> ndarray:
         archive = self.npz_file.zip
         name = key if key in archive.NameToInfo else f"{key}.npy"
-        with _damage():
+        with _load_errors():
             if name in archive.NameToInfo:
                 size = entry_size(archive, name)
                 with archive.open(name) as stream:
@@ -109,7 +109,7 @@ class NpzFile:
         return len(self.files)
 
     def keys(self) -> list[str]:
-        """Names of the arrays."""
+        """Returns the names of the arrays."""
         return self.files
 
     def close(self) -> None:
@@ -127,13 +127,14 @@ def load(
     file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_imports: bool = True, encoding: Any = "ASCII", *,
     max_header_size: int = 10000,
 ) -> Any:  # fmt: skip
-    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed.
+    """Returns the array of an `.npy` file, or an `NpzFile`. Raises for pickled objects unless `allow_pickle` is true.
 
-    `mmap_mode` is how the file is read on its way to the device; writes to the array do not reach the file.
+    With `mmap_mode` the file is memory-mapped while it is copied to the device. Writes to the array do not change the
+    file.
     """
     import numpy as np
 
-    with _damage():
+    with _load_errors():
         _check_file(file, max_header_size)
         loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(loaded, np.lib.npyio.NpzFile):
@@ -142,7 +143,7 @@ def load(
 
 
 def _with_bfloat16(host: Any) -> Any:
-    """`.npy` files keep ml_dtypes' bfloat16 as two anonymous bytes."""
+    """Converts the raw two-byte elements that `.npy` files have for ml_dtypes' bfloat16 back to bfloat16."""
     if host.dtype.kind == "V" and host.dtype.itemsize == 2 and host.dtype.names is None:
         import ml_dtypes
 

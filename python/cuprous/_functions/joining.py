@@ -19,8 +19,8 @@ from cuprous._common.overrides import dispatched
 from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, moveaxis
 from cuprous._functions.selection import take
 
-#: As many arrays as NumPy joins.
-_MOST = 2**31 - 1
+#: The largest number of arrays that NumPy joins.
+_MAX_ARRAYS = 2**31 - 1
 
 
 def _arrays(sequence: Any) -> list[ndarray]:
@@ -32,15 +32,15 @@ def concatenate(
     arrays: Sequence[ArrayLike], /, axis: Axis = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
-    """Arrays joined along an existing axis (None: flattened first).
+    """Joins arrays along an existing axis (None: flattens them first).
 
     Raises:
-        ValueError: if there are none, or their other extents differ, and for an `out` of another shape.
-        TypeError: for both `out` and `dtype`, and a cast that `casting` forbids.
+        ValueError: if there are no arrays, their other extents differ, or `out` has another shape.
+        TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
     """
     check_rule(casting)
-    if hasattr(arrays, "__len__") and len(arrays) > _MOST:
-        raise ValueError(f"concatenate() only supports up to {_MOST} arrays but got {len(arrays)}.")
+    if hasattr(arrays, "__len__") and len(arrays) > _MAX_ARRAYS:
+        raise ValueError(f"concatenate() only supports up to {_MAX_ARRAYS} arrays but got {len(arrays)}.")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     parts = _arrays(arrays)
@@ -97,10 +97,10 @@ def stack(
     arrays: Sequence[ArrayLike], axis: int = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
-    """Arrays of one shape joined along a new axis.
+    """Joins arrays of one shape along a new axis.
 
     Raises:
-        ValueError: if there are none, or their shapes differ.
+        ValueError: if there are no arrays, or their shapes differ.
     """
     parts = _arrays(arrays)
     if not parts:
@@ -114,7 +114,7 @@ def stack(
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Views of the slices along an axis.
+    """Returns views of the slices along an axis.
 
     Raises:
         ValueError: for a 0-d array.
@@ -128,7 +128,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 
 @dispatched
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
-    """Arrays joined along the first axis, vectors as rows."""
+    """Joins arrays along the first axis. Vectors become rows."""
     return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
 
 
@@ -137,29 +137,30 @@ row_stack = vstack
 
 @dispatched
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
-    """Arrays joined along the second axis, vectors along their only one."""
+    """Joins arrays along the second axis, and vectors along their only axis."""
     parts = [atleast_1d(a) for a in _arrays(tup)]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @dispatched
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Arrays joined along the third axis."""
+    """Joins arrays along the third axis."""
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
 
 @dispatched
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Vectors as columns, joined with matrices along the second axis."""
+    """Joins vectors, as columns, and matrices along the second axis."""
     parts = _arrays(tup)
     return concatenate([p.reshape((-1, 1)) if p.ndim < 2 else p for p in parts], 1)
 
 
 def block(arrays: Any) -> ndarray:
-    """An array from nested lists of blocks: the innermost lists join along the last axis, and so on outwards.
+    """Returns an array from nested lists of blocks. The innermost lists are joined along the last axis, the next level
+    along the axis before it, and so on.
 
     Raises:
-        ValueError: for empty lists, depths that differ, and shapes that do not fit.
+        ValueError: for empty lists, different depths, and shapes that do not fit.
     """
 
     def depth(x: Any) -> int:
@@ -192,10 +193,10 @@ def block(arrays: Any) -> ndarray:
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
-    """Views of consecutive parts along an axis: a number of parts of nearly equal length, or where to cut.
+    """Returns views of consecutive parts along an axis: a number of parts of nearly equal length, or split positions.
 
     Raises:
-        ValueError: for fewer parts than one.
+        ValueError: for fewer than one part.
     """
     ary = array(ary)
     if ary.ndim == 0:
@@ -211,18 +212,18 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         bounds = list(pairwise(cuts))
     else:
         given = indices_or_sections
-        places = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
-        bounds = list(zip([0, *places], [*places, n], strict=True))
+        cuts = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
+        bounds = list(zip([0, *cuts], [*cuts, n], strict=True))
     front = (slice(None),) * axis
     return [ary[(*front, slice(start, stop))] for start, stop in bounds]
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
-    """As `array_split`, but parts of a number of sections must have equal length.
+    """As `array_split`, but a number of parts must divide the length of the axis.
 
     Raises:
-        ValueError: if equal parts are asked for and the length does not divide.
-        ZeroDivisionError: for a number of zero.
+        ValueError: if the number of parts does not divide the length.
+        ZeroDivisionError: if the number of parts is zero.
     """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
@@ -234,7 +235,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the first axis of an array with at least two.
+    """Splits an array with at least two axes along the first.
 
     Raises:
         ValueError: for fewer than two axes.
@@ -246,7 +247,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the second axis, or the only one.
+    """Splits along the second axis, or a vector along its only axis.
 
     Raises:
         ValueError: for a 0-d array.
@@ -258,7 +259,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
-    """Parts along the third axis.
+    """Splits along the third axis.
 
     Raises:
         ValueError: for fewer than three axes.
@@ -273,7 +274,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def tile(A: ArrayLike, reps: Any) -> ndarray:
-    """Copies of an array laid side by side, `reps` times along each axis."""
+    """Returns an array repeated `reps` times along each axis."""
     A = array(A)
     times = tuple(operator.index(r) for r in reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     ndim = max(A.ndim, len(times))
@@ -287,11 +288,11 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 
 
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
-    """Each element (or slice along an axis) repeated; one count for all, or a count for each.
+    """Repeats each element (or slice along an axis), by one count for all or a count for each.
 
     Raises:
-        TypeError: for counts that are no integers.
-        ValueError: for negative ones, or another number of them than the axis has elements.
+        TypeError: if the counts are not integers.
+        ValueError: if a count is negative, or the number of counts is not the length of the axis.
     """
     a = array(a)
     if axis is None:
@@ -326,7 +327,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
-    """An array with values added at its end; flattened unless an axis is named."""
+    """Returns an array with values appended along an axis, or to the flattened array."""
     arr, values = array(arr), array(values)
     if axis is None:
         return concatenate((arr.reshape(-1), values.reshape(-1)))
@@ -334,7 +335,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
 
 
 def _positions(obj: Any, n: int) -> list[int]:
-    """Index-like `obj` as host integers, unchecked."""
+    """Converts the index `obj` to integers on the host, without checking bounds."""
     import numpy as np
 
     if isinstance(obj, slice):
@@ -349,11 +350,11 @@ def _positions(obj: Any, n: int) -> list[int]:
 
 
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
-    """An array without the slices at some positions; flattened unless an axis is named.
+    """Returns an array without the slices at some positions along an axis, or without elements of the flattened array.
 
     Raises:
-        ValueError: for a mask of another length than the axis.
-        IndexError: for a position out of bounds.
+        ValueError: if a mask does not have the length of the axis.
+        IndexError: if a position is out of bounds.
     """
     import numpy as np
 
@@ -370,10 +371,10 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
             )
         return arr[(*front, _core.map("logical_not", mask))]
-    places = [_checked(i, n, axis) for i in _positions(obj, n)]
-    result = arr[(*front, np.delete(np.arange(n), places))]
-    # NumPy indexes for several places, and copies into a new array otherwise.
-    return with_order(result, fortran_or_c(arr)) if len(places) == 1 or isinstance(obj, slice) else result
+    positions = [_checked(i, n, axis) for i in _positions(obj, n)]
+    result = arr[(*front, np.delete(np.arange(n), positions))]
+    # NumPy uses indexing for several positions, and otherwise copies into a new array.
+    return with_order(result, fortran_or_c(arr)) if len(positions) == 1 or isinstance(obj, slice) else result
 
 
 def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
@@ -383,33 +384,33 @@ def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
-    """An array with values put in before some positions; flattened unless an axis is named."""
+    """Returns an array with values inserted before some positions along an axis, or of the flattened array."""
     arr = array(arr)
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
-    places = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
+    positions = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
 
     source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
-    if len(places) == 1:
-        place = places[0]
+    if len(positions) == 1:
+        position = positions[0]
         if scalar and source.ndim:
             source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
             source = moveaxis(source, 0, axis)
         count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1
         result = laid_out((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
         front = (slice(None),) * axis
-        _core.update(result[(*front, slice(None, place))], arr[(*front, slice(None, place))])
-        _core.update(result[(*front, slice(place, place + count))], source)
-        _core.update(result[(*front, slice(place + count, None))], arr[(*front, slice(place, None))])
+        _core.update(result[(*front, slice(None, position))], arr[(*front, slice(None, position))])
+        _core.update(result[(*front, slice(position, position + count))], source)
+        _core.update(result[(*front, slice(position + count, None))], arr[(*front, slice(position, None))])
         return result
-    total = n + len(places)
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    new = [0] * len(places)
+    total = n + len(positions)
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    new = [0] * len(positions)
     for rank, i in enumerate(order):
-        new[i] = places[i] + rank
+        new[i] = positions[i] + rank
     taken = set(new)
     old = [i for i in range(total) if i not in taken]
     result = laid_out((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))

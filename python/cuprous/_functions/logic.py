@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays and questions about kinds of values."""
+"""Comparisons of whole arrays and tests of the kinds of values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from cuprous._functions.reductions import all as all_
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
-    """Where |a - b| <= atol + rtol |b|; equal infinities are close, NaN only on request."""
+    """Returns true for each element with |a - b| <= atol + rtol |b|. Equal infinities are close. NaN equals NaN only
+    with `equal_nan`."""
     a, b, rtol, atol = map(operand, (a, b, rtol, atol))
     if not isinstance(a, ndarray) and not isinstance(b, ndarray):
         b = array(b)
-    # Python's numbers stay weak: beside float32 all is computed in float32.
+    # Python numbers promote weakly: with float32 arrays everything is computed in float32.
     if isinstance(b, int):
         b = float(b)
     elif not isinstance(b, (float, complex)):
@@ -32,12 +33,12 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, eq
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
-    """Whether all elements are close (a 0-d array, as CuPy)."""
+    """Returns true if all elements are close, as a 0-d array like CuPy."""
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarray:
-    """Whether two arrays have one shape and equal elements (a 0-d array, as CuPy)."""
+    """Returns true if two arrays have the same shape and equal elements, as a 0-d array like CuPy."""
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
         return _core.full((), False, "bool")
@@ -48,7 +49,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarra
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Whether two arrays broadcast to each other with equal elements (a 0-d array, as CuPy)."""
+    """Returns true if two arrays broadcast to each other and have equal elements, as a 0-d array like CuPy."""
     try:
         return all_(_core.map("equal", array(a1), array(a2)))
     except ValueError:
@@ -56,22 +57,22 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether something is a Python or NumPy scalar (0-d arrays are not)."""
+    """Returns true if `element` is a Python or NumPy scalar. 0-d arrays are not scalars."""
     return is_scalar(element) or isinstance(element, (str, bytes))
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex."""
+    """Returns true if the dtype is complex."""
     return dtypes.kind(array(x).dtype_name) == "c"
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """Returns true if the dtype is not complex."""
     return not iscomplexobj(x)
 
 
 def iscomplex(x: ArrayLike) -> ndarray:
-    """Where elements have a nonzero imaginary part."""
+    """Returns true for each element with a nonzero imaginary part."""
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) != 0
@@ -79,7 +80,7 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
 
 def isreal(x: ArrayLike) -> ndarray:
-    """Where elements have no imaginary part."""
+    """Returns true for each element whose imaginary part is zero."""
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) == 0
@@ -87,12 +88,12 @@ def isreal(x: ArrayLike) -> ndarray:
 
 
 def isfortran(a: ndarray) -> bool:
-    """Whether an array is Fortran-contiguous and not C-contiguous; TypeError for what is no array."""
+    """Returns true if an array is Fortran-contiguous and not C-contiguous. Raises TypeError if `a` is not an array."""
     return bool(target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous)
 
 
 def iterable(y: object) -> bool:
-    """Whether something can be iterated over."""
+    """Returns true if `y` is iterable."""
     try:
         iter(y)  # type: ignore[call-overload]
     except TypeError:

@@ -1,4 +1,4 @@
-"""Shapes: views that reshape, permute, insert, drop, flip and broadcast axes; roll and its like."""
+"""Shape manipulation: views that reshape, permute, insert, remove, flip and broadcast axes; `roll` and similar."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cuprous._functions.counting import argwhere
 
 
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
-    """The same elements in another shape; -1 stands for what is left. A view where strides allow.
+    """Returns the elements in another shape, as a view if the strides allow it. An extent of -1 is inferred.
 
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
@@ -40,29 +40,30 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
 
 
 def _memory_order(a: ndarray) -> tuple[int, ...] | None:
-    """The axes in the order in which NumPy's iterator visits memory: axes without strides stay where they are."""
+    """Returns the axes in the order in which NumPy's iterator visits memory. Axes with stride zero keep their
+    positions."""
     if a.is_c_contiguous:
         return None
     strides = [0 if n == 1 else abs(s) for n, s in zip(a.shape, a.element_strides, strict=True)]
     order: list[int] = []
-    for axis in range(a.ndim - 1, -1, -1):  # from the fastest
-        place = len(order)
+    for axis in range(a.ndim - 1, -1, -1):  # from the axis that varies fastest
+        position = len(order)
         for i in range(len(order) - 1, -1, -1):
             if strides[axis] and strides[order[i]]:
                 if strides[order[i]] <= strides[axis]:
                     break
-                place = i
-        order.insert(place, axis)
+                position = i
+        order.insert(position, axis)
     return tuple(reversed(order))
 
 
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
-    """The elements in one dimension; a view where they lie in memory in that order, otherwise a copy."""
+    """Returns the elements in one dimension: a view if memory has them in this order, otherwise a copy."""
     a = as_array(a)
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
-    laid = a if axes is None else a.transpose(axes)
-    return laid.reshape(-1) if laid.is_c_contiguous else _core.without_base(laid.copy().reshape(-1))
+    permuted = a if axes is None else a.transpose(axes)
+    return permuted.reshape(-1) if permuted.is_c_contiguous else _core.without_base(permuted.copy().reshape(-1))
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
@@ -84,10 +85,10 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 
 
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
-    """A view with axes moved to other places, the rest in order.
+    """Returns a view with axes moved to other positions. The other axes keep their order.
 
     Raises:
-        ValueError: for another number of places than axes.
+        ValueError: if `source` and `destination` differ in length.
         AxisError: for an axis out of bounds.
     """
     a = as_array(a)
@@ -133,23 +134,23 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     """A view with axes of length one inserted.
 
     Raises:
-        TypeError: for an axis that is no integer.
-        AxisError: for one out of bounds, or given twice.
+        TypeError: if an axis is not an integer.
+        AxisError: if an axis is out of bounds or repeated.
     """
     a = as_array(a)
     if axis is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    places = normalize_axes(axis, a.ndim + count)
+    inserted = normalize_axes(axis, a.ndim + count)
     rest = iter(a.shape)
-    return a.reshape(tuple(1 if i in places else next(rest) for i in range(a.ndim + count)))
+    return a.reshape(tuple(1 if i in inserted else next(rest) for i in range(a.ndim + count)))
 
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
-    """A view without axes of length one (all, or those named).
+    """Returns a view without axes of length one: all of them, or those in `axis`.
 
     Raises:
-        ValueError: if a named axis is longer.
+        ValueError: if an axis in `axis` is longer.
     """
     a = as_array(a)
     if axis is None:
@@ -164,16 +165,18 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
 
 
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
-    """A view of an array repeated to a shape, with zero strides. (There are no subclasses that `subok` could pass on.)
+    """Returns a view of an array broadcast to a shape, with zero strides. `subok` has no effect, because arrays have no
+    subclasses.
 
     Raises:
-        ValueError: if the shape does not fit.
+        ValueError: if the array does not broadcast to the shape.
     """
     return _core.broadcast_to(as_array(array), as_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
-    """Views of arrays repeated to their common shape. (There are no subclasses that `subok` could pass on.)"""
+    """Returns views of arrays broadcast to their common shape. `subok` has no effect, because arrays have no
+    subclasses."""
     arrays = [as_array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
@@ -190,17 +193,17 @@ def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
 
 
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Arrays with at least one axis."""
+    """Returns arrays with at least one axis."""
     return _at_least(arys, lambda s: s or (1,))
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Arrays with at least two axes, new ones in front."""
+    """Returns arrays with at least two axes. New axes are in front."""
     return _at_least(arys, lambda s: (1,) * (2 - len(s)) + s)
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1)."""
+    """Returns arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1)."""
     return _at_least(arys, lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s))
 
 
@@ -239,7 +242,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     """A view rotated by k quarter turns in the plane of two axes, from the first towards the second.
 
     Raises:
-        ValueError: unless the axes are two different ones of the array.
+        ValueError: unless `axes` are two different axes of the array.
     """
     m = as_array(m)
     if len(axes) != 2:
@@ -249,16 +252,16 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
         raise ValueError("Axes must be different.")
     if not (-m.ndim <= i < m.ndim and -m.ndim <= j < m.ndim):
         raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
-    turns = k % 4
-    if turns == 0:
+    quarter_turns = k % 4
+    if quarter_turns == 0:
         return m[...]
-    if turns == 2:
+    if quarter_turns == 2:
         return flip(m, (i, j))
-    return swapaxes(flip(m, j), i, j) if turns == 1 else flip(swapaxes(m, i, j), j)
+    return swapaxes(flip(m, j), i, j) if quarter_turns == 1 else flip(swapaxes(m, i, j), j)
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
-    """Elements moved along axes; what leaves at one end comes back at the other.
+    """Rolls elements along axes. Elements beyond one end reappear at the other.
 
     Raises:
         ValueError: for shifts and axes that do not broadcast to one dimension.
@@ -298,8 +301,8 @@ def _shifts(shift: Any) -> tuple[int, ...]:
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
-    """A view without the zeros in front ("f") and at the back ("b") of axes, by default all; where they end is read
-    back. Of a list or tuple the same part of that.
+    """Returns a view without the zeros in front ("f") and at the back ("b") of axes, by default all. The positions are
+    copied to the host. For a list or tuple, returns the same part of it.
 
     Raises:
         ValueError: for other letters in `trim`.
@@ -311,11 +314,11 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     axes = normalize_axes(axis, filt.ndim, "axis")
     if not axes:
         return filt
-    places = argwhere(filt)
-    if places.shape[0] == 0:
+    nonzero_indices = argwhere(filt)
+    if nonzero_indices.shape[0] == 0:
         parts = [slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)]
     else:
-        bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+        bounds = [_core.reduce(op, nonzero_indices, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
         parts = [
             slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
             for i, (first, last) in enumerate(zip(*bounds, strict=True))
@@ -324,7 +327,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
-    """A new array of any shape, filled with repeated copies of the elements."""
+    """Returns a new array of any shape, filled with repeated copies of the elements."""
     shape = as_shape(new_shape)
     flat = as_array(a).reshape(-1)
     size = 1
@@ -336,7 +339,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The shape of an array, or of anything that NumPy converts to one. Nothing is copied to a device."""
+    """Returns the shape of an array, or of an object that NumPy converts to one. Copies nothing to a device."""
     if isinstance(a, ndarray):
         return a.shape
     import numpy
@@ -345,22 +348,23 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """Number of axes. Takes what `shape` takes."""
+    """Returns the number of axes. Accepts the same objects as `shape`."""
     return len(shape(a))
 
 
 def size(a: Any, axis: Axes = None) -> int:
-    """Number of elements, in all or along axes. Takes what `shape` takes."""
+    """Returns the number of elements, in total or along axes. Accepts the same objects as `shape`."""
     extents = shape(a)
     return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Returns whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it.
+    """Returns true if the byte ranges of two arrays overlap in one storage. With `max_work`, compares the elements'
+    addresses if that many candidates suffice.
 
-    A NumPy array counts too: `np.asarray(a)` shares the memory of an array on the CPU. Of an array on another device
-    NumPy gets a read-only copy; any read-only NumPy array may be that one, so that code which asks before it writes
-    makes a copy of its own.
+    One of them may be a NumPy array: `np.asarray(a)` shares the memory of an array on the CPU. For an array on another
+    device it returns a read-only copy. Any read-only NumPy array is therefore reported as overlapping, so that code
+    that checks before it writes makes its own copy.
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("may_share_memory", a, b, max_work)
@@ -374,15 +378,15 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
         return True
 
 
-def _shared_with_host(question: str, a: Any, b: Any, max_work: int | None) -> bool:
-    """Returns NumPy's answer about one of its arrays and one of ours."""
+def _shared_with_host(function_name: str, a: Any, b: Any, max_work: int | None) -> bool:
+    """Returns the result of NumPy's `function_name` for a NumPy array and a Cuprous array."""
     import numpy as np
 
-    for mine, other in ((a, b), (b, a)):
-        if isinstance(mine, ndarray) and mine.device_name != "cpu":
-            return question == "may_share_memory" and not other.flags.writeable
+    for array_, other in ((a, b), (b, a)):
+        if isinstance(array_, ndarray) and array_.device_name != "cpu":
+            return function_name == "may_share_memory" and not other.flags.writeable
     a, b = (np.asarray(x) if isinstance(x, ndarray) else x for x in (a, b))
-    return bool(getattr(np, question)(a, b, max_work))
+    return bool(getattr(np, function_name)(a, b, max_work))
 
 
 def _bounds_overlap(a: Any, b: Any) -> bool:
@@ -393,10 +397,10 @@ def _bounds_overlap(a: Any, b: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Returns whether two arrays have an element's memory in common. A NumPy array may be one of them.
+    """Returns true if two arrays have elements that share memory. One of them may be a NumPy array.
 
     Raises:
-        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it (None: it is always decided).
+        numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide. None sets no limit.
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("shares_memory", a, b, max_work)
@@ -408,26 +412,26 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
         return True
     import numpy as np
 
-    # Same strides on a pretended storage: NumPy's solver only looks at addresses.
+    # NumPy's solver only compares addresses, so views with the same strides of a dummy storage suffice.
     low = min(a.span()[0], b.span()[0])
     high = max(a.span()[1], b.span()[1])
     storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
     views = [np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)]
-    work: Any = max_work  # NumPy's stubs know two numbers only
+    work: Any = max_work  # NumPy's type stubs allow only two values
     return bool(np.shares_memory(views[0], views[1], work))
 
 
 def _first(a: ndarray) -> int:
-    """Byte offset of the first element in the storage."""
+    """Returns the byte offset of the first element in the storage."""
     return a.span()[0] - sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True) if s < 0)
 
 
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
-    """Writes an array into another, where the mask holds.
+    """Copies an array into another where the mask is true.
 
     Raises:
-        TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
-        ValueError: for shapes that do not broadcast.
+        TypeError: if `dst` is not an array, or `casting` forbids the cast.
+        ValueError: if the shapes do not broadcast.
     """
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):

@@ -1,4 +1,4 @@
-"""Folds that skip NaN."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 
 
-def _split(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
-    """(`a` with NaN replaced, where it is not NaN; None for dtypes without NaN)."""
+def _replace_nan(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
+    """Returns `a` with NaN replaced, and the mask of elements that are not NaN (None for dtypes without NaN)."""
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc":
         return a, None
@@ -21,14 +21,14 @@ def _split(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
     return _core.map("where", nan, _core.full((), filler, a.dtype_name), a), _core.map("logical_not", nan)
 
 
-def _both(valid: ndarray | None, where: Any) -> Any:
+def _combined_mask(valid: ndarray | None, where: Any) -> Any:
     if valid is None:
         return where
     return valid if where is True else _core.map("logical_and", valid, truth_mask(where))
 
 
 def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
-    """Raises TypeError for a moment of floats in integers."""
+    """Raises TypeError if a mean or variance of floats would be computed in or written to integers."""
     if dtypes.kind(a.dtype_name) not in "fc":
         return
     if dtype is not None and dtypes.kind(dtypes.name_of(dtype)) not in "fc":
@@ -39,48 +39,48 @@ def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
 
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
            initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
-    """Sum over axes with NaN as zero."""
-    return reductions.sum(_split(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    """Returns the sum over axes with NaN as zero."""
+    return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
             initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
-    """Product over axes with NaN as one."""
-    return reductions.prod(_split(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    """Returns the product over axes with NaN as one."""
+    return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any) -> ndarray:
-    fold = getattr(reductions, name)
+    reduction = getattr(reductions, name)
     a = array(a)
-    filled, valid = _split(a, float("-inf") if name == "max" else float("inf"))
-    result = fold(filled, axis, None, keepdims, initial, where)
+    filled, valid = _replace_nan(a, float("-inf") if name == "max" else float("inf"))
+    result = reduction(filled, axis, None, keepdims, initial, where)
     if valid is not None and initial is None:
-        nothing = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
-        result = _core.map("where", nothing, _core.full((), float("nan"), result.dtype_name), result)
+        all_nan = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
+        result = _core.map("where", all_nan, _core.full((), float("nan"), result.dtype_name), result)
     return write_exactly(out, result, f"nan{name}", "unsafe")
 
 
 def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Greatest element that is not NaN; NaN (without NumPy's warning) where all are."""
+    """Returns the greatest element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
 
 def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Least element that is not NaN; NaN (without NumPy's warning) where all are."""
+    """Returns the least element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
 def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
-    filled, valid = _split(a, float("-inf") if name == "argmax" else float("inf"))
+    filled, valid = _replace_nan(a, float("-inf") if name == "argmax" else float("inf"))
     if valid is not None and not bool(all_(any_(valid, axis))):
         raise ValueError("All-NaN slice encountered")
     return getattr(reductions, name)(filled, axis, out, keepdims=keepdims)
 
 
 def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index of the first greatest element that is not NaN.
+    """Returns the index of the first greatest element that is not NaN.
 
     Raises:
         ValueError: if a slice is all NaN.
@@ -89,7 +89,7 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 
 
 def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
-    """Index of the first least element that is not NaN.
+    """Returns the index of the first least element that is not NaN.
 
     Raises:
         ValueError: if a slice is all NaN.
@@ -99,33 +99,33 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 
 def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
             where: Any = True) -> ndarray:  # fmt: skip
-    """Mean over axes of what is not NaN."""
-    a, valid = _split(a, 0)
+    """Returns the mean over axes of the elements that are not NaN."""
+    a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
-    return reductions.mean(a, axis, dtype, out, keepdims, where=_both(valid, where))
+    return reductions.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
 
 
 def nanvar(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Variance over axes of what is not NaN."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    """Returns the variance over axes of the elements that are not NaN."""
+    return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def nanstd(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Standard deviation over axes of what is not NaN."""
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    """Returns the standard deviation over axes of the elements that are not NaN."""
+    return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any,
+def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any,
             mean: Any, correction: Any) -> ndarray:  # fmt: skip
-    filled, valid = _split(a, 0)
+    filled, valid = _replace_nan(a, 0)
     _check_inexact(filled, dtype, out)
-    mask = _both(valid, where)
+    mask = _combined_mask(valid, where)
     freedom = ddof if correction is None else correction
     if mask is True or freedom == 0:
         return getattr(reductions, name)(filled, axis, dtype, out, ddof, keepdims, where=mask, mean=mean,
@@ -133,19 +133,19 @@ def _spread(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: flo
     result = getattr(reductions, name)(filled, axis, dtype, None, ddof, keepdims, where=mask, mean=mean,
                                         correction=correction)  # fmt: skip
     count = reductions.sum(mask, axis, keepdims=keepdims)
-    # too few values for the degrees of freedom: NaN, as NumPy
+    # as NumPy, NaN if there are too few values for the degrees of freedom
     nan = _core.full((), float("nan"), result.dtype_name)
     return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}", "unsafe")
 
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running sum with NaN as zero."""
-    return reductions.cumsum(_split(a, 0)[0], axis, dtype, out)
+    """Returns the cumulative sum with NaN as zero."""
+    return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running product with NaN as one."""
-    return reductions.cumprod(_split(a, 1)[0], axis, dtype, out)
+    """Returns the cumulative product with NaN as one."""
+    return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`pad`: an array extended at its edges."""
+"""`pad`: extends an array at its edges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cuprous._functions import reductions
 from cuprous._functions.creation import linspace
 from cuprous._functions.quantiles import median
 
-#: NumPy's modes -> the engine's edges.
+#: The engine's edge mode for each mode of NumPy's.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}
-_FOLDS: dict[str, Callable[..., ndarray]] = {"maximum": reductions.max, "minimum": reductions.min}
+_REDUCTIONS: dict[str, Callable[..., ndarray]] = {"maximum": reductions.max, "minimum": reductions.min}
 _ARGUMENTS = {
     "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length", "minimum": "stat_length",
     "mean": "stat_length", "median": "stat_length", "reflect": "reflect_type", "symmetric": "reflect_type",
@@ -27,7 +27,7 @@ _ARGUMENTS = {
 
 
 def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
-    """`value` as a (before, after) pair per axis, broadcast as NumPy does."""
+    """Returns `value` as a (before, after) pair per axis, broadcast as in NumPy."""
     if isinstance(value, dict):
         pairs: list[tuple[Any, Any]] = [(0, 0)] * ndim
         for axis, width in value.items():
@@ -57,17 +57,17 @@ def _width(value: Any) -> int:
 
 
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
-    """An array extended at its edges.
+    """Extends an array at its edges.
 
     Args:
         array: the array.
-        pad_width: how many elements before and after, for all axes or per axis.
+        pad_width: the number of elements to add before and after, for all axes or per axis.
         mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean",
-            "median", "empty", or a function as NumPy's.
-        kwargs: `constant_values`, `end_values`, `stat_length` or `reflect_type`, as the mode has them.
+            "median", "empty", or a function as in NumPy.
+        kwargs: `constant_values`, `end_values`, `stat_length` or `reflect_type`, depending on the mode.
 
     Raises:
-        ValueError: for negative widths, unknown modes and arguments that the mode does not have.
+        ValueError: for negative widths, unknown modes, and arguments that the mode does not support.
     """
     a = as_array(array)
     widths = _pairs(pad_width, a.ndim, _width)
@@ -87,7 +87,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     if mode in _EDGES:
         if a.size == 0:
             return _frame(a, widths)[0]
-        if axis_order(a, "A") is not None:  # the engine writes in C order
+        if axis_order(a, "A") is not None:  # the engine pads to C order
             return _core.without_base(pad(a.T, widths[::-1], mode).T)
         return _core.pad(a, [w[0] for w in widths], [w[1] for w in widths], _EDGES[mode], 0.0)
     result, center = _frame(a, widths)
@@ -102,7 +102,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
 
 
 def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[Any, ...]]:
-    """A new array of the padded shape with `a` in the middle, and where that is."""
+    """Returns a new array of the padded shape that holds `a`, and the slices where `a` is."""
     shape = [b + n + c for n, (b, c) in zip(a.shape, widths, strict=True)]
     result = laid_out(shape, a.dtype_name, axis_order(a, "A"))
     _core.update(result, 0)
@@ -126,7 +126,7 @@ def _constant(result: ndarray, widths: list[tuple[int, int]], values: Any) -> No
 
 
 def _value(value: Any, like: ndarray) -> Any:
-    """Numbers are cast, as NumPy casts the arrays that it makes of them."""
+    """Casts a number to the dtype of `like`, as NumPy does."""
     return _core.full((), value, like.dtype_name) if is_scalar(value) else value
 
 
@@ -163,8 +163,8 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
 
 
 def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
-    if mode in _FOLDS:
-        return _FOLDS[mode](window, axis, keepdims=True)
+    if mode in _REDUCTIONS:
+        return _REDUCTIONS[mode](window, axis, keepdims=True)
     value = (reductions.mean if mode == "mean" else median)(window, axis, keepdims=True)
 
     if dtypes.kind(window.dtype_name) in "iu":
@@ -173,27 +173,27 @@ def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
 
 
 def _ramp(edge: ndarray, end: Any, count: int, axis: int) -> ndarray:
-    """`count` values from `end` towards, without, the edge."""
+    """Returns `count` values from `end` to the edge, without the edge itself."""
     name = edge.dtype_name
     start = _core.broadcast_to(_core.full((), end, name), edge.shape[:axis] + edge.shape[axis + 1 :])
     return linspace(start, edge.reshape(start.shape), count, endpoint=False, dtype=name, axis=axis)
 
 
 def _reflect_odd(a: ndarray, widths: list[tuple[int, int]], with_edge: bool) -> ndarray:
-    """What is reflected is subtracted from twice the edge; as often as the axis is too short for its padding."""
+    """Pads with twice the edge minus the reflection, repeatedly if the padding is longer than the axis."""
     result = _frame(a, widths)[0]
     for i, (left, right) in enumerate(widths):
-        lanes = result.transpose((i, *(j for j in range(a.ndim) if j != i)))  # the axis first
+        lanes = result.transpose((i, *(j for j in range(a.ndim) if j != i)))  # moves the axis to the front
         n = a.shape[i]
-        if n == 1:  # nothing to reflect: the edge, as NumPy
+        if n == 1:  # as NumPy, repeats the edge if there is nothing to reflect
             _core.update(lanes, lanes[left : left + 1].copy())
             continue
         while left or right:
-            known = lanes.shape[0] - left - right
-            # Whole periods of what there is, without the edge where that is the mirror.
-            reach = known // n * n if with_edge else (known - 1) // (n - 1) * (n - 1)
+            length = lanes.shape[0] - left - right
+            # The length of whole periods of the elements so far. Without `with_edge` the edge itself is not reflected.
+            period_length = length // n * n if with_edge else (length - 1) // (n - 1) * (n - 1)
             skip = 0 if with_edge else 1
-            before, after = min(reach, left), min(reach, right)
+            before, after = min(period_length, left), min(period_length, right)
             stop = lanes.shape[0] - right
             if before:
                 chunk = lanes[left + skip : left + skip + before][::-1]
@@ -212,8 +212,8 @@ def _by_function(a: ndarray, widths: list[tuple[int, int]], function: Any, kwarg
     result = _frame(a, widths)[0]
     for i, width in enumerate(widths):
         others = [range(n) if j != i else [slice(None)] for j, n in enumerate(result.shape)]
-        for place in itertools.product(*others):
-            function(result[place], width, i, kwargs)
+        for index in itertools.product(*others):
+            function(result[index], width, i, kwargs)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Polynomials as 1-d arrays of coefficients, that of the highest power first: `numpy.poly*`."""
+"""Polynomials as 1-d arrays of coefficients, the highest power first: `numpy.poly*`."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from cuprous.linalg._solving import inv, lstsq
 
 
 def _powers(n: int) -> ndarray:
-    """n, n - 1, …, 1."""
+    """Returns n, n - 1, …, 1."""
     return _core.iota((n,), (-1,), n)
 
 
 def _padded(a: ndarray, n: int) -> ndarray:
-    """Coefficients with zeros in front, n in all."""
+    """Returns the coefficients with zeros in front, n in total."""
     return concatenate((_core.full((n - a.shape[0],), 0, a.dtype_name), a)) if a.shape[0] < n else a
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Sum of two polynomials."""
+    """Returns the sum of two polynomials."""
     a1, a2 = atleast_1d(a1), atleast_1d(a2)
     n = max(a1.shape[0], a2.shape[0])
     return _core.map("add", _padded(a1, n), _padded(a2, n))
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Difference of two polynomials."""
+    """Returns the difference of two polynomials."""
     a1, a2 = atleast_1d(a1), atleast_1d(a2)
     n = max(a1.shape[0], a2.shape[0])
     return _core.map("subtract", _padded(a1, n), _padded(a2, n))
 
 
 def _trimmed(a: ArrayLike) -> ndarray:
-    """Coefficients from the first that is not zero on; one zero if all are."""
+    """Returns the coefficients without leading zeros, or a single zero if all are zero."""
     a = atleast_1d(a)
     if a.ndim > 1:
         raise ValueError("Polynomial must be 1d only.")
@@ -56,7 +56,7 @@ def _trimmed(a: ArrayLike) -> ndarray:
 
 
 def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Product of two polynomials, of whose leading zeros nothing is left: their number is read back.
+    """Returns the product of two polynomials without leading zeros, whose number is copied to the host.
 
     Raises:
         ValueError: for more than one axis.
@@ -65,11 +65,11 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 
 def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
-    """Quotient and remainder of two polynomials, in floating point. The number of the remainder's leading zeros is
-    read back.
+    """Returns the quotient and remainder of two polynomials, in floating point. The number of leading zeros of the
+    remainder is copied to the host.
 
     Raises:
-        IndexError: for a divisor without coefficients.
+        IndexError: if the divisor has no coefficients.
     """
     u, v = (_core.map("add", atleast_1d(x), 0.0) for x in (u, v))
     name = common_dtype((u, v))
@@ -91,7 +91,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
 
 
 def polyder(p: ArrayLike, m: int = 1) -> ndarray:
-    """Derivative of order m.
+    """Returns the derivative of order m.
 
     Raises:
         ValueError: for a negative order.
@@ -105,7 +105,8 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
-    """Antiderivative of order m with integration constants k (by default zeros), the first integration's first.
+    """Returns the antiderivative of order m with integration constants k (by default zeros), in the order of
+    integration.
 
     Raises:
         ValueError: for a negative order, or fewer than m constants.
@@ -125,11 +126,11 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
 
 
 def poly(seq_of_zeros: ArrayLike) -> ndarray:
-    """The polynomial with these roots (or a square matrix's eigenvalues) and leading coefficient one; real where
-    complex roots come in conjugate pairs, which is read back.
+    """Returns the polynomial with these roots (or the eigenvalues of a square matrix) and leading coefficient one. The
+    result is real if complex roots come in conjugate pairs. This condition is copied to the host.
 
     Raises:
-        ValueError: for other arrays that are not 1-d.
+        ValueError: unless the input is 1-d or a square matrix.
     """
     roots = atleast_1d(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
@@ -144,7 +145,7 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
         return _core.full((), 1.0, "float64")
     result = _core.full((n + 1,), 0, name)
     result[0] = 1
-    for i in range(n):  # times (x - root), in place: each coefficient loses root times the one before
+    for i in range(n):  # multiplies by (x - root) in place: subtracts root times the previous coefficient from each
         lower = result[1 : i + 2]
         _core.update(lower, lower - roots[i] * result[: i + 1])
     if dtypes.kind(name) == "c" and _conjugate_pairs(roots):
@@ -158,7 +159,7 @@ def _conjugate_pairs(roots: ndarray) -> bool:
 
 
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
-    """A polynomial at points, by Horner's scheme."""
+    """Evaluates a polynomial at points, by Horner's scheme."""
     p, x = array(p), array(x)
     result = _core.full(x.shape, 0, x.dtype_name)
     for i in range(len(p)):
@@ -167,7 +168,8 @@ def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
 
 
 def roots(p: ArrayLike) -> ndarray:
-    """Where a polynomial is zero: the eigenvalues of its companion matrix. Which coefficients are zero is read back.
+    """Returns the roots of a polynomial, as the eigenvalues of its companion matrix. The positions of the nonzero
+    coefficients are copied to the host.
 
     Raises:
         ValueError: for more than one axis.
@@ -200,19 +202,19 @@ def polyfit(
     w: ArrayLike = None,
     cov: Any = False,
 ) -> Any:
-    """The polynomial of degree `deg` that fits points best by least squares.
+    """Returns the polynomial of degree `deg` that is the least-squares fit to points.
 
     Args:
         x: the points, 1-d.
-        y: their values, or one column for each of several polynomials.
+        y: the values at the points, 1-d, or 2-d with a column for each of several polynomials.
         deg: the degree.
-        rcond: of `linalg.lstsq`; by default the number of points times the dtype's epsilon.
-        full: returns the residuals, rank, singular values and `rcond` as well.
+        rcond: as for `linalg.lstsq`; by default the number of points times the dtype's epsilon.
+        full: also returns the residuals, rank, singular values and `rcond`.
         w: weights of the residuals.
-        cov: returns the covariance of the coefficients as well, not scaled by the residuals if "unscaled".
+        cov: also returns the covariance of the coefficients, not scaled by the residuals if "unscaled".
 
     Raises:
-        TypeError: where shapes do not fit.
+        TypeError: if the shapes do not fit.
         ValueError: for a negative degree, or too few points for the covariance.
     """
     order = int(deg) + 1

@@ -1,4 +1,4 @@
-"""Text of arrays: NumPy's own, on a host copy that has only the elements that are shown."""
+"""Formatting of arrays with NumPy's own functions, from a host copy of only the elements that are printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from cuprous._common.arguments import ArrayLike, array, ndarray
 
 
 def shown(a: ndarray, threshold: int | None = None, edgeitems: int | None = None) -> Any:
-    """A host array that prints as `a` does: of large arrays only the corners are copied, the rest stays unwritten."""
+    """Returns a host array that prints as `a`. Of a large array only the corners are copied. The other elements are
+    uninitialized."""
     import numpy as np
 
     options = np.get_printoptions()
@@ -29,7 +30,7 @@ def shown(a: ndarray, threshold: int | None = None, edgeitems: int | None = None
 
 def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
                suppress_small: bool | None = None) -> str:  # fmt: skip
-    """The text of `repr(array)`, as NumPy writes it."""
+    """Returns the text of `repr(array)` in NumPy's format."""
     import numpy as np
 
     return np.array_repr(shown(array(arr)), max_line_width, precision, suppress_small)
@@ -37,21 +38,21 @@ def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int
 
 def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
               suppress_small: bool | None = None) -> str:  # fmt: skip
-    """The text of `str(array)`, as NumPy writes it."""
+    """Returns the text of `str(array)` in NumPy's format."""
     import numpy as np
 
     return np.array_str(shown(array(a)), max_line_width, precision, suppress_small)
 
 
 def array2string(a: ArrayLike, *args: Any, **kwargs: Any) -> str:
-    """NumPy's `array2string` of an array."""
+    """Returns the text of NumPy's `array2string`."""
     import numpy as np
 
     return np.array2string(shown(array(a), kwargs.get("threshold"), kwargs.get("edgeitems")), *args, **kwargs)
 
 
 def format_array(a: ndarray, spec: str) -> str:
-    """`format(array, spec)`: of the element for 0-d arrays, otherwise only without a specification."""
+    """Returns `format(array, spec)`. Arrays that are not 0-d accept only an empty `spec`."""
     if a.ndim == 0:
         return format(a.item(), spec)
     if spec:
@@ -61,12 +62,12 @@ def format_array(a: ndarray, spec: str) -> str:
 
 def who(vardict: Mapping[str, Any] | None = None) -> None:
     """
-    Prints name, shape, size in bytes and dtype of arrays, and their sum.
+    Prints name, shape, size in bytes and dtype of arrays, and the total size.
 
     Parameters
     ----------
     vardict : mapping of str to object, optional
-        The variables; by default the caller's global ones. Only arrays are listed. An array with several names is
+        The variables; by default the caller's globals. Only arrays are listed. An array with several names is
         counted once.
     """
     names = sys._getframe(1).f_globals if vardict is None else vardict

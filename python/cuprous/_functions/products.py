@@ -25,7 +25,7 @@ from cuprous._functions.reductions import sum as sum_
 
 
 def matrix_product(a: ndarray, b: ndarray) -> ndarray:
-    """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right."""
+    """Returns the matrix product with broadcast batch axes; vectors are rows on the left and columns on the right."""
     if a.ndim == 0 or b.ndim == 0:
         which = 0 if a.ndim == 0 else 1
         raise ValueError(
@@ -65,7 +65,8 @@ def matrix_product(a: ndarray, b: ndarray) -> ndarray:
 
 
 def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes.
+    """Returns the inner product of vectors, product of matrices, or sum of products over the last axis of a and the
+    second to last axis of b.
 
     Raises:
         ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
@@ -97,7 +98,7 @@ def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
 
 
 def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Inner product of two flattened arrays, the first conjugated.
+    """Returns the inner product of two flattened arrays, the first conjugated.
 
     Raises:
         ValueError: for sizes that differ.
@@ -111,7 +112,7 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Sum of products over the last axes of both arrays.
+    """Returns the sum of products over the last axes of both arrays.
 
     Raises:
         ValueError: for last extents that differ.
@@ -125,13 +126,13 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Product of every element of a with every element of b; a matrix."""
+    """Returns the matrix of products of each element of a with each element of b."""
     a, b = array(a).reshape((-1, 1)), array(b).reshape(-1)
     return write_out(out, _core.map("multiply", a, b), "outer")
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
-    """Sum of products over pairs of axes: the last n of a with the first n of b, or two lists of axes.
+    """Returns the sum of products over pairs of axes: the last n of a with the first n of b, or two lists of axes.
 
     Raises:
         ValueError: if paired axes differ in length.
@@ -145,7 +146,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
     if len(first) != len(second):
         raise ValueError("shape-mismatch for sum")
     for i, j in zip(first, second, strict=True):
-        if a.shape[i] != b.shape[j]:  # or IndexError
+        if a.shape[i] != b.shape[j]:  # may raise IndexError, as in NumPy
             raise ValueError("shape-mismatch for sum")
     first, second = [i % a.ndim for i in first], [i % b.ndim for i in second]
     left = [i for i in range(a.ndim) if i not in first]
@@ -158,7 +159,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Kronecker product: copies of b scaled by the elements of a."""
+    """Returns the Kronecker product: copies of b scaled by the elements of a."""
     a, b = array(a), array(b)
     ndim = max(a.ndim, b.ndim)
     left, right = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
@@ -170,17 +171,18 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
 ) -> ndarray:
-    """Sum along diagonals."""
+    """Returns the sum along diagonals."""
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> ndarray:
-    """Cross product of vectors of length 3 (or 2: the third component is zero, and alone if both have 2).
+    """Returns the cross product of vectors of length 3. The third component of vectors of length 2 is zero. If both
+    have length 2, returns only the third component of the product.
 
     Raises:
-        ValueError: for vectors of another length, or shapes that do not broadcast.
+        ValueError: for vectors of other lengths, or shapes that do not broadcast.
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -208,7 +210,7 @@ def cross(
 
 
 def matmul_operator(a: Any, b: Any) -> Any:
-    """`a @ b`, whatever the other operand is."""
+    """Returns `a @ b` for any operands."""
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
             return NotImplemented  # it may implement the operator

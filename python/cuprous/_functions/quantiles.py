@@ -1,4 +1,4 @@
-"""Quantiles, percentiles and medians, with and without NaN."""
+"""Quantiles, percentiles and medians, which propagate or ignore NaN."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _CONTINUOUS = {
     "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
-#: Rounded linear ranks.
+#: Methods that round the linear rank.
 _DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
-    "lower": lambda of, r: of.floor(r),
-    "higher": lambda of, r: of.ceil(r),
-    "nearest": lambda of, r: of.rint(r),
-    "midpoint": lambda of, r: 0.5 * (of.floor(r) + of.ceil(r)),
+    "lower": lambda ops, r: ops.floor(r),
+    "higher": lambda ops, r: ops.ceil(r),
+    "nearest": lambda ops, r: ops.rint(r),
+    "midpoint": lambda ops, r: 0.5 * (ops.floor(r) + ops.ceil(r)),
 }
 _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
-#: Methods whose results are elements.
+#: Methods that return elements without interpolation.
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-class _Numbers:
-    """What ranks need, of Python's numbers."""
+class _ScalarOps:
+    """The operations of `_rank` for Python numbers."""
 
     floor, ceil, rint = math.floor, math.ceil, round
 
@@ -53,25 +53,25 @@ class _Numbers:
         return a if test else b
 
 
-class _Arrays:
-    """The same of arrays."""
+class _ArrayOps:
+    """The operations of `_rank` for arrays."""
 
     floor, ceil, rint, where = (staticmethod(partial(_core.map, name)) for name in ("floor", "ceil", "rint", "where"))
 
 
-def _rank(of: Any, method: str, n: Any, q: float) -> Any:
-    """Rank (from 0, may be fractional and outside) of the q-quantile among n sorted values: one number, or one for each
-    slice."""
+def _rank(ops: Any, method: str, n: Any, q: float) -> Any:
+    """Returns the rank of the q-quantile among n sorted values, for each slice if n is an array. Ranks start at 0 and
+    may be fractional or out of bounds."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in _DISCRETE:
-        return _DISCRETE[method](of, (n - 1) * q)
+        return _DISCRETE[method](ops, (n - 1) * q)
     position = n * q - (1.5 if method == "closest_observation" else 1)
-    low = of.floor(position)
+    low = ops.floor(position)
     if method == "closest_observation":
-        return of.where((position == low) & (low % 2 == 1), low, low + 1)
-    return of.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
+        return ops.where((position == low) & (low % 2 == 1), low, low + 1)
+    return ops.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
 
 
 def _check_method(method: str) -> None:
@@ -80,68 +80,73 @@ def _check_method(method: str) -> None:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(known)}")
 
 
-def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...], str | None]:
-    """The wanted quantiles on the host, as fractions; their shape; and the dtype that they bring along."""
+def _host_q(q: Any, scale: float, quantity: str) -> tuple[list[float], tuple[int, ...], str | None]:
+    """Returns the quantiles on the host as fractions, the shape of `q`, and its dtype for promotion (None: a Python
+    float)."""
     import numpy as np
 
     given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
     if given.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "biu" else "float64"
-    brought = None if type(q) is float else name  # Python's floats promote weakly
+    q_dtype = None if type(q) is float else name  # Python's floats promote weakly
     host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):
-        raise ValueError(f"{what} must be in the range [0, {scale:g}]")
-    return (host.reshape(-1) / scale).tolist(), host.shape, brought
+        raise ValueError(f"{quantity} must be in the range [0, {scale:g}]")
+    return (host.reshape(-1) / scale).tolist(), host.shape, q_dtype
 
 
-def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The folded axes as one last axis."""
+def _reduced_axes_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """Returns an array with the reduced axes merged into one last axis."""
     kept = [i for i in range(a.ndim) if i not in axes]
     moved = a.transpose((*kept, *axes)) if a.ndim else a
     return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
 
 
 def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The folded axes as one last axis, sorted."""
-    return _core.sort(_folded_last(a, axes))
+    """Returns an array with the reduced axes merged into one last axis and sorted along it."""
+    return _core.sort(_reduced_axes_last(a, axes))
 
 
-#: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
-_LONG, _FEW = 1 << 16, 2
+#: For at least this number of elements per row and at most this number of ranks selection is faster than sorting.
+_MIN_SELECTION_LENGTH, _MAX_SELECTED_RANKS = 1 << 16, 2
 
 
-class _Ranked:
-    """Rows (along the last axis) of which elements are read by rank, in another dtype that keeps their order. `ranks`
-    are those that will be asked for."""
+class _OrderStatistics:
+    """Rows (along the last axis) whose elements of the given `ranks` are selected and cast to a dtype that keeps their
+    order."""
 
     __slots__ = ("_chosen", "_dtype", "_rows", "_sorted")
 
     def __init__(self, rows: ndarray, ranks: set[int], dtype: str) -> None:
         self._dtype = dtype
-        few = _LONG <= rows.shape[-1] < 1 << 31 and len(ranks) <= _FEW and dtypes.kind(rows.dtype_name) != "c"
-        self._sorted = not (few and rows.size)
+        by_selection = (
+            _MIN_SELECTION_LENGTH <= rows.shape[-1] < 1 << 31
+            and len(ranks) <= _MAX_SELECTED_RANKS
+            and dtypes.kind(rows.dtype_name) != "c"
+        )
+        self._sorted = not (by_selection and rows.size)
         self._rows = _core.sort(rows) if self._sorted else rows
         self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
 
     def at(self, rank: int) -> ndarray:
-        """The elements of that rank."""
+        """Returns the element of a rank in each row."""
         found = self._rows[..., rank].copy() if self._sorted else self._chosen[rank]
         return astype(found, self._dtype)
 
     def last(self) -> ndarray:
-        """The greatest elements: NaN if there is one."""
+        """Returns the greatest element of each row, or NaN if the row holds NaN."""
         if self._sorted:
             return astype(self._rows[..., self._rows.shape[-1] - 1], self._dtype)
         return astype(_core.reduce("max", self._rows, (self._rows.ndim - 1,)), self._dtype)
 
 
 def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
-    """Weights in the shape of `a`: given so, or for the folded axes alone.
+    """Broadcasts weights, which have the shape of `a` or of the reduced axes, to the shape of `a`.
 
     Raises:
-        TypeError: without axes that tell where they belong.
-        ValueError: for other shapes and negative weights, for which they are read.
+        TypeError: if the shapes differ and no axes are given.
+        ValueError: for other shapes and negative weights. This check waits for the device.
     """
     if w.shape != a.shape:
         if axes is None:
@@ -156,11 +161,11 @@ def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
 
 
 def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bool) -> list[ndarray]:
-    """For each fraction the first value at which the weights so far reach it. NaN, sorted last, weighs nothing if
-    skipped.
+    """Returns for each fraction the first value at which the cumulative weight reaches it. With `skip_nan`, NaN (sorted
+    last) has weight zero.
 
     Raises:
-        ValueError: if the weights of a slice are infinite, NaN or all zero, for which they are read.
+        ValueError: if the weights of a slice are infinite, NaN or all zero. This check waits for the device.
     """
     w = astype(w, "float64")
     n = ordered.shape[-1]
@@ -172,7 +177,7 @@ def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bo
     bad = _core.map("isnan", share[..., n - 1])
     if bool(any_(bad if valid is None else bad & valid[..., 0])):
         raise ValueError("Weights included NaN, inf or were all zero.")
-    share = _core.map("where", share == 0, -1.0, share)  # what weighs nothing is no quantile, not even of zero
+    share = _core.map("where", share == 0, -1.0, share)  # weight zero is never a quantile, not even for q = 0
     parts = []
     for q in fractions:
         below = _core.reduce("sum", _core.cast(share < q, "int64"), (share.ndim - 1,), True)
@@ -181,7 +186,7 @@ def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bo
 
 
 def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
-    """low + (high - low) * weight, monotonic as NumPy's."""
+    """Returns low + (high - low) * weight, monotonic like NumPy's."""
     step = high - low
     result = low + step * weight
     if isinstance(weight, ndarray):
@@ -191,17 +196,17 @@ def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
 
 def _quantile(
     a: ArrayLike, q: Any, axis: Axes, out: Any, overwrite_input: bool, method: str, keepdims: bool, scale: float,
-    what: str, skip_nan: bool, weights: Any,
+    quantity: str, skip_nan: bool, weights: Any,
 ) -> ndarray:  # fmt: skip
     _check_method(method)
     a = array(a)
     if dtypes.kind(a.dtype_name) == "c":
         raise TypeError("a must be an array of real numbers")
-    fractions, shape, q_dtype = _host_q(q, scale, what)
+    fractions, shape, q_dtype = _host_q(q, scale, quantity)
     if q_dtype == "int64" and scale == 1 and method == "linear":
-        method = "lower"  # minimum or maximum: nothing is interpolated, so the dtype stays
+        method = "lower"  # minimum or maximum: keeps the dtype, as there is no interpolation
     axes = normalize_axes(axis, a.ndim)
-    if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
+    if skip_nan and not a.size:  # as NumPy, without an axis for several q
         return nanmean(a, axes, out=out, keepdims=keepdims)
     w = None
     if weights is not None:
@@ -218,23 +223,23 @@ def _quantile(
     else:
         wide = a.dtype_name
     by_rank = w is None and not (skip_nan and floating)
-    # What is read by rank is cast when it is found: half as wide elements sort in half the time.
-    rows = _folded_last(a if by_rank else astype(a, wide), axes)
+    # Elements are cast after sorting or selection: elements of half the width sort in half the time.
+    rows = _reduced_axes_last(a if by_rank else astype(a, wide), axes)
     n = rows.shape[-1]
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     last = None
     if w is not None:
         order = _core.argsort(rows)
-        ordered, w = take_along_axis(rows, order), take_along_axis(_folded_last(w, axes), order)
+        ordered, w = take_along_axis(rows, order), take_along_axis(_reduced_axes_last(w, axes), order)
         parts = _weighted(ordered, w, fractions, skip_nan and floating)
         last = ordered[..., n - 1]
     elif skip_nan and floating:
         ordered = _core.sort(rows)
-        parts = [_skipping(ordered, f, method) for f in fractions]
+        parts = [_quantile_without_nan(ordered, f, method) for f in fractions]
     else:
-        ranks = [min(max(_rank(_Numbers, method, n, f), 0), n - 1) for f in fractions]
-        ranked = _Ranked(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
+        ranks = [min(max(_rank(_ScalarOps, method, n, f), 0), n - 1) for f in fractions]
+        ranked = _OrderStatistics(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
         parts = [_at_rank(ranked, r) for r in ranks]
         last = ranked.last()
     if floating and not skip_nan and last is not None:
@@ -247,17 +252,17 @@ def _quantile(
     return write_out(out, result.reshape((*shape, *kept)), "quantile")
 
 
-def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
+def _at_rank(ranked: _OrderStatistics, rank: float) -> ndarray:
     low = math.floor(rank)
     if rank == low:
         return ranked.at(low)
     return _lerp(ranked.at(low), ranked.at(low + 1), rank - low)
 
 
-def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
-    """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
+def _quantile_without_nan(ordered: ndarray, q: float, method: str) -> ndarray:
+    """Returns the quantile of the elements that are not NaN (sorted to the front). The rank differs between slices."""
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
-    rank = _core.map("maximum", _core.map("minimum", _rank(_Arrays, method, n, q), n - 1), 0)
+    rank = _core.map("maximum", _core.map("minimum", _rank(_ArrayOps, method, n, q), n - 1), 0)
     low = _core.map("floor", rank)
     index = _core.cast(low, "int64")
     if method in _EXACT:
@@ -274,7 +279,8 @@ def quantile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The q-quantiles (q in 0..1) over axes; several q give a leading axis. NaN if there is one.
+    """Returns the q-quantiles (q in 0..1) over axes, with a leading axis for several q. They are NaN where there is a
+    NaN.
 
     Raises:
         ValueError: for q outside 0..1 or an unknown method.
@@ -286,7 +292,8 @@ def percentile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The percentiles (q in 0..100) over axes; several q give a leading axis. NaN if there is one.
+    """Returns the percentiles (q in 0..100) over axes, with a leading axis for several q. They are NaN where there is a
+    NaN.
 
     Raises:
         ValueError: for q outside 0..100 or an unknown method.
@@ -298,7 +305,7 @@ def nanquantile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The q-quantiles over axes of what is not NaN."""
+    """Returns the q-quantiles over axes of the elements that are not NaN."""
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
 
 
@@ -306,23 +313,23 @@ def nanpercentile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """The percentiles over axes of what is not NaN."""
+    """Returns the percentiles over axes of the elements that are not NaN."""
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
 
 
 def median(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
+    """Returns the middle value over axes, or the mean of the two middle ones. It is NaN where there is a NaN."""
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
-    rows = _folded_last(a, axes)
+    rows = _reduced_axes_last(a, axes)
     n = rows.shape[-1]
     if n == 0:
         result = mean(rows, -1)
     else:
         ranks = sorted({(n - 1) // 2, n // 2})
-        ranked = _Ranked(rows, set(ranks), a.dtype_name)
+        ranked = _OrderStatistics(rows, set(ranks), a.dtype_name)
         result = mean(stack([ranked.at(rank) for rank in ranks], -1), -1)
         if dtypes.kind(a.dtype_name) in "fc":
             last = ranked.last()
@@ -335,7 +342,7 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """The median over axes of what is not NaN."""
+    """Returns the median over axes of the elements that are not NaN."""
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc" or not a.size:
         return median(a, axis, out, overwrite_input, keepdims)
@@ -343,7 +350,7 @@ def nanmedian(
     ordered = _sorted_last(a, axes)
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
     low, high = (_core.map("maximum", n - k, 0) // 2 for k in (1, 0))
-    # Two equal middles must not be added first: they may be infinite, or near the end of the dtype's range.
+    # Two equal middle values are not added: they may be infinite, or their sum may overflow.
     middles = take_along_axis(ordered, low), take_along_axis(ordered, _core.map("minimum", high, ordered.shape[-1] - 1))
     result = _core.map("where", low == high, middles[0], (middles[0] + middles[1]) / 2)[..., 0]
     if keepdims:

@@ -1,4 +1,4 @@
-"""Folds over axes: sums, extremes, moments, truth; and the running folds. Results are arrays, 0-d ones for all axes."""
+"""Reductions over axes (sums, extremes, moments, logical) and scans. Reductions over all axes return 0-d arrays."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from cuprous._functions.complex_parts import imag, real
 _reduce = _core.reduce
 
 
-def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
-    """`axis` as `_core.reduce` takes it."""
+def _axes(axis: Any, ndim: int, allow_scalar: bool = True) -> tuple[int, ...] | None:
+    """Returns `axis` in the form that `_core.reduce` accepts."""
     if axis is None:
         return None
-    if ndim == 0 and lenient and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
+    if ndim == 0 and allow_scalar and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
         return ()
     if type(axis) is int:
         return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
@@ -37,7 +37,7 @@ def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
 
 
 def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
-    """`a` where the mask holds, `filler` elsewhere."""
+    """Returns `a` where the mask is true and `filler` elsewhere."""
     if where is True:
         return a
     return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
@@ -49,10 +49,10 @@ def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, cast
     return result if out is None else write_exactly(out, result, ufunc, casting)
 
 
-def _total(
+def _sum_or_product(
     op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
 ) -> ndarray:
-    """Sum or product: widens small integers."""
+    """Returns a sum or product. Small integers are widened."""
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
@@ -63,7 +63,7 @@ def _total(
     if where is not True:
         a = _masked(a, where, empty)
     axes = _axes(axis, a.ndim)
-    if wide == "bool":  # any or all
+    if wide == "bool":  # a logical reduction
         result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
     else:
         result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
@@ -71,7 +71,7 @@ def _total(
         return result if out is None else _finish(result, ufunc, None, out)
     start = starting_value(initial, wide)
     if op == "sum" and dtypes.kind(wide) == "f":
-        # The engine's sums start from 0, which takes the sign of -0 away; only a sum of nothing but -0 has it.
+        # The engine's sums start from 0, which loses the sign of -0. Only a sum of elements that are all -0 has it.
         plain = ~_core.map("signbit", a) | (a != 0)
         if where is not True:
             plain = plain & truth_mask(where)
@@ -85,26 +85,26 @@ def sum(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
-    return _total("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
+    """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
+    return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
 
 
 def prod(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
-    return _total("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
+    """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
+    return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
 
 def reduced_by(
     ufunc: str, a: ndarray, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> ndarray:
-    """`reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
+    """Implements `reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
     if ufunc == "add":
-        return _total("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
+        return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
     if ufunc == "multiply":
-        return _total("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
+        return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
     a = a if dtype is None else astype(a, dtypes.name_of(dtype))
     return _extreme(a, axis, out, keepdims, initial, where, ufunc == "maximum")
 
@@ -112,7 +112,7 @@ def reduced_by(
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
     if not isinstance(a, ndarray):
         a = array(a)
-    if isinstance(out, ndarray):  # it takes part in the promotion
+    if isinstance(out, ndarray):  # the dtype of `out` takes part in the promotion
         a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
     initial = None if initial is None else starting_value(initial, a.dtype_name)
     ufunc = "maximum" if greatest else "minimum"
@@ -127,7 +127,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
         a = _core.map("where", where, a, initial)
     if axes == ():
         result = a.copy("K")
-    elif a.size == 0 and _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
         result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
@@ -137,8 +137,8 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     return result if initial is None and out is None else _finish(result, ufunc, initial, out)
 
 
-def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
-    """How many elements fold into one."""
+def _reduced_count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
+    """Returns the number of elements that are reduced to one."""
     n = 1
     for i in range(len(shape)) if axes is None else axes:
         n *= shape[i]
@@ -146,20 +146,20 @@ def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
 
 
 def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
-    gone = range(len(shape)) if axes is None else axes
+    reduced = range(len(shape)) if axes is None else axes
     if keepdims:
-        return tuple(1 if i in gone else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in gone)
+        return tuple(1 if i in reduced else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in reduced)
 
 
 def max(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Greatest element over axes; NaN if there is one.
+    """Returns the greatest element over axes, or NaN if there is one.
 
     Raises:
-        ValueError: if no element is folded and there is no `initial`.
+        ValueError: if no element is reduced and there is no `initial`.
     """
     return _extreme(a, axis, out, keepdims, initial, where, True)
 
@@ -168,10 +168,10 @@ def min(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Least element over axes; NaN if there is one.
+    """Returns the least element over axes, or NaN if there is one.
 
     Raises:
-        ValueError: if no element is folded and there is no `initial`.
+        ValueError: if no element is reduced and there is no `initial`.
     """
     return _extreme(a, axis, out, keepdims, initial, where, False)
 
@@ -181,10 +181,10 @@ amin = min
 
 
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
-    """Greatest minus least element over axes."""
+    """Returns the greatest minus the least element over axes."""
     a = array(a)
     high = max(a, axis, keepdims=keepdims)
-    if isinstance(out, ndarray):  # as in NumPy, the greatest element is written to it first
+    if isinstance(out, ndarray):  # as in NumPy, the greatest element is cast to its dtype first
         check_casting(high.dtype_name, out.dtype_name, "same_kind", "ufunc 'maximum' output")
         high = astype(high, out.dtype_name)
     return _finish(high - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind")
@@ -193,7 +193,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
     a = array(a)
     axes = None if axis is None or (a.ndim == 0 and axis in (0, -1)) else (normalize_axis(axis, a.ndim),)
-    if _folded(a.shape, axes) == 0:
+    if _reduced_count(a.shape, axes) == 0:
         raise ValueError(f"attempt to get {op} of an empty sequence")
     result = _reduce(op, a, axes, keepdims)
     return _finish(result if dtype is None else astype(result, dtypes.name_of(dtype)), op, None, out)
@@ -202,24 +202,24 @@ def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any
 def argmax(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Index of the first greatest element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    """Returns the index (int64, or `dtype`) of the first greatest element, along an axis or in the flattened array."""
     return _arg("argmax", a, axis, out, keepdims, dtype)
 
 
 def argmin(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Index of the first least element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    """Returns the index (int64, or `dtype`) of the first least element, along an axis or in the flattened array."""
     return _arg("argmin", a, axis, out, keepdims, dtype)
 
 
-def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
+def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
     a = astype(array(a), "bool")
     a = _masked(a, where, every)
     axes = _axes(axis, a.ndim)
     if axes == ():
         result = a.copy("K")
-    elif a.size == 0 and _folded(a.shape, axes) == 0:
+    elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
@@ -228,29 +228,29 @@ def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every:
 
 def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Whether all elements over axes are true."""
-    return _truth(a, axis, out, keepdims, where, True)
+    """Returns true if all elements over axes are true."""
+    return _logical_reduction(a, axis, out, keepdims, where, True)
 
 
 def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Whether any element over axes is true."""
-    return _truth(a, axis, out, keepdims, where, False)
+    """Returns true if any element over axes is true."""
+    return _logical_reduction(a, axis, out, keepdims, where, False)
 
 
 # --- moments
 
 
 def _working(name: str, dtype: Any) -> tuple[str, str]:
-    """(dtype to compute in, dtype to return) of a mean."""
+    """Returns the dtype that a mean is computed in, and the dtype that it returns."""
     result = dtypes.inexact(name) if dtype is None else dtypes.name_of(dtype)
     return ("float32" if dtypes.itemsize(result) == 2 and dtype is None else result), result
 
 
 def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any) -> Any:
-    """Elements per fold: an int, or an array where a mask decides."""
+    """Returns the number of elements per reduction: an int, or an array if there is a mask."""
     if where is True:
-        return _folded(a.shape, axes)
+        return _reduced_count(a.shape, axes)
     mask = _core.broadcast_to(truth_mask(where), a.shape)
     return _reduce("sum", _core.cast(mask, "int64"), axes, keepdims)
 
@@ -259,7 +259,7 @@ def mean(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
+    """Returns the arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
@@ -275,8 +275,8 @@ def mean(
     return result if out is None else write_exactly(out, result, "mean", "unsafe")
 
 
-def _spread(
-    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known: Any,
+def _variance(
+    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known_mean: Any,
     correction: Any, root: bool,
 ) -> ndarray:  # fmt: skip
     if correction is not None:
@@ -290,12 +290,12 @@ def _spread(
         a = _core.cast(a, wide)
     axes = _axes(axis, a.ndim, where is not True)
     count = _count(a, axes, keepdims, where)
-    plain = where is True and known is None and axes != () and dtypes.kind(wide) == "f" and count
+    plain = where is True and known_mean is None and axes != () and dtypes.kind(wide) == "f" and count
     if plain:
         squares = _reduce("m2", a, axes, keepdims)
     else:
-        center = mean(given, axis, dtype, keepdims=True, where=where) if known is None else array(known)
-        deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
+        center = mean(given, axis, dtype, keepdims=True, where=where) if known_mean is None else array(known_mean)
+        deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # as NumPy, an integer dtype is for sums only
         if dtypes.kind(wide) == "c":
             squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
         else:
@@ -307,7 +307,7 @@ def _spread(
         freedom = 0
     result = squares / freedom
     if root:
-        if dtypes.kind(returned) not in "fc":  # NumPy's odd one: the variance is an integer, too
+        if dtypes.kind(returned) not in "fc":  # as NumPy, the variance is cast to an integer first
             result = _core.cast(result, returned)
             if result.ndim:
                 check_casting("float64", returned, "same_kind", "ufunc 'sqrt' output")
@@ -321,22 +321,22 @@ def var(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Variance over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
+    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is real also for complex arrays."""
+    return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
 def std(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Standard deviation over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is real also for complex arrays."""
+    return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
 def average(
     a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """Weighted mean over axes; with `returned` also the sum of the weights.
+    """Returns the weighted mean over axes, and with `returned` also the sum of the weights.
 
     Raises:
         ZeroDivisionError: if weights sum to zero.
@@ -367,10 +367,10 @@ def average(
     return (result, _core.broadcast_to(total, result.shape).copy()) if returned else result
 
 
-# --- running folds
+# --- scans
 
 
-def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
+def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
     a = array(a)
     if axis is None or (a.ndim == 0 and axis in (0, -1)):
         a, axis = a.reshape(-1), 0
@@ -383,13 +383,13 @@ def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str)
 
 
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running sum along an axis, or of the flattened array."""
-    return _running("sum", a, axis, dtype, out, "cumsum")
+    """Returns the cumulative sum along an axis, or of the flattened array."""
+    return _scan("sum", a, axis, dtype, out, "cumsum")
 
 
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Running product along an axis, or of the flattened array."""
-    return _running("prod", a, axis, dtype, out, "cumprod")
+    """Returns the cumulative product along an axis, or of the flattened array."""
+    return _scan("prod", a, axis, dtype, out, "cumprod")
 
 
 def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include_initial: bool, first: int) -> ndarray:
@@ -400,26 +400,26 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
         axis = 0
     x = x if x.ndim else x.reshape((1,))
     if not include_initial:
-        return _running(op, x, axis, dtype, out, op)
-    result = _running(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
+        return _scan(op, x, axis, dtype, out, op)
+    result = _scan(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
     shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
-    longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    extended = laid_out(shape, result.dtype_name, axis_order(result, "K"))
     front = (slice(None),) * i
-    _core.update(longer[(*front, slice(0, 1))], first)
-    _core.update(longer[(*front, slice(1, None))], result)
-    return _finish(longer, op, None, out)
+    _core.update(extended[(*front, slice(0, 1))], first)
+    _core.update(extended[(*front, slice(1, None))], result)
+    return _finish(extended, op, None, out)
 
 
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                    include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Running sum along an axis, which only 1-d arrays may leave out; optionally led by zero."""
+    """Returns the cumulative sum along an axis, optionally after a leading zero. `axis` is optional for 1-d arrays."""
     return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
 
 
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                     include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Running product along an axis, which only 1-d arrays may leave out; optionally led by one."""
+    """Returns the cumulative product along an axis, optionally after a leading one. `axis` is optional for 1-d arrays."""
     return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
 
 

@@ -1,4 +1,4 @@
-"""Elements picked and written by index (`take`, `put` and their like) and by mask (`compress`, `place`, `putmask`)."""
+"""Reading and writing elements by index (`take`, `put` and similar) and by mask (`compress`, `place`, `putmask`)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from cuprous._common.operands import is_numpy_array
 
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
-    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds.
+    """Returns the slices of an array along an axis (or elements of the flattened array) where a 1-d condition is true.
 
     Raises:
         ValueError: unless the condition is 1-d.
-        IndexError: if it holds beyond the axis.
+        IndexError: if it is true beyond the end of the axis.
     """
     mask, a = array(condition), array(a)
     if mask.ndim != 1:
@@ -48,12 +48,12 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
-    """Elements of the flattened array where the flattened condition holds."""
+    """Returns the elements of the flattened array where the flattened condition is true."""
     return compress(array(condition).reshape(-1), array(arr).reshape(-1))
 
 
 def _values(values: ArrayLike, dtype: str) -> ndarray:
-    """Values for an array of a dtype: arrays must cast to it safely, numbers and lists become it."""
+    """Converts values to a dtype. Arrays must cast to it safely."""
     if not isinstance(values, ndarray) and not is_numpy_array(values):
         return convert(values, dtype)
     values = array(values)
@@ -62,10 +62,10 @@ def _values(values: ArrayLike, dtype: str) -> ndarray:
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Writes values, in turn and repeated as needed, where the mask holds.
+    """Writes values one after another, repeated as needed, where the mask is true.
 
     Raises:
-        ValueError: if there are places to fill but no values.
+        ValueError: if there are no values but the mask has true elements.
     """
     where = astype(array(mask), "bool").reshape(-1)
     values = _values(vals, arr.dtype_name).reshape(-1)
@@ -85,7 +85,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
 
 def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
-    """Writes `values[i mod n]` at each flat index i where the mask holds.
+    """Writes `values[i mod n]` at each flat index i where the mask is true.
 
     Raises:
         ValueError: for a mask of another size.
@@ -103,10 +103,10 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """Elements of the flattened array, or slices along an axis, at indices.
+    """Returns the elements of the flattened array, or the slices along an axis, at indices.
 
     Raises:
-        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead).
+        IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
     """
     a = array(a)
     if axis is None:
@@ -132,9 +132,8 @@ def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at indices into the flattened array; values repeat as needed.
 
     Raises:
-        TypeError: unless `a` is an array, and for indices that are no integers.
-        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead), and for any
-            index of an empty array.
+        TypeError: if `a` is not an array, or the indices are not integers.
+        IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead), or the array is empty.
     """
     target(a, "put")
     index = bounded(ind, a.size, 0, mode).reshape(-1)
@@ -154,7 +153,7 @@ def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
 
 
 def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
-    """Offsets for take_along_axis and put_along_axis."""
+    """Returns the offsets for take_along_axis and put_along_axis."""
     index = array(indices) if not is_numpy_array(indices) else assigned_value(a, indices)
     if dtypes.kind(index.dtype_name) not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -183,7 +182,7 @@ def _check_flat(indices: Any) -> None:
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
-    """For each 1-d slice along an axis, its elements at that slice's indices.
+    """Returns for each 1-d slice along an axis its elements at the indices of that slice.
 
     Raises:
         IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
@@ -198,7 +197,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
-    """For each 1-d slice along an axis, writes values at that slice's indices. Errors as `take_along_axis`."""
+    """Writes values at the indices of each 1-d slice along an axis. Raises the same errors as `take_along_axis`."""
     target(arr, "put_along_axis")
     if axis is None:
         _check_flat(indices)
@@ -212,17 +211,17 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Ax
 
 
 def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Adds values at an index; one that occurs twice is added to twice."""
+    """Adds values at an index. Repeated indices add repeatedly."""
     scatter_into(a, slices, operand(value), "add")
 
 
 def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Raises elements at an index to values."""
+    """Writes the maximum of element and value at an index."""
     scatter_into(a, slices, operand(value), "maximum")
 
 
 def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Lowers elements at an index to values."""
+    """Writes the minimum of element and value at an index."""
     scatter_into(a, slices, operand(value), "minimum")
 
 

@@ -1,4 +1,4 @@
-"""Arrays as sets."""
+"""Set operations on arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cuprous._functions.selection import take
 
 
 def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:
-    """Where a sorted 1-d array differs from the element before (the first always does)."""
+    """Returns true for each element of a sorted 1-d array that differs from its predecessor. The first always does."""
     mask = _core.full((ordered.size,), True, "bool")
     if ordered.size > 1:
         differs = ordered[1:] != ordered[:-1]
@@ -31,9 +31,10 @@ def unique(
     ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """The distinct elements in order; on request where each first occurs, how to rebuild the input, and how often.
+    """Returns the distinct elements in order, and on request the index of each first occurrence, the indices that
+    rebuild the input, and the counts.
 
-    With an axis, the distinct slices along it. The result is sorted also where `sorted` is False.
+    With an axis, returns the distinct slices along it. The result is sorted even if `sorted` is False.
     """
     ar = array(ar)
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
@@ -56,33 +57,33 @@ def unique(
     return (gather_flat(ordered, starts), *extras)
 
 
-#: So many distinct values are found in each other's order faster than sorted positions are written back, on a GPU.
-_FEW = 1 << 22
-#: Elements that are looked at to guess how many distinct values there are.
+#: Up to this number of distinct values a search among them is faster on a GPU than scattering sorted positions.
+_SEARCH_LIMIT = 1 << 22
+#: The number of elements sampled to estimate the number of distinct values.
 _SAMPLE = 1 << 16
 
 
-def _many(flat: ndarray) -> bool:
-    """Whether there are likely more than `_FEW` distinct values: of k drawn among d, k² / 2d pairs are equal. A wrong
-    guess costs time only."""
-    if flat.size <= max(2 * _FEW, _SAMPLE):
+def _has_many_distinct(flat: ndarray) -> bool:
+    """Returns true if there are probably more than `_SEARCH_LIMIT` distinct values. Of k samples among d values, about
+    k² / 2d pairs are equal. A wrong estimate costs only time."""
+    if flat.size <= max(2 * _SEARCH_LIMIT, _SAMPLE):
         return False
     drawn = _core.sort(flat[:: flat.size // _SAMPLE][:_SAMPLE])
     pairs = int(_core.reduce("sum", _core.cast(drawn[1:] == drawn[:-1], "int64"), None))
-    return 2 * _FEW * pairs < _SAMPLE**2
+    return 2 * _SEARCH_LIMIT * pairs < _SAMPLE**2
 
 
 def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
-    """Values and inverse by searching for each element among the distinct ones; None where those are many, and where
-    elements need not be equal to one of them."""
+    """Returns values and inverse by searching for each element among the distinct ones. Returns None if there are many,
+    or if an element may be unequal to all of them (NaN)."""
     kind = dtypes.kind(flat.dtype_name)
-    if kind == "c" or (kind == "f" and not equal_nan) or _many(flat):
+    if kind == "c" or (kind == "f" and not equal_nan) or _has_many_distinct(flat):
         return None
     ordered = _core.sort(flat)
     mask = _changes(ordered, equal_nan)
     starts = flatnonzero(mask)
     values = gather_flat(ordered, starts)
-    if starts.size > _FEW:
+    if starts.size > _SEARCH_LIMIT:
         return (values, *_extras(_core.argsort(flat), mask, starts, shape, False, True, counts))
     inverse = _core.searchsorted(values, flat, False).reshape(shape)
     return (values, inverse, *_extras(None, mask, starts, shape, False, False, counts))
@@ -92,23 +93,23 @@ def _extras(
     order: ndarray | None, mask: ndarray, starts: ndarray, shape: tuple[int, ...], index: bool, inverse: bool,
     counts: bool,
 ) -> list[ndarray]:  # fmt: skip
-    """What else is wanted of sorted elements: `mask` tells where they change, `starts` its places (for the inverse only
-    their number matters)."""
+    """Returns the requested outputs besides the values. `mask` is true where sorted elements change, and `starts` are
+    the positions of the changes (for the inverse only their number is used)."""
     n = mask.size
     extras = []
     if order is not None and index:
         extras.append(gather_flat(order, starts))
     if order is not None and inverse:
-        # Numbers of four bytes where they are enough: that is what is written all over memory.
+        # int32 where possible, because the scatter is bound by memory traffic.
         name = "int32" if n <= dtypes.highest("int32") else "int64"
         if starts.size < n:
             groups = _core.scan("sum", _core.cast(mask, name), 0) - 1
         else:
             groups = _core.cast(_core.iota((n,), (1,), 0), name)
-        # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
-        places = _core.full((n,), 0, name)
-        _core.scatter(places, order, groups, "maximum")
-        extras.append(_core.cast(places, "int64").reshape(shape))
+        # Positions are distinct, so "maximum" writes each value. "set" would first have to find the last write.
+        inverse_indices = _core.full((n,), 0, name)
+        _core.scatter(inverse_indices, order, groups, "maximum")
+        extras.append(_core.cast(inverse_indices, "int64").reshape(shape))
     if counts:
         ends = concatenate((starts, _core.full((1,), n, "int64")))
         extras.append(ends[1:] - ends[:-1] if n else _core.empty((0,), "int64"))
@@ -134,7 +135,7 @@ def _unique_slices(ar: ndarray, index: bool, inverse: bool, counts: bool, axis: 
 
 
 class UniqueAllResult(NamedTuple):
-    """What `unique_all` returns."""
+    """The result of `unique_all`."""
 
     values: ndarray
     indices: ndarray
@@ -143,36 +144,36 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What `unique_counts` returns."""
+    """The result of `unique_counts`."""
 
     values: ndarray
     counts: ndarray
 
 
 class UniqueInverseResult(NamedTuple):
-    """What `unique_inverse` returns."""
+    """The result of `unique_inverse`."""
 
     values: ndarray
     inverse_indices: ndarray
 
 
 def unique_all(x: ArrayLike) -> UniqueAllResult:
-    """Distinct elements, first occurrences, inverse and counts; every NaN counts as distinct."""
+    """Returns distinct elements, first occurrences, inverse and counts; every NaN counts as distinct."""
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x: ArrayLike) -> UniqueCountsResult:
-    """Distinct elements and counts; every NaN counts as distinct."""
+    """Returns distinct elements and counts; every NaN counts as distinct."""
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
-    """Distinct elements and inverse; every NaN counts as distinct."""
+    """Returns distinct elements and inverse; every NaN counts as distinct."""
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: ArrayLike) -> ndarray:
-    """Distinct elements; every NaN counts as distinct."""
+    """Returns distinct elements; every NaN counts as distinct."""
     return unique(x, equal_nan=False)
 
 
@@ -180,8 +181,8 @@ def isin(
     element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
     kind: str | None = None,
 ) -> ndarray:  # fmt: skip
-    """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here: they change
-    NumPy's speed and memory, not its result.
+    """Returns true for each element that occurs in `test_elements`. `kind` and `assume_unique` have no effect: in NumPy
+    they change speed and memory, not the result.
 
     Raises:
         ValueError: for another `kind`.
@@ -193,19 +194,19 @@ def isin(
         return _core.full(element.shape, invert, "bool")
     name = common_dtype((element, tests))
     if name == "float64" and {dtypes.kind(element.dtype_name), dtypes.kind(tests.dtype_name)} == {"i", "u"}:
-        # Compared in the dtype of the tests, without rounding: values that it cannot hold are not among them.
+        # Compares in the dtype of the test elements, without rounding. Values outside its range never occur among them.
         name = tests.dtype_name
-        held = element >= 0 if name == "uint64" else element <= dtypes.highest(name)
-        found = isin(_core.cast(element, name), tests) & held
+        representable = element >= 0 if name == "uint64" else element <= dtypes.highest(name)
+        found = isin(_core.cast(element, name), tests) & representable
         return ~found if invert else found
     element, ordered = astype(element, name), _core.sort(astype(tests, name))
-    place = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
-    found = gather_flat(ordered, place)
+    position = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
+    found = gather_flat(ordered, position)
     return found != element if invert else found == element
 
 
 def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
-    """`isin` of the flattened first array."""
+    """Returns `isin` for the flattened first array."""
     return isin(array(ar1).reshape(-1), ar2, assume_unique, invert)
 
 
@@ -214,7 +215,7 @@ def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
 
 
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The distinct elements that occur in both arrays, in order; on request where they first occur in each."""
+    """Returns the distinct elements that occur in both arrays, in order, and on request their first indices in each."""
     ar1, ar2 = array(ar1), array(ar2)
     name = common_dtype((ar1, ar2))
     ar1, ar2 = astype(ar1, name), astype(ar2, name)

@@ -14,7 +14,7 @@ from cuprous._functions.manipulation import flip, moveaxis
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.selection import take, take_along_axis
 
-#: First letters of the kinds of sorts.
+#: The first letters of the kinds of sorts.
 _KINDS = ("q", "h", "m", "s")
 
 
@@ -43,7 +43,7 @@ def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
 
 
 def _sorted(a: ArrayLike, axis: Axis, function: Any = _core.sort) -> ndarray:
-    """A sorted (or, by `function`, otherwise ordered) copy that lies in memory as `a` does."""
+    """Returns a copy that is sorted (or ordered by `function`) and has the memory layout of `a`."""
     a = array(a)
     axes = None if axis is None or not a.ndim else axis_order(a, "K")
     if axes is None:
@@ -55,7 +55,8 @@ def sort(
     a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
     descending: bool = False,
 ) -> ndarray:  # fmt: skip
-    """A sorted copy along an axis (None: flattened). All kinds are one stable sort. Falling order has NaN first."""
+    """Returns a copy sorted along an axis (None: flattened). All kinds are the same stable sort. Descending order puts
+    NaN first."""
     _check(kind, order, stable)
     result = _sorted(a, axis)
     return _reversed(result, axis).copy() if descending else result
@@ -65,8 +66,8 @@ def argsort(
     a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
     descending: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Indices (int64) that sort along an axis (None: of the flattened array). Equal elements keep their order, also
-    where it falls; that has NaN first."""
+    """Returns the indices (int64) that sort along an axis (None: the flattened array). Equal elements keep their order,
+    even in descending order, which puts NaN first."""
     _check(kind, order, stable)
     if not descending:
         return _along(_core.argsort, a, axis)
@@ -75,7 +76,7 @@ def argsort(
         a, axis = a.reshape(-1), 0
     if a.ndim == 0:
         return _along(_core.argsort, a, axis)
-    # Sorted backwards and read backwards, equal elements are in order again.
+    # Reversing before and after the sort keeps equal elements in their order.
     backwards = _along(_core.argsort, _reversed(a, axis), axis)
     return a.shape[axis] - 1 - _reversed(backwards, axis)
 
@@ -84,15 +85,15 @@ def _reversed(a: ndarray, axis: Axis) -> ndarray:
     return flip(a, 0 if axis is None else axis) if a.ndim else a
 
 
-def _places(kth: Any, n: int) -> set[int]:
-    """The places that must be right, counted from the front.
+def _partition_positions(kth: Any, n: int) -> set[int]:
+    """Returns the positions that a partition must put in order, counted from the front.
 
     Raises:
-        TypeError: for what are no integers.
-        ValueError: for bools, places out of bounds, and nested lists.
+        TypeError: if a position is not an integer.
+        ValueError: for bools, positions out of bounds, and nested lists.
     """
     given = kth.tolist() if hasattr(kth, "tolist") else kth
-    places = set()
+    positions = set()
     for k in given if isinstance(given, (list, tuple, range)) else [given]:
         if isinstance(k, bool):
             raise ValueError("Booleans unacceptable as partition index")
@@ -102,37 +103,38 @@ def _places(kth: Any, n: int) -> set[int]:
             raise TypeError("Partition index must be integer")
         if not -n <= operator.index(k) < n and n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
-        places.add(operator.index(k) % max(n, 1))
-    if not places:
+        positions.add(operator.index(k) % max(n, 1))
+    if not positions:
         raise TypeError("Partition index must be integer")
-    return places
+    return positions
 
 
 def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices: bool) -> ndarray:
     _check(None if kind == "introselect" else kind, order, None)
-    places = _places(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
-    if len(places) != 1 or not a.size:
+    positions = _partition_positions(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    if len(positions) != 1 or not a.size:
         return _along(_core.argsort, a, axis) if indices else _sorted(a, axis)
-    (place,) = places
+    (position,) = positions
     if indices:
-        return _along(lambda rows: _core.partition(rows, place, True), a, axis)
-    return _sorted(a, axis, lambda rows: _core.partition(rows, place, False))
+        return _along(lambda rows: _core.partition(rows, position, True), a, axis)
+    return _sorted(a, axis, lambda rows: _core.partition(rows, position, False))
 
 
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
-    """A copy whose kth elements are where sorting would put them, with none greater before and none less behind."""
+    """Returns a copy with the kth elements at their sorted positions, no greater elements before and no lesser ones
+    after."""
     return _partition(array(a), kth, axis, kind, order, False)
 
 
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
-    """Indices of `partition`."""
+    """Returns the indices that `partition` would select."""
     a = array(a)
     return _partition(a if a.ndim else a.reshape(1), kth, axis, kind, order, True)
 
 
 def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[ndarray, ndarray]:
-    """The first k elements along an axis in falling order (NaN first), or in rising order (NaN last), and their indices
-    (int64). Equal elements come in the order of their indices.
+    """Returns the first k elements along an axis in descending order (NaN first), or in ascending order (NaN last), and
+    their indices (int64). Equal elements are in the order of their indices.
 
     Raises:
         ValueError: for k not in 0..n.
@@ -158,10 +160,10 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
 
 
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
-    """Indices that sort by several keys, the last one first.
+    """Returns the indices that sort by several keys, of which the last is the primary key.
 
     Raises:
-        TypeError: without keys.
+        TypeError: if there are no keys.
         ValueError: for keys of different shapes.
     """
     parts = [array(k) for k in keys]
@@ -188,7 +190,7 @@ def sort_complex(a: ArrayLike) -> ndarray:
 
 
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
-    """Indices (int64) where values would be inserted in a sorted 1-d array.
+    """Returns the indices (int64) where values would be inserted in a sorted 1-d array.
 
     Raises:
         ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
@@ -214,11 +216,11 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Index of the bin of each value; bins are edges in rising or falling order.
+    """Returns the index of the bin of each value. `bins` are edges in ascending or descending order.
 
     Raises:
         TypeError: for complex values.
-        ValueError: for bins that are not 1-d, or in no order.
+        ValueError: for bins that are not 1-d or not monotonic.
     """
     edges = array(bins)
     if edges.ndim != 1:

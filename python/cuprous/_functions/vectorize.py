@@ -12,15 +12,15 @@ from cuprous.cuda._vectorize import vectorize as _decorate
 
 
 class vectorize:
-    """A function of numbers as a function of arrays that broadcast: `vectorize(function)(x, y)`.
+    """Makes a function of numbers a function of arrays that broadcast: `vectorize(function)(x, y)`.
 
-    The function is compiled for the dtypes of its arguments, so it may hold what kernels may hold. With signatures
+    The function is compiled for the dtypes of its arguments, so it supports the same Python as kernels. With signatures
     instead of a function it is Numba's decorator: `@vectorize(["float32(float32)"], target="cuda")`.
 
     Args:
         pyfunc: the function.
-        otypes: dtypes of the results, which are converted to them: letters, or a list of dtypes.
-        doc: a docstring; that of the function if None.
+        otypes: dtypes that the results are converted to: letters, or a list of dtypes.
+        doc: the docstring; None uses the docstring of the function.
 
     Raises:
         NotImplementedError: for `excluded`, `cache` and `signature`; see `guvectorize`.
@@ -44,10 +44,10 @@ class vectorize:
         self._ufunc = UFunc(pyfunc, [], {})
 
     def __call__(self, *args: Any) -> Any:
-        """The function of each element.
+        """Applies the function to each element.
 
         Raises:
-            TypeError: if it is not one of CPU and GPU arrays and numbers, or the function cannot be compiled for them.
+            TypeError: if an argument is not a number or array, or the function cannot be compiled for the arguments.
         """
         given = [convert(a) if getattr(a, "ndim", 0) and not isinstance(a, ndarray) else a for a in args]
         result = self._ufunc(*given)

@@ -16,7 +16,7 @@ from cuprous._functions.reductions import sum as sum_
 
 
 def _points(M: Any) -> float:
-    """The number of points as a Python float; NumPy's integers would wrap around."""
+    """Returns the number of points as a Python float, because NumPy's integers would wrap around."""
     if isinstance(M, ndarray):
         if M.ndim:
             raise ValueError("[windows] the number of points must be a number, not an array of several")
@@ -34,7 +34,7 @@ def _phase(M: float, end: float) -> ndarray:
 
 
 def _cosines(M: Any, *weights: float) -> ndarray:
-    """A sum of cosines that is symmetric about the middle."""
+    """Returns a sum of cosines that is symmetric about the middle."""
     M = _points(M)
     if M <= 1:
         return creation.ones(int(M == 1))
@@ -46,22 +46,22 @@ def _cosines(M: Any, *weights: float) -> ndarray:
 
 
 def hanning(M: Any) -> ndarray:
-    """Hann's window of M points: a raised cosine that reaches zero."""
+    """Returns Hann's window of M points: a raised cosine that reaches zero."""
     return _cosines(M, 0.5, 0.5)
 
 
 def hamming(M: Any) -> ndarray:
-    """Hamming's window of M points: a raised cosine on a pedestal."""
+    """Returns Hamming's window of M points: a raised cosine on a pedestal."""
     return _cosines(M, 0.54, 0.46)
 
 
 def blackman(M: Any) -> ndarray:
-    """Blackman's window of M points: three terms of cosines."""
+    """Returns Blackman's window of M points: three terms of cosines."""
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
 def bartlett(M: Any) -> ndarray:
-    """Bartlett's window of M points: a triangle that reaches zero."""
+    """Returns Bartlett's window of M points: a triangle that reaches zero."""
     M = _points(M)
     if M <= 1:
         return creation.ones(int(M == 1))
@@ -69,7 +69,7 @@ def bartlett(M: Any) -> ndarray:
 
 
 def kaiser(M: Any, beta: Any) -> ndarray:
-    """Kaiser's window of M points, by the Bessel function I0."""
+    """Returns Kaiser's window of M points, by the Bessel function I0."""
     M, beta = _points(M), _points(beta)
     if M == 1:
         return creation.ones(1)
@@ -88,7 +88,7 @@ def _bit_weights(bitorder: str) -> list[int]:
 
 
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
-    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros.
+    """Packs booleans into bytes (uint8) along an axis. The last byte is filled up with zeros.
 
     Raises:
         TypeError: unless the input is bool or of integers.
@@ -111,7 +111,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
 
 
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
-    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros.
+    """Returns the bits of bytes (uint8) as zeros and ones along an axis. `count` truncates them, or pads with zeros.
 
     Raises:
         TypeError: unless the input is uint8.
@@ -129,15 +129,15 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
     total = moved.shape[-1] * 8
     bits = set_.reshape((*moved.shape[:-1], total))
     if count is not None:
-        wanted = count if count >= 0 else total + count
-        if wanted < 0:
+        length = count if count >= 0 else total + count
+        if length < 0:
             raise ValueError("-count larger than number of elements")
-        if wanted <= total:
-            bits = bits[..., :wanted]
+        if length <= total:
+            bits = bits[..., :length]
         else:
-            longer = _core.full((*moved.shape[:-1], wanted), 0, "uint8")
-            _core.update(longer[..., :total], bits)
-            bits = longer
+            padded = _core.full((*moved.shape[:-1], length), 0, "uint8")
+            _core.update(padded[..., :total], bits)
+            bits = padded
     return with_order(moveaxis(bits, -1, axis), fortran_or_c(a))
 
 

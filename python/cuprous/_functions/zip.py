@@ -1,4 +1,4 @@
-"""Sizes in zip files from untrusted sources, checked before memory is allocated."""
+"""Checks of the declared sizes in untrusted zip files before memory is allocated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DEFLATE = 1032
 
 
 def entry_size(archive: zipfile.ZipFile, name: str) -> int:
-    """The number of bytes of an entry that is stored or deflated.
+    """Returns the number of bytes of an entry that is stored or deflated.
 
     Raises:
         ValueError: if the file is too small to hold it, or it is compressed by another method.

@@ -1,1 +1,2 @@
-"""Universal functions and generalized ones, with their methods (`reduce`, `accumulate`, `outer`, `reduceat`, `at`)."""
+"""Universal functions and generalized universal functions, with their methods (`reduce`, `accumulate`, `outer`,
+`reduceat`, `at`)."""

@@ -10,20 +10,20 @@ from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.masks import flatnonzero
 
-#: ufuncs that the engine folds into memory itself.
+#: The scatter operation of the engine for each ufunc that has one.
 _SCATTERS = {"add": "add", "subtract": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
 
 
 def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
-    """Applies the ufunc in place at indices; an index that occurs twice takes effect twice.
+    """Applies the ufunc in place at indices. It is applied once for each occurrence of an index.
 
     Computes in the dtype that the ufunc has for `a` and `b`, and casts to that of `a`, as NumPy does (unsafely). Sums,
-    products and extremes of one kind of dtype are folded at once, in no order; all other cases take as many steps as
-    the commonest index has occurrences.
+    products and extremes within one kind of dtype take a single scatter, in unspecified order. Other cases take as many
+    steps as the most frequent index has occurrences.
 
     Raises:
         TypeError: unless `a` is an array.
-        ValueError: for another number of operands than the ufunc takes.
+        ValueError: if the number of operands does not fit the ufunc.
     """
     if not isinstance(a, ndarray) or a.is_element:
         raise TypeError("first operand must be array")
@@ -31,31 +31,36 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         raise ValueError("second operand provided when ufunc is unary")
     if self.nin == 2 and b is None:
         raise ValueError("second operand needed for ufunc")
-    operands: tuple[ndarray, ...] = () if b is None else (array(b),)  # NumPy's scalars are strong here, too
+    operands: tuple[ndarray, ...] = (
+        () if b is None else (array(b),)
+    )  # as in NumPy, NumPy scalars promote like arrays here
     name = self.__name__
-    _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, *operands)))  # is there a loop?
-    if name in _SCATTERS and _folds(name, a, *operands):
+    _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, *operands)))  # raises if there is no loop
+    if name in _SCATTERS and _scatters_exactly(name, a, *operands):
         value = astype(operands[0], a.dtype_name)
         indexing.scatter_into(a, indices, -value if name == "subtract" else value, _SCATTERS[name])
     elif indexing.is_basic_key(indices):
-        # Not through a view: an element `a[i]` is a copy.
+        # Assigns instead of writing to a view, because an element `a[i]` is a copy.
         a[indices] = astype(self(a[indices], *operands), a.dtype_name)
     else:
-        _in_turn(self, a, indices, *operands)
+        _apply_by_occurrence(self, a, indices, *operands)
 
 
-def _folds(name: str, a: ndarray, b: ndarray) -> bool:
-    """Whether folding `b`, cast to a's dtype, into `a` gives what computing in their common dtype would."""
-    wanted = _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, b)))
-    if wanted == a.dtype_name:
+def _scatters_exactly(name: str, a: ndarray, b: ndarray) -> bool:
+    """Returns true if a scatter of `b`, cast to the dtype of `a`, gives the same result as computing in the common
+    dtype."""
+    common = _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, b)))
+    if common == a.dtype_name:
         return True
-    ours, theirs = dtypes.kind(a.dtype_name), dtypes.kind(wanted)
-    wraps = name not in ("maximum", "minimum") and {ours, theirs} <= {*"iu"}  # in any width the same low bits
-    return wraps or (ours == theirs and ours in "fc")
+    own_kind, common_kind = dtypes.kind(a.dtype_name), dtypes.kind(common)
+    wraps = name not in ("maximum", "minimum") and {own_kind, common_kind} <= {
+        *"iu"
+    }  # the low bits do not depend on the width
+    return wraps or (own_kind == common_kind and own_kind in "fc")
 
 
-def _in_turn(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
-    """The first occurrences of all indices, then the second ones, and so on."""
+def _apply_by_occurrence(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
+    """Applies the ufunc to the first occurrence of each index, then to the second ones, and so on."""
     plan = indexing.plan(a, key)
     n = plan.offsets.size
     if n == 0:
@@ -68,8 +73,8 @@ def _in_turn(ufunc: Any, a: ndarray, key: Any, *operands: ndarray) -> None:
     _core.update(first[1:], ordered[1:] != ordered[:-1])
     count = _core.iota((n,), (1,), 0)
     rank = count - _core.scan("max", _core.map("where", first, count, 0), 0)
-    for turn in range(int(_core.reduce("max", rank, None)) + 1):
-        places = indexing.gather_flat(order, flatnonzero(rank == turn))
-        target = indexing.gather_flat(offsets, places)
-        result = ufunc(_core.gather(plan.view, target), *(indexing.gather_flat(x, places) for x in flat))
+    for occurrence in range(int(_core.reduce("max", rank, None)) + 1):
+        positions = indexing.gather_flat(order, flatnonzero(rank == occurrence))
+        target = indexing.gather_flat(offsets, positions)
+        result = ufunc(_core.gather(plan.view, target), *(indexing.gather_flat(x, positions) for x in flat))
         _core.scatter(plan.view, target, astype(result, a.dtype_name), "set")

@@ -1,4 +1,4 @@
-"""Products as generalized ufuncs, `matmul` and its like, with NumPy's `axes=`, `axis=` and `keepdims=`."""
+"""Products as generalized ufuncs (`matmul` and similar), with NumPy's `axes=`, `axis=` and `keepdims=`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from cuprous._functions.reductions import sum as sum_
 
 
 class Rule(NamedTuple):
-    """What a product does with the last axes of its operands: its name and signature, how many axes of each operand
-    and of the result belong to it, and the product itself."""
+    """A product of the last axes of its operands: its name and signature, the number of core axes of each operand and
+    of the result, and its implementation."""
 
     name: str
     signature: str
@@ -42,17 +42,17 @@ def call(
     rule: Rule, x1: ArrayLike, x2: ArrayLike, out: Any = None, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The product with a ufunc's keywords.
+    """Computes a product with the keywords of a ufunc.
 
     Args:
-        axes: for each operand, and the result if it has any, the axes that the product is about.
-        axis: the one axis of all operands, where the signature has one.
-        keepdims: leaves that axis in the result, with length one.
+        axes: the core axes of each operand, and of the result if it has any.
+        axis: the core axis of all operands, if the signature has a single one.
+        keepdims: keeps that axis in the result with length one.
 
     Raises:
-        AxisError: for axes that an array has not, or of another number than the signature's.
-        TypeError: for keywords that the signature does not go with, and casts that the rule forbids.
-        ValueError: for extents that do not fit.
+        AxisError: if an array lacks an axis, or the number of axes does not fit the signature.
+        TypeError: if the signature does not support a keyword, or `casting` forbids a cast.
+        ValueError: if extents do not fit.
     """
     check_subok(subok)
     check_rule(casting)
@@ -68,25 +68,25 @@ def call(
                 f"signature {rule.signature} requires {count})"
             )
     single = rule.signature == "(n),(n)->()"
-    places = _places(rule, axes, axis, single, keepdims)
-    left, right = (_at_end(astype(x, common), place) for x, place in zip((a, b), places, strict=False))
+    core_axes = _core_axes(rule, axes, axis, single, keepdims)
+    left, right = (_at_end(astype(x, common), own_axes) for x, own_axes in zip((a, b), core_axes, strict=False))
     result = rule.product(left, right)
     if keepdims and single:
         result = result.reshape((*result.shape, 1))
-    if places and len(places) > 2 and places[2]:
-        result = moveaxis(result, tuple(range(-len(places[2]), 0)), places[2])
+    if core_axes and len(core_axes) > 2 and core_axes[2]:
+        result = moveaxis(result, tuple(range(-len(core_axes[2]), 0)), core_axes[2])
     if out is not None:
         target = out[0] if isinstance(out, tuple) and out else out
         if isinstance(target, ndarray):
             check_casting(result.dtype_name, target.dtype_name, casting, f"ufunc '{rule.name}' output")
-            _check_core(rule, target, result, places[2:])
+            _check_core(rule, target, result, core_axes[2:])
         return write_out(out, result, rule.name, casting)
     return with_order(result, fortran_or_c(a, b) if order == "A" else order)
 
 
-def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[int, ...]]) -> None:
-    """Raises ValueError unless the result's own axes have the extents of `out`, which other axes broadcast to."""
-    for i, axis in enumerate(places[0] if places else ()):
+def _check_core(rule: Rule, out: ndarray, result: ndarray, core_axes: list[tuple[int, ...]]) -> None:
+    """Raises ValueError unless the core axes of the result have the extents of `out`. Other axes broadcast to `out`."""
+    for i, axis in enumerate(core_axes[0] if core_axes else ()):
         if -out.ndim <= axis < out.ndim and out.shape[axis] != result.shape[axis]:
             raise ValueError(
                 f"{rule.name}: Output operand 0 has a mismatch in its core dimension {i}, with gufunc signature "
@@ -94,12 +94,12 @@ def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[in
             )
 
 
-def _places(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> list[tuple[int, ...]]:
-    """The axes of each operand and of the result that the product is about; the last ones unless said."""
+def _core_axes(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> list[tuple[int, ...]]:
+    """Returns the core axes of each operand and of the result. By default they are the last ones."""
     if not single:
-        what = "axis" if axis is not None else "keepdims" if keepdims else None
-        if what:
-            raise TypeError(f"{rule.name}: {what}= needs a single shared core dimension, not {rule.signature}")
+        keyword = "axis" if axis is not None else "keepdims" if keepdims else None
+        if keyword:
+            raise TypeError(f"{rule.name}: {keyword}= needs a single shared core dimension, not {rule.signature}")
     if axis is not None:
         if axes is not None:
             raise TypeError("cannot specify both 'axis' and 'axes'")
@@ -121,24 +121,24 @@ def _places(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> l
 
 
 def _entry(rule: Rule, operand: int, entry: Any, count: int) -> tuple[int, ...]:
-    place = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
-    if len(place) != count:
+    own_axes = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
+    if len(own_axes) != count:
         raise _axis_error(
-            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(place)} are named by axes."
+            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(own_axes)} are named by axes."
         )
-    return place
+    return own_axes
 
 
 def _axis_error(text: str) -> Exception:
-    """NumPy's AxisError with words of its own."""
+    """Returns NumPy's AxisError with a custom message."""
     return type(axis_error(0, 0))(text)
 
 
-def _at_end(x: ndarray, place: tuple[int, ...]) -> ndarray:
-    """The axes of `place` moved to the end."""
-    named = tuple(normalize_axis(i, x.ndim) for i in place)
-    last = tuple(range(x.ndim - len(named), x.ndim))
-    return x if named == last else moveaxis(x, named, last)
+def _at_end(x: ndarray, own_axes: tuple[int, ...]) -> ndarray:
+    """Returns a view with `own_axes` moved to the end."""
+    positions = tuple(normalize_axis(i, x.ndim) for i in own_axes)
+    last = tuple(range(x.ndim - len(positions), x.ndim))
+    return x if positions == last else moveaxis(x, positions, last)
 
 
 # --- the products
@@ -175,15 +175,15 @@ def matmul(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right. Keywords: see
-    `call`.
+    """Returns the matrix product with broadcast batch axes; vectors are rows on the left and columns on the right.
+    Keywords: see `call`.
 
     Raises:
         ValueError: for 0-d operands, or if the inner extents differ.
     """
     a, b = (array(x) for x in beside_arrays((x1, x2)))
     if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
-        return matrix_product(a, b)  # the short way
+        return matrix_product(a, b)  # fast path
     first, second = (min(max(x.ndim, 1), 2) for x in (a, b))
     rule = Rule("matmul", "(n?,k),(k,m?)->(n?,m?)", first, second, first + second - 2, matrix_product)
     return call(rule, a, b, out, casting, order, dtype, subok, axes, axis, keepdims)
@@ -194,7 +194,8 @@ def vecdot(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Inner products of vectors along an axis, the first conjugated; other axes broadcast. Keywords: see `call`."""
+    """Returns the inner products of vectors along an axis, the first conjugated; other axes broadcast. Keywords: see
+    `call`."""
     return call(_VECDOT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
@@ -203,7 +204,7 @@ def matvec(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Products of matrices with vectors; other axes broadcast. Keywords: see `call`."""
+    """Returns the products of matrices with vectors; other axes broadcast. Keywords: see `call`."""
     return call(_MATVEC, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
@@ -212,7 +213,7 @@ def vecmat(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Products of conjugated vectors with matrices; other axes broadcast. Keywords: see `call`."""
+    """Returns the products of conjugated vectors with matrices; other axes broadcast. Keywords: see `call`."""
     return call(_VECMAT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 

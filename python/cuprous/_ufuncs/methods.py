@@ -1,4 +1,4 @@
-"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at."""
+"""Keywords and methods of ufuncs: reduce, accumulate, outer, reduceat."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from cuprous._common.overrides import ufunc_result
 from cuprous._functions import reductions
 from cuprous._functions.joining import concatenate
 
-#: Folds that the engine has, by ufunc.
-_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+#: The reduction of the engine for each ufunc that has one.
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 _LOGICAL = {"logical_and": "min", "logical_or": "max"}
-#: Value of an empty fold.
+#: The results of empty reductions.
 _IDENTITIES: dict[str, Any] = {
     "add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False, "bitwise_and": -1,
     "bitwise_or": 0, "bitwise_xor": 0, "hypot": 0, "logaddexp": float("-inf"), "logaddexp2": float("-inf"),
     "gcd": 0,
 }  # fmt: skip
-#: ufuncs that may be folded in any grouping.
-_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin"}
-#: Kinds of dtypes that a Python scalar does not fit in.
+#: ufuncs that can be reduced in any grouping.
+_ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
+#: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
-#: Its own dtype, where casting asks for an equivalent one.
+#: The dtypes that count as equivalent to Python scalars.
 _OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
-    """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
+    """Returns `where`, `casting` and `order` of a call, with `order` resolved if it depends on the operands."""
     if "subok" in kwargs:
         check_subok(kwargs["subok"])
     casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
@@ -57,7 +57,7 @@ def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, s
 
 
 def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The caller's outputs, positional or by keyword; one None for each that was not given."""
+    """Returns the outputs that the caller gave by position or keyword, with None for each missing one."""
     unknown = kwargs.keys() - _KEYWORDS
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
@@ -90,34 +90,36 @@ def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting
 
 
 def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
-    """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
+    """Returns the dtype to compute in for `dtype=`, after checking that the operands can be cast to it."""
     if dtype is None:
         return None
-    forced = dtypes.name_of(dtype)
+    requested = dtypes.name_of(dtype)
     for i, x in enumerate(args):
         if hasattr(x, "dtype"):
             own = x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype)
-            check_casting(own, forced, casting, f"ufunc '{name}' input {i}")
-        elif casting == "equiv" and forced != _OWN_DTYPES.get(type(x), forced):
-            raise TypeError(f"cannot cast Python {type(x).__name__} to {forced} under the casting rule 'equiv'")
+            check_casting(own, requested, casting, f"ufunc '{name}' input {i}")
+        elif casting == "equiv" and requested != _OWN_DTYPES.get(type(x), requested):
+            raise TypeError(f"cannot cast Python {type(x).__name__} to {requested} under the casting rule 'equiv'")
         elif type(x) is bool:
-            check_casting("bool", forced, casting, f"ufunc '{name}' input {i}")
-        elif casting != "unsafe" and dtypes.kind(forced) in _NARROWER.get(type(x), ""):
-            check_casting("float64" if type(x) is float else "complex128", forced, casting, f"ufunc '{name}' input {i}")
-    return forced
+            check_casting("bool", requested, casting, f"ufunc '{name}' input {i}")
+        elif casting != "unsafe" and dtypes.kind(requested) in _NARROWER.get(type(x), ""):
+            check_casting(
+                "float64" if type(x) is float else "complex128", requested, casting, f"ufunc '{name}' input {i}"
+            )
+    return requested
 
 
 def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
-    """The dtype of the result where none is asked for; None where the operands' dtypes have no loop."""
+    """Returns the dtype of the result without `dtype=`, or None if there is no loop for the operands."""
     try:
         return _core.result_dtype(name, *args)
     except TypeError:
         return None
 
 
-def check_loop(name: str, forced: str | None, found: str) -> None:
-    """`dtype=` names the result's dtype: no loop may give another one."""
-    if forced is not None and found != forced:
+def check_loop(name: str, requested: str | None, found: str) -> None:
+    """Raises TypeError if the loop does not return the dtype given by `dtype=`."""
+    if requested is not None and found != requested:
         raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
 
 
@@ -129,25 +131,31 @@ def signature_dtype(kwargs: dict[str, Any]) -> Any:
 
 
 def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
-    """A call with keywords or positional outputs (the native type's hook)."""
+    """Calls a ufunc with keywords or positional outputs. The native type delegates to this function."""
     name = ufunc.__name__
     out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
     args = args[: ufunc.nin]
-    theirs = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
-    if theirs is not NotImplemented:
-        return theirs
+    override = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
+    if override is not NotImplemented:
+        return override
     args = tuple(beside_arrays(args))
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
-        dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
+        dtype = (
+            None  # the default loop returns it already: bool for comparisons, real for magnitudes of complex numbers
+        )
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
-        # `dtype` is that of the result: find the complex loop that returns it.
-        wanted = _core.promote_types(dtypes.name_of(dtype), "complex64")
-        real = dtypes.component(wanted) == dtypes.name_of(dtype)
-        if real and dtypes.kind(args[0].dtype_name) == "c" and _core.can_cast(args[0].dtype_name, wanted, "safe"):
-            args, dtype = (astype(args[0], wanted),), None
-    forced = loop_dtype(name, args, dtype, casting)
+        # `dtype` is the dtype of the result, so this finds the complex loop that returns it.
+        complex_dtype = _core.promote_types(dtypes.name_of(dtype), "complex64")
+        real = dtypes.component(complex_dtype) == dtypes.name_of(dtype)
+        if (
+            real
+            and dtypes.kind(args[0].dtype_name) == "c"
+            and _core.can_cast(args[0].dtype_name, complex_dtype, "safe")
+        ):
+            args, dtype = (astype(args[0], complex_dtype),), None
+    requested = loop_dtype(name, args, dtype, casting)
     if casting in ("no", "equiv") and dtype is None and name != "ldexp" and not name.startswith("logical_"):
         natural = _natural_dtype(name, args)
         # Results of comparisons, magnitudes and bit counts differ in dtype from the operands.
@@ -155,12 +163,12 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
         loop = result_name(*args) if own else natural
         if loop is not None:
             loop_dtype(name, args, loop, casting)
-    result = _core.map(name, *args, dtype=forced)
-    check_loop(name, forced, result.dtype_name)
+    result = _core.map(name, *args, dtype=requested)
+    check_loop(name, requested, result.dtype_name)
     return finish(name, result, out, where, order, casting)
 
 
-# --- reduce and its like
+# --- reduce, accumulate, outer, reduceat
 
 
 def _require_binary(ufunc: Any, method: str) -> str:
@@ -169,46 +177,46 @@ def _require_binary(ufunc: Any, method: str) -> str:
     return str(ufunc.__name__)
 
 
-def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
-    """`a` in the dtype that a fold of this ufunc computes in.
+def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
+    """Casts `a` to the dtype that a reduction with this ufunc computes in.
 
     Raises:
-        TypeError: where the ufunc gives another dtype than it is given, so that its results cannot be folded again.
+        TypeError: if the result of the ufunc has another dtype than its operands, so that it cannot be reduced further.
     """
-    forced = None if dtype is None else dtypes.name_of(dtype)
+    requested = None if dtype is None else dtypes.name_of(dtype)
     if name.startswith("logical_"):
-        check_loop(name, forced, "bool")
+        check_loop(name, requested, "bool")
         return astype(a, "bool")
     if name in ("add", "multiply"):
         return astype(a, sum_dtype(a.dtype_name, dtype, out))
-    start = forced or a.dtype_name
-    if name in _FOLDS:
+    start = requested or a.dtype_name
+    if name in _REDUCTIONS:
         return astype(a, start)
     one = _core.empty((), start)
     found = _core.result_dtype(name, one, one)
-    check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
+    check_loop(name, "bool" if found == "bool" else requested, start if found == "bool" else found)
     return astype(a, found)
 
 
-def _fold_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
-    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one, from
-    `start` if there is one, over the elements that the mask has."""
+def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
+    """Reduces the first axis (length at least 1) of `a`. Associative ufuncs combine halves. Other ufuncs combine the
+    elements selected by the mask one by one, beginning with `start` if given."""
     if name not in _ASSOCIATIVE:
         first = 0 if start is not None else 1
         result = a[0] if start is None else _core.broadcast_to(start, a.shape[1:])
         for i in range(first, a.shape[0]):
-            folded = _core.map(name, result, a[i])
-            result = folded if mask is None else _core.map("where", mask[i], folded, result)
+            combined = _core.map(name, result, a[i])
+            result = combined if mask is None else _core.map("where", mask[i], combined, result)
         return result
     while (n := a.shape[0]) > 1:
         half = n // 2
-        folded = _core.map(name, a[:half], a[half : 2 * half])
+        combined = _core.map(name, a[:half], a[half : 2 * half])
         if n % 2:
-            head = _core.map(name, folded[:1], a[n - 1 :])
+            leading = _core.map(name, combined[:1], a[n - 1 :])
             if half == 1:
-                return head[0]
-            _core.update(folded[:1], head)
-        a = folded
+                return leading[0]
+            _core.update(combined[:1], leading)
+        a = combined
     return a[0]
 
 
@@ -216,27 +224,27 @@ def reduce(
     self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Folds axes of an array with the ufunc.
+    """Reduces axes of an array with the ufunc.
 
     Args:
         array_: the array.
         axis: an axis, several, or None for all.
         dtype: dtype to compute in.
         out: where to write the result.
-        keepdims: keep folded axes with length one.
-        initial: starts the fold.
-        where: which elements take part.
+        keepdims: keeps reduced axes with length one.
+        initial: the value that the reduction starts with.
+        where: the mask of elements to reduce.
 
     Raises:
-        ValueError: for an empty fold of a ufunc without identity, or a ufunc that is not binary.
+        ValueError: if an empty reduction has no identity, or the ufunc is not binary.
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
-    if name in _FOLDS:
+    if name in _REDUCTIONS:
         return reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
-    # NumPy lets a 0-d array have an axis here.
+    # NumPy accepts axis 0 or -1 of a 0-d array here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype, out)
+    a = _reduction_operand(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
     if initial is not None or (identity == 0 and a.dtype_name != "bool"):
         # The identity can change an element: gcd(0, -6) is 6.
@@ -249,17 +257,17 @@ def reduce(
                 "so to use a where mask one has to specify 'initial'"
             )
         mask = _core.broadcast_to(truth_mask(where), a.shape)
-        if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
+        if name in _ASSOCIATIVE:  # replaces masked elements by the identity
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
-    folded = 1
+    reduced_count = 1
     for i in axes:
-        folded *= a.shape[i]
+        reduced_count *= a.shape[i]
     if not axes and (initial is None or name in _ASSOCIATIVE):
         result = a.copy("K")
     elif not axes:
-        result = _fold_axis(name, a[None], initial, None if mask is None else mask[None])
-    elif folded == 0:
+        result = _reduce_first_axis(name, a[None], initial, None if mask is None else mask[None])
+    elif reduced_count == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
@@ -276,14 +284,14 @@ def reduce(
         for i in axes:
             order = (i, *(j for j in range(a.ndim) if j != i))
             moved = None if mask is None else mask.transpose(order)
-            result = _fold_axis(name, result.transpose(order), initial, moved)
+            result = _reduce_first_axis(name, result.transpose(order), initial, moved)
             result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
             if len(axes) > 1:
                 a_shape = list(a.shape)
                 a_shape[i] = 1
                 a = result = result.reshape(tuple(a_shape))
         result = result if keepdims else _drop(result, axes)
-    if initial is not None and folded and name in _ASSOCIATIVE:
+    if initial is not None and reduced_count and name in _ASSOCIATIVE:
         result = _core.map(name, result, initial)
     return write_exactly(out, result, name, "unsafe")
 
@@ -293,7 +301,7 @@ def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
 
 
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
-    """Running fold along an axis.
+    """Returns the scan (cumulative reduction) along an axis.
 
     Raises:
         ValueError: for a ufunc that is not binary.
@@ -303,8 +311,8 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     if a.ndim == 0 and axis in (0, -1):
         raise TypeError("cannot accumulate on a scalar")
     i = normalize_axis(axis, a.ndim)
-    a = _fold_dtype(name, a, dtype, out)
-    scans = {**_FOLDS, **_LOGICAL}
+    a = _reduction_operand(name, a, dtype, out)
+    scans = {**_REDUCTIONS, **_LOGICAL}
     if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
         return write_exactly(out, _core.scan(scans[name], a, i), name, "unsafe")
     n = a.shape[i]
@@ -323,17 +331,17 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-    """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
+    """Applies the ufunc to each pair of an element of A and an element of B. The shape is A.shape + B.shape."""
     _require_binary(self, "outer")
-    theirs = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
-    if theirs is not NotImplemented:
-        return theirs
+    override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
+    if override is not NotImplemented:
+        return override
     a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
 
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
-    """Folds of the slices that begin at `indices` along an axis; each index costs one fold.
+    """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
     Raises:
         IndexError: for an index out of bounds.
@@ -349,7 +357,7 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     for s in starts:
         if not 0 <= s < n:
             raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
-    a = _fold_dtype(name, a, dtype, out)
+    a = _reduction_operand(name, a, dtype, out)
     front = (slice(None),) * i
     parts = []
     for k, s in enumerate(starts):

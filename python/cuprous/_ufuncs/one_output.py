@@ -1,4 +1,4 @@
-"""Every ufunc of one output: an object of the native type per row of the operation table; and NumPy's aliases."""
+"""The ufuncs with one output, as objects of the native type, one per row of the operation table, and NumPy's aliases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copyreg
 
 from cuprous._core import ufunc
 
-copyreg.pickle(ufunc, lambda ufunc: ufunc.__name__)  # by name
+copyreg.pickle(ufunc, lambda ufunc: ufunc.__name__)  # pickled by name
 
 
 def _make(name: str) -> ufunc:

@@ -1,4 +1,4 @@
-"""The ufuncs of two outputs: `divmod`, `frexp`, `modf`."""
+"""The ufuncs with two outputs: `divmod`, `frexp`, `modf`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class TwoOutputs:
         name = self.__name__
         outs = take_outs(name, self.nin, 2, args, kwargs)
         args = args[: self.nin]
-        theirs = ufunc_result(self, "__call__", args, outs, kwargs)
-        if theirs is not NotImplemented:
-            return theirs
+        override = ufunc_result(self, "__call__", args, outs, kwargs)
+        if override is not NotImplemented:
+            return override
         args = tuple(beside_arrays(args))
         where, casting, order = keywords(args, kwargs)
         dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
@@ -43,7 +43,7 @@ class TwoOutputs:
         )
 
     def outer(self, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-        """Both outputs for every pair of an element of A and an element of B."""
+        """Returns both outputs for each pair of an element of A and an element of B."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
         a, b = array(A), array(B)

@@ -5,8 +5,8 @@ On a GPU cuFFT computes them.
 """
 
 from cuprous.fft._frequencies import fftfreq, fftshift, ifftshift, rfftfreq
-from cuprous.fft._lines import fft, hfft, ifft, ihfft, irfft, rfft
-from cuprous.fft._planes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
+from cuprous.fft._one_axis import fft, hfft, ifft, ihfft, irfft, rfft
+from cuprous.fft._several_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",

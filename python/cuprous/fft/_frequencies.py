@@ -45,7 +45,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
     return _scaled(_core.iota((max(n // 2 + 1, 0),), (1,), 0), 1.0 / (n * d), dtype, device)
 
 
-def _moved(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarray:
+def _rolled(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarray:
     x = array(x)
     chosen = range(x.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
     return roll(x, [half(x.shape[i]) for i in chosen], chosen)
@@ -53,12 +53,12 @@ def _moved(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarray
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
     """Values of `fft` with frequency zero moved from the front to the middle, along all axes or some."""
-    return _moved(x, axes, lambda n: n // 2)
+    return _rolled(x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
     """Inverse of `fftshift`."""
-    return _moved(x, axes, lambda n: -(n // 2))
+    return _rolled(x, axes, lambda n: -(n // 2))
 
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]

@@ -36,8 +36,8 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     for length, stride in zip(a.shape, a.strides, strict=True):
         if length == 0:
             return low, low
-        reach = (length - 1) * stride
-        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+        extent = (length - 1) * stride
+        low, high = (low + extent, high) if extent < 0 else (low, high + extent)
     return low, high + a.itemsize
 
 

@@ -61,13 +61,13 @@ def inexact(*arrays: ArrayLike) -> list[ndarray]:
     Raises:
         TypeError: for 16-bit floating point.
     """
-    made = [array(a) for a in arrays]
-    name = dtypes.inexact(made[0].dtype_name)
-    for a in made:
+    converted = [array(a) for a in arrays]
+    name = dtypes.inexact(converted[0].dtype_name)
+    for a in converted:
         if a.dtype_name in ("float16", "bfloat16"):
             raise TypeError(f"array type {a.dtype_name} is unsupported in linalg")
         name = _core.promote_types(name, dtypes.inexact(a.dtype_name))
-    return [astype(a, name) for a in made]
+    return [astype(a, name) for a in converted]
 
 
 def stacked(a: ndarray, square: bool = True) -> None:
@@ -93,19 +93,19 @@ def results(
     """
     batch = a.shape[:-2]
     if not a.size or not math.prod(batch + shapes[0]):
-        return [_of_nothing(batch, shape, a.dtype_name) for shape in shapes]
+        return [_empty_result(batch, shape, a.dtype_name) for shape in shapes]
     flat = _core.decompose(name, a, b)
     if error is not None and flat[-1].item() != 0:
         raise linalg_error(error)
-    made, at = [], 0
+    outputs, at = [], 0
     for shape in shapes:
         size = math.prod(batch + shape)
-        made.append(_core.without_base(flat[at : at + size].reshape(batch + shape)))
+        outputs.append(_core.without_base(flat[at : at + size].reshape(batch + shape)))
         at += size
-    return made
+    return outputs
 
 
-def _of_nothing(batch: tuple[int, ...], shape: tuple[int, ...], name: str) -> ndarray:
+def _empty_result(batch: tuple[int, ...], shape: tuple[int, ...], name: str) -> ndarray:
     """What is left of a decomposition without elements: empty, or (singular vectors, Q) an identity."""
     if len(shape) == 2 and shape[0] == shape[1]:
         return _core.broadcast_to(eye(shape[0], dtype=name), batch + shape).copy()
@@ -114,8 +114,8 @@ def _of_nothing(batch: tuple[int, ...], shape: tuple[int, ...], name: str) -> nd
 
 def adjoint(a: ndarray) -> ndarray:
     """Transposed in the last two axes, and conjugated."""
-    turned = a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
-    return _core.map("conjugate", turned) if dtypes.kind(a.dtype_name) == "c" else turned
+    transposed = a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    return _core.map("conjugate", transposed) if dtypes.kind(a.dtype_name) == "c" else transposed
 
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
@@ -209,8 +209,8 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
     if not bool(all_(_core.map("isfinite", a))):
         raise linalg_error("Array must not contain infs or NaNs")
     n = a.shape[-1]
-    made = results(name, a, [(n,), (n, n)] if vectors else [(n,)], _NOT_CONVERGED)
-    return [astype(x, _core.promote_types(a.dtype_name, "complex64")) for x in made]
+    outputs = results(name, a, [(n,), (n, n)] if vectors else [(n,)], _NOT_CONVERGED)
+    return [astype(x, _core.promote_types(a.dtype_name, "complex64")) for x in outputs]
 
 
 def real_if_all_are(values: ndarray) -> ndarray:

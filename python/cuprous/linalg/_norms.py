@@ -99,8 +99,8 @@ def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> ndar
         result = sum_(s, -1) if ord == "nuc" else max_(s, -1, initial=0) if ord == 2 else min_(s, -1)
         kept = tuple(1 if k in (row, column) else n for k, n in enumerate(x.shape))
         return result.reshape(kept) if keepdims else result
-    folded, rest = (row, column) if abs(ord) == 1 else (column, row)
-    sums = sum_(_core.map("absolute", x), folded, keepdims=True)
+    summed, rest = (row, column) if abs(ord) == 1 else (column, row)
+    sums = sum_(_core.map("absolute", x), summed, keepdims=True)
     extreme = max_(sums, rest, keepdims=True, initial=0) if ord > 0 else min_(sums, rest, keepdims=True)
     return extreme if keepdims else extreme.reshape(tuple(n for i, n in enumerate(x.shape) if i not in (row, column)))
 

@@ -30,18 +30,18 @@ _BOUNDS = {"float32": (2.0**-26, 1e6), "float64": (2.0**-52, 100.0)}
 @functools.cache
 def weights(bound: float) -> tuple[tuple[float, float, float], ...]:
     """a, b and c of each step that brings singular values from that bound on to 1, up to rounding of its size."""
-    made: list[tuple[float, float, float]] = []
+    steps: list[tuple[float, float, float]] = []
     nearly = 1.0 - 4.0 * bound
-    while bound < nearly and len(made) < 9:
+    while bound < nearly and len(steps) < 9:
         square = bound * bound
         d = (4.0 * (1.0 - square) / square**2) ** (1.0 / 3.0)
         root = math.sqrt(1.0 + d)
         a = root + 0.5 * math.sqrt(8.0 - 4.0 * d + 8.0 * (2.0 - square) / (square * root))
         b = (a - 1.0) ** 2 / 4.0
         c = a + b - 1.0
-        made.append((a, b, c))
+        steps.append((a, b, c))
         bound = min(bound * (a + b * square) / (1.0 + c * square), 1.0)
-    return tuple(made)
+    return tuple(steps)
 
 
 def _unitary(a: ndarray, precision: str) -> ndarray:
@@ -57,8 +57,8 @@ def _unitary(a: ndarray, precision: str) -> ndarray:
             both = qr(concatenate((x * math.sqrt(c), one))).Q
             x = x * (q / c) + (both[:m] @ adjoint(both[m:])) * ((p - q / c) / math.sqrt(c))
         else:
-            turned = adjoint(x)
-            (part,) = results("solve", (turned @ x) * c + one, [(n, m)], None, turned.copy())
+            x_adjoint = adjoint(x)
+            (part,) = results("solve", (x_adjoint @ x) * c + one, [(n, m)], None, x_adjoint.copy())
             x = x * (q / c) + adjoint(part) * (p - q / c)
     return x
 
@@ -106,8 +106,8 @@ def svd(a: ndarray, full: bool) -> tuple[ndarray, ndarray, ndarray]:
     # Columns that are orthonormal stay what they are, up to a sign; the others are replaced.
     q, r = qr(u, "complete" if full else "reduced")
     diagonal = r.diagonal()
-    turns = _core.map("where", _core.map("absolute", diagonal) < 0.5, 1.0, diagonal)
-    turns = turns / _core.map("absolute", turns) * _core.map("where", w < 0, -1.0, 1.0)
-    _core.update(q[:, :n], q[:, :n] * _core.cast(turns, a.dtype_name))
+    phases = _core.map("where", _core.map("absolute", diagonal) < 0.5, 1.0, diagonal)
+    phases = phases / _core.map("absolute", phases) * _core.map("where", w < 0, -1.0, 1.0)
+    _core.update(q[:, :n], q[:, :n] * _core.cast(phases, a.dtype_name))
     s = _core.cast(_core.map("absolute", w), real) * scale
     return _core.cast(q, name), s, _core.cast(adjoint(v), name)

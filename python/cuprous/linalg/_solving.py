@@ -80,10 +80,10 @@ def inv(a: ArrayLike) -> ndarray:
 
 def _double(*arrays: ArrayLike) -> tuple[str, list[ndarray]]:
     """The dtype of the result, and arrays in double precision: NumPy's cutoffs for singular values count on it."""
-    made = inexact(*arrays)
-    name = made[0].dtype_name
+    converted = inexact(*arrays)
+    name = converted[0].dtype_name
     wide = "complex128" if dtypes.kind(name) == "c" else "float64"
-    return name, [astype(a, wide) for a in made]
+    return name, [astype(a, wide) for a in converted]
 
 
 def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> ndarray:

@@ -108,12 +108,12 @@ def __getattr__(name: str) -> Any:
         from numpy.random import SeedSequence
 
         return SeedSequence
-    why = ": streams are counter-based here; use Philox4x3210 or default_rng" if name in _NUMPYS else ""
+    why = ": streams are counter-based here; use Philox4x3210 or default_rng" if name in _NUMPY_BIT_GENERATORS else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
 
 
 #: Bit generators of NumPy's whose streams there are none of here.
-_NUMPYS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
+_NUMPY_BIT_GENERATORS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 
 __all__ = [
     "BitGenerator",

@@ -29,12 +29,12 @@ def splitmix64(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def mix(words: Sequence[int]) -> int:
+def mix(integers: Sequence[int]) -> int:
     """Hashes non-negative integers of any size into a key: each one is absorbed as its number of 64-bit limbs and
     then limb by limb, least significant first, by `state = splitmix64(state ^ limb)`."""
     state = _GOLDEN
-    for word in words:
-        limbs = [(word >> at) & _MASK for at in range(0, max(word.bit_length(), 1), 64)]
+    for integer in integers:
+        limbs = [(integer >> at) & _MASK for at in range(0, max(integer.bit_length(), 1), 64)]
         for limb in (len(limbs), *limbs):
             state = splitmix64(state ^ limb)
     return state
@@ -101,7 +101,7 @@ class BitGenerator:
         name = type(self).__name__
         if value.get("bit_generator") != name:
             raise ValueError(f"state must be for a {name} PRNG")
-        key, counter = (operator.index(value["state"][word]) for word in ("key", "counter"))
+        key, counter = (operator.index(value["state"][integer]) for integer in ("key", "counter"))
         if not (0 <= key <= _MASK and 0 <= counter <= _MASK):
             raise ValueError("key and counter must be 64-bit words")
         with self.lock:
@@ -140,8 +140,8 @@ class BitGenerator:
         first = self.take(-(-count // 2))
         if not output:
             return None
-        words = _core.random("random_bits64", shape, self.key, first)
-        return words.item() if size is None else words
+        integers = _core.random("random_bits64", shape, self.key, first)
+        return integers.item() if size is None else integers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.key, self.offset, self._children)

@@ -89,13 +89,13 @@ class Continuous:
         loc, scale, name = parameter(loc), parameter(scale), float_dtype(dtype, "normal")
         non_negative(scale, "scale")
         z = self._normal(common_shape(size, loc, scale), name)
-        return _moved(z, loc, scale, name)
+        return _shifted_and_scaled(z, loc, scale, name)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """exp of a normal with that mean and standard deviation."""
         mean, sigma, name = parameter(mean), parameter(sigma), float_dtype(dtype, "lognormal")
         non_negative(sigma, "sigma")
-        return _map("exp", _moved(self._normal(common_shape(size, mean, sigma), name), mean, sigma, name))
+        return _map("exp", _shifted_and_scaled(self._normal(common_shape(size, mean, sigma), name), mean, sigma, name))
 
     # --- of the gamma family
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
@@ -179,24 +179,24 @@ class Continuous:
         loc, scale, name = self._location(loc, scale, dtype, "laplace")
         v = self._open_unit(common_shape(size, loc, scale), name) - 0.5
         e = _map("log1p", _map("absolute", v) * -2.0)
-        return _moved(_map("copysign", e, v), loc, scale, name)
+        return _shifted_and_scaled(_map("copysign", e, v), loc, scale, name)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Logistic: log(u / (1 - u))."""
         loc, scale, name = self._location(loc, scale, dtype, "logistic")
         u = self._open_unit(common_shape(size, loc, scale), name)
-        return _moved(_map("log", u) - _map("log1p", -u), loc, scale, name)
+        return _shifted_and_scaled(_map("log", u) - _map("log1p", -u), loc, scale, name)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Gumbel: -log of an exponential variate."""
         loc, scale, name = self._location(loc, scale, dtype, "gumbel")
         u = self._open_unit(common_shape(size, loc, scale), name)
-        return _moved(-_map("log", -_map("log", u)), loc, scale, name)
+        return _shifted_and_scaled(-_map("log", -_map("log", u)), loc, scale, name)
 
-    def _location(self, loc: Any, scale: Any, dtype: Any, what: str) -> tuple[Any, Any, str]:
+    def _location(self, loc: Any, scale: Any, dtype: Any, distribution: str) -> tuple[Any, Any, str]:
         loc, scale = parameter(loc), parameter(scale)
         non_negative(scale, "scale")
-        return loc, scale, float_dtype(dtype, what)
+        return loc, scale, float_dtype(dtype, distribution)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Rayleigh: the length of a plane vector of two normals."""
@@ -262,6 +262,6 @@ def _scaled(x: ndarray, scale: Any, dtype: str) -> ndarray:
     return x if type(scale) in (int, float) and scale == 1 else x * in_dtype(scale, dtype)
 
 
-def _moved(x: ndarray, loc: Any, scale: Any, dtype: str) -> ndarray:
+def _shifted_and_scaled(x: ndarray, loc: Any, scale: Any, dtype: str) -> ndarray:
     x = _scaled(x, scale, dtype)
     return x if type(loc) in (int, float) and loc == 0 else x + in_dtype(loc, dtype)

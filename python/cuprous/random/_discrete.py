@@ -47,7 +47,7 @@ class Discrete(Continuous):
         shape = common_shape(size, low, high)
         if isinstance(low, ndarray) or isinstance(high, ndarray):
             some = low <= high if endpoint else low < high
-            low, high = (_as_words(v) for v in (low, high))
+            low, high = (_as_uint64(v) for v in (low, high))
             span = _map("where", some, high - low + (1 if endpoint else 0), 1)  # empty ranges give their lower bound
             return to_dtype(self._wide_product(span, shape) + low, name)
         low, high = int(low), int(high) - (0 if endpoint else 1)
@@ -151,8 +151,8 @@ class Discrete(Continuous):
         """That many random bytes."""
         length = operator.index(length)
         check(length >= 0, "length must be non-negative")
-        words, _ = shape_of(-(-length // 4))
-        return _core.to_bytes(self._draw("random_bits32", words, False))[:length]
+        shape, _ = shape_of(-(-length // 4))
+        return _core.to_bytes(self._draw("random_bits32", shape, False))[:length]
 
 
 def integer_dtype(dtype: Any) -> str:
@@ -167,7 +167,7 @@ def integer_dtype(dtype: Any) -> str:
     return name
 
 
-def _as_words(value: Any) -> ndarray:
+def _as_uint64(value: Any) -> ndarray:
     """A bound as uint64, modulo 2**64."""
     if isinstance(value, ndarray):
         wide = value if dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")

@@ -63,12 +63,12 @@ class Rejection(Discrete):
             cosine = _map("cos", half)
             c = wide * 0.25 * _map("square", rest * (rho + 1.0)) / (rest * rest + rho * 4.0 * cosine * cosine)
             value = _map("arctan", rest / (rho + 1.0) * _map("tan", half)) * 2.0
-            refused = _map("log", self._open_unit((n,), "float64")) > _map("log", c) + 1.0 - c
-            return value, _map("logical_not", refused)  # in this way NaN is accepted
+            rejected = _map("log", self._open_unit((n,), "float64")) > _map("log", c) + 1.0 - c
+            return value, _map("logical_not", rejected)  # in this way NaN is accepted
 
         angle = self._accepted(shape, propose, kappa) + mu
-        turns = _map("rint", angle * (0.5 / math.pi))
-        return to_dtype(angle - turns * (2 * math.pi), name)
+        periods = _map("rint", angle * (0.5 / math.pi))
+        return to_dtype(angle - periods * (2 * math.pi), name)
 
     def zipf(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Zipf: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
@@ -101,7 +101,7 @@ class Rejection(Discrete):
             TypeError: for arrays of inexact dtypes.
         """
         name = integer_dtype(dtype)
-        good, bad, sample = (_number(v, whole=what) for v, what in
+        good, bad, sample = (_number(v, whole=name) for v, name in
                              ((ngood, "ngood"), (nbad, "nbad"), (nsample, "nsample")))  # fmt: skip
         shape = common_shape(size, good, bad, sample)
         _require(_map("minimum", _map("minimum", good, bad), sample) >= 0, "ngood, nbad or nsample < 0")
@@ -130,8 +130,8 @@ class Rejection(Discrete):
                 logs = [_map("gammaln", part + 1.0) for part in parts]
                 return -(logs[0] + logs[1] + logs[2] + logs[3])
 
-            under = _map("log", u) * 2.0 <= weight(k) - weight(mode)
-            accepted = _map("logical_or", most == 0, _map("logical_and", k == drawn, under))
+            below = _map("log", u) * 2.0 <= weight(k) - weight(mode)
+            accepted = _map("logical_or", most == 0, _map("logical_and", k == drawn, below))
             k = _map("where", good > bad, m - k, k)
             return _map("where", m < sample, good - k, k), accepted
 

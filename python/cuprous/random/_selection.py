@@ -14,7 +14,7 @@ from cuprous.random._vectors import Vectors
 
 _map = _core.map
 #: From so many numbers on, a small sample does not order all of them.
-_MANY = 1 << 22
+_MIN_SPARSE_POPULATION = 1 << 22
 
 
 class Selection(Vectors):
@@ -33,9 +33,9 @@ class Selection(Vectors):
         drawn = to_dtype(self._below(n, (count + count // 4 + 64,)), "int64")
         order = _core.argsort(drawn)
         ordered = take(drawn, order, 0)
-        places = order.copy()
-        _core.update(places[1:], _map("where", ordered[1:] == ordered[:-1], drawn.size, order[1:]))
-        return take(drawn, _core.sort(places)[:count], 0)
+        keys = order.copy()
+        _core.update(keys[1:], _map("where", ordered[1:] == ordered[:-1], drawn.size, order[1:]))
+        return take(drawn, _core.sort(keys)[:count], 0)
 
     def _choice(self, a: Any, size: Any, replace: bool, p: Any, axis: int) -> ndarray:
         check(a is not None, "a must be 1-dimensional or an integer")
@@ -59,7 +59,7 @@ class Selection(Vectors):
         else:
             check(count <= n, "Cannot take a larger sample than population when replace is False")
             check(count <= positive, "Fewer non-zero entries in p than size")
-            if weights is None and n >= _MANY and count <= n // 16:
+            if weights is None and n >= _MIN_SPARSE_POPULATION and count <= n // 16:
                 keys = self._distinct(n, count)
             else:
                 keys = (

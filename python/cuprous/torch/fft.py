@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.fft import _along
+from cuprous.fft import _transforms
 from cuprous.torch import _shape
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
@@ -68,7 +68,7 @@ def _truncate_or_pad(x: Tensor, n: int, dim: int) -> Tensor:
 
 def _divisor(norm: str | None, forward: bool) -> str:
     try:
-        return _along.divisor(norm, forward)
+        return _transforms.divisor(norm, forward)
     except ValueError:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
 

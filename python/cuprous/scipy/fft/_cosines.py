@@ -18,7 +18,7 @@ from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 from cuprous._common.casting import astype
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
-from cuprous.fft._along import count, divisor, fitted, is_complex
+from cuprous.fft._transforms import count, divisor, fitted, is_complex
 from cuprous.scipy.fft._spectra import Axes, Points, axes_and_points, named
 from cuprous.scipy.fft._workers import check
 

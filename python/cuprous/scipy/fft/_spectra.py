@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
-from cuprous.fft._along import Kernel, complex_to_complex, half_to_real, real_to_half
+from cuprous.fft._transforms import Kernel, complex_to_complex, half_to_real, real_to_half
 from cuprous.scipy.fft._workers import check
 
 Points: TypeAlias = "int | Sequence[int] | None"

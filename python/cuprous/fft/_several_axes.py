@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_exactly
-from cuprous.fft import _along as one
-from cuprous.fft._lines import fft, ifft, irfft, rfft
+from cuprous.fft import _transforms
+from cuprous.fft._one_axis import fft, ifft, irfft, rfft
 
 #: A sequence of points along axes: -1 for all of them, None for the transform's own default.
 Points = Sequence[Any]
@@ -39,7 +39,7 @@ def _axes_and_points(
     return [a.shape[i] if n == -1 else n for n, i in zip(s, axes, strict=True)], axes
 
 
-def _all(
+def _one_by_one(
     transform: Callable[..., ndarray], a: ndarray, points: Sequence[Any], axes: Sequence[int], norm: str | None
 ) -> ndarray:
     for n, axis in zip(points, axes, strict=True):
@@ -47,17 +47,17 @@ def _all(
     return a
 
 
-def _together(
-    kernel: one.Kernel, forward: bool, a: ndarray, points: list[Any], axes: list[int], norm: str | None
+def _all_at_once(
+    kernel: _transforms.Kernel, forward: bool, a: ndarray, points: list[Any], axes: list[int], norm: str | None
 ) -> ndarray | None:
     """Along several axes at once; None where there are fewer than two, or one is named twice."""
-    places = [normalize_axis(axis, a.ndim) for axis in axes]
-    if len(places) < 2 or len(set(places)) < len(places):
+    positions = [normalize_axis(axis, a.ndim) for axis in axes]
+    if len(positions) < 2 or len(set(positions)) < len(positions):
         return None
-    return kernel(a, points, places, forward, norm)
+    return kernel(a, points, positions, forward, norm)
 
 
-def _written(out: ndarray | None, result: ndarray) -> ndarray:
+def _written_to(out: ndarray | None, result: ndarray) -> ndarray:
     return result if out is None else write_exactly(out, result, "fft")
 
 
@@ -80,8 +80,8 @@ def fftn(
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    result = _together(one.complex_to_complex, True, a, points, axes, norm)
-    return _written(out, _all(fft, a, points[::-1], axes[::-1], norm) if result is None else result)
+    result = _all_at_once(_transforms.complex_to_complex, True, a, points, axes, norm)
+    return _written_to(out, _one_by_one(fft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def ifftn(
@@ -91,8 +91,8 @@ def ifftn(
     """Inverse of `fftn`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    result = _together(one.complex_to_complex, False, a, points, axes, norm)
-    return _written(out, _all(ifft, a, points[::-1], axes[::-1], norm) if result is None else result)
+    result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
+    return _written_to(out, _one_by_one(ifft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def rfftn(
@@ -102,10 +102,10 @@ def rfftn(
     """`rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
-    result = _together(one.real_to_half, True, a, points, axes, norm)
+    result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
     if result is None:
-        result = _all(fft, rfft(a, points[-1], axes[-1], norm), points[-2::-1], axes[-2::-1], norm)
-    return _written(out, result)
+        result = _one_by_one(fft, rfft(a, points[-1], axes[-1], norm), points[-2::-1], axes[-2::-1], norm)
+    return _written_to(out, result)
 
 
 def irfftn(
@@ -115,10 +115,10 @@ def irfftn(
     """Inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
-    result = _together(one.half_to_real, False, a, points, axes, norm)
+    result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
     if result is None:
-        result = irfft(_all(ifft, a, points[:-1], axes[:-1], norm), points[-1], axes[-1], norm)
-    return _written(out, result)
+        result = irfft(_one_by_one(ifft, a, points[:-1], axes[:-1], norm), points[-1], axes[-1], norm)
+    return _written_to(out, result)
 
 
 def fft2(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_exactly
 from cuprous._common.casting import astype
-from cuprous.fft import _along as one
+from cuprous.fft import _transforms
 
 
 def _along(
-    kernel: one.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None, out: ndarray | None
-) -> ndarray:
+    kernel: _transforms.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None,
+    out: ndarray | None,
+) -> ndarray:  # fmt: skip
     """A transform along one axis, with NumPy's dtype: real results of half precision are of half precision."""
     a = array(a)
     result = kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
@@ -38,14 +39,14 @@ def fft(
         ValueError: for fewer than one point, or another `norm`.
         AxisError: if there is no such axis.
     """
-    return _along(one.complex_to_complex, True, a, n, axis, norm, out)
+    return _along(_transforms.complex_to_complex, True, a, n, axis, norm, out)
 
 
 def ifft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
     """Inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for `fft`."""
-    return _along(one.complex_to_complex, False, a, n, axis, norm, out)
+    return _along(_transforms.complex_to_complex, False, a, n, axis, norm, out)
 
 
 def rfft(
@@ -56,7 +57,7 @@ def rfft(
     Raises:
         TypeError: for complex points.
     """
-    return _along(one.real_to_half, True, a, n, axis, norm, out)
+    return _along(_transforms.real_to_half, True, a, n, axis, norm, out)
 
 
 def irfft(
@@ -69,21 +70,21 @@ def irfft(
     Returns:
         float32 for float32 and complex64, half precision for such, otherwise float64.
     """
-    return _along(one.half_to_real, False, a, n, axis, norm, out)
+    return _along(_transforms.half_to_real, False, a, n, axis, norm, out)
 
 
 def hfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
     """`fft` of n points whose second half are the conjugates of the first, which is given: real values."""
-    return _along(one.half_to_real, True, a, n, axis, norm, out)
+    return _along(_transforms.half_to_real, True, a, n, axis, norm, out)
 
 
 def ihfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
     """Inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
-    return _along(one.real_to_half, False, a, n, axis, norm, out)
+    return _along(_transforms.real_to_half, False, a, n, axis, norm, out)
 
 
 __all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]

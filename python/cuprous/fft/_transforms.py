@@ -51,11 +51,11 @@ def count(n: Any, default: int) -> int:
 
 def fitted(a: ndarray, n: int, axis: int) -> ndarray:
     """`a` with n elements along an axis: cut, or with zeros behind."""
-    have = a.shape[axis]
-    if have > n:
+    length = a.shape[axis]
+    if length > n:
         return a[(*(slice(None),) * axis, slice(n))]
-    if have < n:
-        return _core.pad(a, (0,) * a.ndim, [n - have if i == axis else 0 for i in range(a.ndim)], "constant", 0.0)
+    if length < n:
+        return _core.pad(a, (0,) * a.ndim, [n - length if i == axis else 0 for i in range(a.ndim)], "constant", 0.0)
     return a
 
 
@@ -72,7 +72,7 @@ def _complex(a: ndarray) -> ndarray:
     return astype(a, "complex64" if a.dtype_name in _SINGLE else "complex128")
 
 
-def _ready(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> ndarray:
+def _fitted_along(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> ndarray:
     """With so many elements along each axis (all of them by default)."""
     for n, axis in zip(points, axes, strict=True):
         a = fitted(a, count(n, a.shape[axis]), axis)
@@ -83,7 +83,7 @@ def complex_to_complex(
     a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None
 ) -> ndarray:
     """n points (all of them by default) to n values, along each of the axes."""
-    a = _ready(a, points, axes)
+    a = _fitted_along(a, points, axes)
     kind = ("forward" if is_complex(a) else "whole") if forward else "backward"
     a = _real(a) if kind == "whole" else _complex(a)
     return _core.fft(a, kind, axes, a.shape[axes[-1]], divisor(norm, forward))
@@ -96,7 +96,7 @@ def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
     Raises:
         TypeError: for complex points.
     """
-    a = _ready(a, points, axes)
+    a = _fitted_along(a, points, axes)
     by = divisor(norm, forward)
     if is_complex(a):
         raise TypeError(f"[fft] points must be real, not {a.dtype_name}; take .real, or use fft")
@@ -108,7 +108,7 @@ def half_to_real(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
     """complex_to_complex along all axes but the last; then n // 2 + 1 values along that, of which the others are the
     conjugates, to n real points (an even number by default)."""
     n = count(points[-1], 2 * (a.shape[axes[-1]] - 1))
-    values = _complex(_ready(a, [*points[:-1], n // 2 + 1], axes))
+    values = _complex(_fitted_along(a, [*points[:-1], n // 2 + 1], axes))
     if forward and is_complex(a):
         values = _core.map("conjugate", values)
     return _core.fft(values, "half", axes, n, divisor(norm, forward))
