@@ -1,4 +1,4 @@
-"""Tests assignment: values must fit the dtype as in NumPy, Python integers of any size, objects that are not numbers."""
+"""Tests assignment: values must fit the dtype as in NumPy, Python integers of any size, non-numbers."""
 
 from __future__ import annotations
 
