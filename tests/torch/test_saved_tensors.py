@@ -1,4 +1,4 @@
-"""What is saved for the backward pass is what it was then, whatever is written later; cycles are collected."""
+"""Saved tensors keep their values whatever is written later, and reference cycles are collected."""
 
 from __future__ import annotations
 
@@ -167,14 +167,14 @@ def test_checkpoint_recomputes_from_its_original_inputs() -> None:
 
 
 def collected(make: Callable[[], Any]) -> bool:
-    """Whether the collector finds what a function makes and forgets."""
+    """Returns true if the garbage collector finds an object that a function creates and drops."""
     gone = weakref.ref(make())
     gc.collect()
     return gone() is None
 
 
 class Big:
-    """Something in a cycle."""
+    """An object in a cycle."""
 
 
 def hook_on_a_leaf() -> Any:
@@ -294,7 +294,7 @@ def test_gradient_with_a_graph_is_not_a_view() -> None:
 
 
 def test_the_collector_may_run_at_any_time() -> None:
-    """Making a tensor allocates, so a collection may find it half made."""
+    """Creating a tensor allocates, so a collection may see it half initialized."""
     before = gc.get_threshold()
     gc.set_threshold(1)
     try:
