@@ -1,7 +1,7 @@
-"""Each row of docs/differences.md holds: one line a row, which is true here, and which shows the other library's side where
-that is NumPy or SciPy and the row does not leave it open.
+"""Each row of docs/differences.md holds, shown by one line per row. The line is true here. If the other
+library is NumPy or SciPy and the row is specific, it also shows that library's behavior.
 
-A row that is not here fails. A row that one line cannot show has the reason instead.
+A row without a line here fails. A row that one line cannot show has a reason instead.
 """
 
 # Each row is one line, of any length.
