@@ -1,1 +1,1 @@
-"""Side by side with peers, in one run on one machine: `python -m bench.run`. Other machines' figures prove nothing."""
+"""Benchmarks against peers, in one run on one machine: `python -m bench.run`. Never compare figures of two machines."""

@@ -1,4 +1,4 @@
-"""What a workload is given: peers, floors, and a place to put times."""
+"""The context of a workload: peers, floors, and the row that collects times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cuprous._tools.demo import bandwidth
 
 @dataclass
 class Floors:
-    """What the hardware does, measured in the same run; 0 where unknown."""
+    """Rates of the hardware, measured in the same run; 0 if unknown."""
 
     copy_bytes_per_s: float = 0.0
     matmul_flops: dict[str, float] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Floors:
 
 @dataclass
 class Measured:
-    """One row: milliseconds by peer, errors by peer, the floor, and the least bytes that any way must move."""
+    """One row: milliseconds and errors by peer, the floor, and the least bytes that any implementation must move."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass
 class Context:
-    """Given to each workload, which calls `time` once for each peer."""
+    """Passed to each workload, which calls `time` once for each peer."""
 
     peers: dict[str, Peer]
     floors: Floors
@@ -65,7 +65,7 @@ class Context:
     bound: bandwidth.Bound | None = None
 
     def moves(self, nbytes: int, passes: int = 1) -> None:
-        """Sets the floor of a row that reads and writes so many bytes: the copy bandwidth of memory, for each pass.
+        """Sets the floor of a row that moves `nbytes`: the copy bandwidth of memory, for each pass.
 
         No time may be below one pass at the bandwidth of copies of this size.
         """
@@ -73,7 +73,7 @@ class Context:
         self.row.least_bytes = nbytes
 
     def checked(self, name: str, seconds: float) -> None:
-        """Takes a time, or raises ImpossibleTimeError if memory is too slow for it."""
+        """Records a time, or raises ImpossibleTimeError if memory is too slow for it."""
         if self.bound is None or self.bound.nbytes != self.row.least_bytes:
             cp = self.peers["cuprous"].module
             rate = bandwidth.of_cpu if self.device == "cpu" else lambda n: bandwidth.of_gpu(cp, n)
@@ -115,7 +115,7 @@ class Context:
             self.release()
 
     def release(self) -> None:
-        """Peers keep freed memory for themselves; the next one needs it."""
+        """Releases the memory pools of the peers, because the next one needs the memory."""
         cupy, torch = self.peers.get("cupy"), self.peers.get("torch")
         if cupy is not None:
             cupy.module.get_default_memory_pool().free_all_blocks()
@@ -123,5 +123,5 @@ class Context:
             torch.module.cuda.empty_cache()
 
     def size(self, n: int) -> int:
-        """A length, made small for a quick run."""
+        """Returns a length, reduced for a quick run."""
         return max(n // 100, 16) if self.quick else n

@@ -1,4 +1,4 @@
-"""`python -m bench.estimates`: twenty workloads, estimated after calibration and measured beside it.
+"""`python -m bench.estimates`: compares the estimates of twenty workloads, after calibration, with measurements.
 
 The goal is a factor of 1.5 either way for 18 of the 20. Run `cuprous calibrate` first.
 """
@@ -19,7 +19,7 @@ Work = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def workloads(big: bool) -> dict[str, Callable[[], Work]]:
-    """Functions with their arguments; larger ones for a GPU."""
+    """Returns functions with their arguments, larger ones for a GPU."""
     k = 10 if big else 1
     rng = cp.random.default_rng(1)
 
@@ -79,7 +79,7 @@ def workloads(big: bool) -> dict[str, Callable[[], Work]]:
 
 
 def run(device: str, only: str = "") -> list[dict[str, Any]]:
-    """A row for each workload."""
+    """Returns a row for each workload."""
     cp.set_device(device)
     rows: list[dict[str, Any]] = []
     for name, make in workloads(device != "cpu").items():
@@ -96,7 +96,7 @@ def run(device: str, only: str = "") -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Prints the table; 0 where the goal is met."""
+    """Prints the table; returns 0 if the goal is met."""
     parser = argparse.ArgumentParser(prog="python -m bench.estimates", description=__doc__)
     parser.add_argument("--device", default=cp.get_device().split(":")[0], choices=("cpu", "cuda"))
     parser.add_argument("--only", default="", help="workloads whose name has this")

@@ -1,4 +1,4 @@
-"""Measures what the hardware can do, with the simplest code that does it."""
+"""Measures the rates of the hardware with the simplest possible code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bench.timing import median_seconds
 
 
 def measure(peers: dict[str, Peer], device: str, quick: bool) -> Floors:
-    """Copy bandwidth (bytes read plus written), matrix rates, and pinned uploads."""
+    """Measures copy bandwidth (bytes read plus written), matrix product rates, and pinned uploads."""
     return on_gpu(peers, quick) if device == "cuda" else on_cpu(quick)
 
 
 def on_cpu(quick: bool) -> Floors:
-    """Both cores copy; NumPy's copy is memcpy and releases the interpreter."""
+    """Measures a CPU. All cores copy; NumPy's copy is memcpy and releases the GIL."""
     import os
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -41,7 +41,7 @@ def on_cpu(quick: bool) -> Floors:
 
 
 def on_gpu(peers: dict[str, Peer], quick: bool) -> Floors:
-    """By PyTorch, else CuPy, else Cuprous itself."""
+    """Measures a GPU with PyTorch, else CuPy, else Cuprous."""
     floors = Floors()
     n = (1 << 24) if quick else (1 << 28)
     if "torch" in peers:

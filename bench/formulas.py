@@ -1,4 +1,4 @@
-"""Formulas that several peers run as they are: only the module differs."""
+"""Formulas that all peers run unchanged, with their own module."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ S0, STRIKE, RATE, VOL = 100.0, 100.0, 0.05, 0.2
 
 
 def chain20(y: Any) -> Any:
-    """Twenty operations, each depending on the one before."""
+    """Computes twenty operations, each depending on the previous one."""
     for _ in range(10):
         y = (y * 1.0001) + 0.5
     return y
 
 
 def chain10(xp: Any, a: Any, b: Any) -> Any:
-    """Ten operations that one pass over memory can do."""
+    """Computes ten operations that fit into one pass over memory."""
     return xp.sqrt(xp.abs((a * 2.0 + b) * (a - b) * 0.5 + a * b - 1.0))
 
 
@@ -25,7 +25,7 @@ CHAIN10_NUMEXPR = "sqrt(abs((a * 2.0 + b) * (a - b) * 0.5 + a * b - 1.0))"
 
 
 def black_scholes(xp: Any, erf: Callable[[Any], Any], s: Any, k: Any, t: Any, r: float = 0.02, v: float = 0.3) -> Any:
-    """Prices of calls and puts."""
+    """Returns the prices of calls and puts."""
     root = xp.sqrt(t)
     d1 = (xp.log(s / k) + (r + 0.5 * v * v) * t) / (v * root)
     d2 = d1 - v * root
@@ -37,7 +37,7 @@ def black_scholes(xp: Any, erf: Callable[[Any], Any], s: Any, k: Any, t: Any, r:
 
 
 def logistic_price(xp: Any, s: Any, k: Any, t: Any) -> Any:
-    """Black-Scholes with a logistic distribution in place of the normal one: numexpr has no erf."""
+    """Computes Black-Scholes prices with a logistic distribution instead of the normal one, as numexpr has no erf."""
     root = xp.sqrt(t)
     d1 = (xp.log(s / k) + 0.065 * t) / (0.3 * root)
     d2 = d1 - 0.3 * root
@@ -52,7 +52,7 @@ LOGISTIC_NUMEXPR = (
 
 
 def monte_carlo(full: Callable[[], Any], normals: Callable[[], Any], exp: Any, payoff: Any, steps: int) -> Any:
-    """Geometric Brownian motion, a plain Python loop over the steps."""
+    """Simulates geometric Brownian motion with a Python loop over the steps."""
     dt = 1.0 / steps
     drift, spread = (RATE - 0.5 * VOL * VOL) * dt, VOL * math.sqrt(dt)
     s = full()
@@ -62,7 +62,7 @@ def monte_carlo(full: Callable[[], Any], normals: Callable[[], Any], exp: Any, p
 
 
 def call_payoff_mean() -> float:
-    """What the simulation tends to."""
+    """Returns the limit of the simulation."""
     d1 = (math.log(S0 / STRIKE) + RATE + 0.5 * VOL**2) / VOL
     cdf = [0.5 * (1 + math.erf(d / math.sqrt(2))) for d in (d1, d1 - VOL)]
     return S0 * math.exp(RATE) * cdf[0] - STRIKE * cdf[1]

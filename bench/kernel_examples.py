@@ -1,4 +1,4 @@
-"""The kernels of examples/kernels at sizes worth timing: beside numba-cuda on a GPU, beside Numba on all cores.
+"""Times the kernels of examples/kernels at large sizes, against numba-cuda on a GPU and Numba on all cores of a CPU.
 
 `python -m bench.kernel_examples` prints, for each, milliseconds of the first launch (compiling; a second process finds
 the code on disk) and of one of many. `--simulator` adds Numba's simulator, at small sizes, for the ratio only.
@@ -29,7 +29,7 @@ Run = Callable[[], Any]
 
 @functools.cache
 def example(name: str, package: str) -> Module:
-    """The example, importing kernels' words from `package`."""
+    """Returns the example, importing the kernel API from `package`."""
     folder = Path(tempfile.mkdtemp())
     path = folder / f"{name}_{package}.py"
     path.write_text((EXAMPLES / f"{name}.py").read_text().replace("from cuprous", f"from {package}"))
@@ -44,7 +44,7 @@ def example(name: str, package: str) -> Module:
 
 
 def prepared(name: str, package: str, scale: float) -> Run:
-    """One launch (of `n_body`: of the kernel that costs) on arrays that are on the device."""
+    """Returns one launch on device arrays (for `n_body`: of the expensive kernel)."""
     m = example(name, package)
     cuda = m.cuda
     rng = np.random.default_rng(0)
@@ -89,13 +89,13 @@ def prepared(name: str, package: str, scale: float) -> Run:
 
 
 NAMES = ["stencil", "mandelbrot", "image_filter", "reduction", "histogram", "matmul", "n_body", "monte_carlo"]
-#: Not an example: states of xoroshiro128+ for a million threads.
-STATES = "random states for 1e6"
+#: Not one of the examples: creation of xoroshiro128+ states for a million threads.
+STATES = "random states for 1e6 threads"
 NAMES.append(STATES)
 
 
 def timed(run: Run, wait: Run, repeats: int) -> tuple[float, float]:
-    """Milliseconds of the first call and of one of the next."""
+    """Returns the milliseconds of the first call and of a later one."""
     wait()
     start = time.perf_counter()
     run()
@@ -111,8 +111,8 @@ def timed(run: Run, wait: Run, repeats: int) -> tuple[float, float]:
 
 
 def measure(package: str, scale: float, repeats: int) -> dict[str, tuple[float, float]]:
-    """All examples with one package."""
-    # numba-cuda 0.30 asks for a name that NumPy 2.5 has taken away.
+    """Measures all examples with one package."""
+    # numba-cuda 0.30 uses a name that NumPy 2.5 has removed.
     setattr(np, "row_stack", np.vstack)  # noqa: B010
     results: dict[str, tuple[float, float]] = {}
     run: Run
@@ -131,7 +131,7 @@ def measure(package: str, scale: float, repeats: int) -> dict[str, tuple[float, 
 
 
 def on_cores(scale: float, repeats: int) -> dict[str, tuple[float, float]]:
-    """The same work as `numba.njit(parallel=True)` does it."""
+    """Measures the same work with `numba.njit(parallel=True)`."""
     from bench import kernel_peers
 
     kernels = [name for name in NAMES if name != STATES]
@@ -139,7 +139,7 @@ def on_cores(scale: float, repeats: int) -> dict[str, tuple[float, float]]:
 
 
 def child(what: str, scale: float, repeats: int, **env: str) -> dict[str, tuple[float, float]]:
-    """Measured by a process of its own, so that nothing is compiled yet."""
+    """Measures in a new process, in which nothing is compiled yet."""
     command = [sys.executable, "-m", "bench.kernel_examples", "--child", what, str(scale), str(repeats)]
     result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
     sys.stderr.write("".join(line + "\n" for line in result.stderr.splitlines() if line.startswith("#")))

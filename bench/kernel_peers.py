@@ -1,4 +1,4 @@
-"""The examples' work as one writes it for `numba.njit(parallel=True)`: loops, no threads and no shared memory."""
+"""The work of the examples, written for `numba.njit(parallel=True)`: loops without threads or shared memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def histogram(values: Any, low: Any, high: Any, counts: Any) -> None:
 def matmul(a: Any, b: Any, c: Any) -> None:
     for i in prange(a.shape[0]):
         c[i, :] = 0
-        for k in range(a.shape[1]):  # the order that reads rows
+        for k in range(a.shape[1]):  # the loop order that reads rows
             factor = a[i, k]
             for j in range(b.shape[1]):
                 c[i, j] += factor * b[k, j]
@@ -116,7 +116,7 @@ def monte_carlo(states: Any, days: Any, drift: Any, spread: Any, means: Any) -> 
 
 
 def prepared(name: str, scale: float) -> Callable[[], Any]:
-    """One call of the size that `bench.kernel_examples` takes."""
+    """Returns one call at the size of `bench.kernel_examples`."""
     rng = np.random.default_rng(0)
 
     def side(n: int) -> int:

@@ -1,4 +1,4 @@
-"""Kernels beside numba-cuda: what a launch costs, how long compiling takes, how quick the code is.
+"""Compares kernels with numba-cuda: cost of a launch, compile time, speed of the code.
 
 `python -m bench.kernels` on a machine with a GPU; without numba-cuda only Cuprous is measured. Each launch cost is the
 median of batches of launches with one wait at the end, as the caller sees it.
@@ -19,7 +19,7 @@ Module = Any
 
 
 def submit(cuda: Module) -> None:
-    """Gives the device all that was recorded, without waiting. Numba's launches are given when they are called."""
+    """Submits all recorded work to the device without waiting. Numba submits at each launch."""
     if cuda.__name__.startswith("cuprous"):
         from cuprous import _core
 
@@ -27,7 +27,7 @@ def submit(cuda: Module) -> None:
 
 
 def per_call(call: Callable[[], Any], cuda: Module, calls: int = 400, batches: int = 15) -> float:
-    """Microseconds until a call is with the driver; the work itself is waited for outside of the time."""
+    """Returns the microseconds until a call is submitted to the driver. Waiting for the work is not timed."""
     wait = cuda.synchronize
     for _ in range(50):
         call()
@@ -44,7 +44,7 @@ def per_call(call: Callable[[], Any], cuda: Module, calls: int = 400, batches: i
 
 
 def with_parameters(cuda: Module, count: int, body: str) -> Any:
-    """A kernel with so many parameters; its source lies in a file, since kernels are compiled from source."""
+    """Returns a kernel with `count` parameters. Its source is in a file, because kernels are compiled from source."""
     import linecache
 
     names = ", ".join(f"p{k}" for k in range(count))
@@ -57,12 +57,12 @@ def with_parameters(cuda: Module, count: int, body: str) -> Any:
 
 
 def indexed(kernel: Any, args: list[Any]) -> None:
-    """A launch as programs write it."""
+    """Launches a kernel with the usual syntax."""
     kernel[1, 32](*args)
 
 
 def launches(cuda: Module) -> dict[str, float]:
-    """Cost of launches in microseconds."""
+    """Returns the cost of launches in microseconds."""
     arrays = [cuda.to_device(np.ones(16, np.float32)) for _ in range(16)]
     results = {}
     rows: list[tuple[str, list[Any]]] = [("0 arrays", []), ("1 arrays", arrays[:1]), ("16 arrays", arrays)]
@@ -71,7 +71,7 @@ def launches(cuda: Module) -> dict[str, float]:
         count = len(args)
         kernel = with_parameters(cuda, count, "return")
         configured = kernel[1, 32]
-        # Fewer than a stream holds (1,024), so that no launch waits for the GPU.
+        # Fewer than the 1,024 launches that a stream queues, so that no launch waits for the GPU.
         calls = 400 if count < 256 else 100
         results[what] = per_call(functools.partial(configured, *args), cuda, calls)
         whole = functools.partial(indexed, kernel, args)
@@ -83,7 +83,7 @@ TPB = 16
 
 
 def kernels(cuda: Module, float32: Any) -> dict[str, tuple[Any, Callable[[], tuple[Any, ...]], Any, Any]]:
-    """Kernels with their arguments, grids and blocks."""
+    """Returns kernels with their arguments, grids and blocks."""
 
     @cuda.jit
     def add(a: Any, b: Any, c: Any) -> None:
@@ -155,7 +155,7 @@ def kernels(cuda: Module, float32: Any) -> dict[str, tuple[Any, Callable[[], tup
         "matmul of 2048 in shared memory": (
             matmul, lambda: (ones(2048, 2048), ones(2048, 2048), ones(2048, 2048)), (128, 128), (TPB, TPB),
         ),
-        "mandelbrot 2048, 200 turns": (
+        "mandelbrot 2048, 200 iterations": (
             mandelbrot, lambda: (cuda.to_device(np.zeros((2048, 2048), np.int32)), 200), (128, 128), (16, 16),
         ),
         "sum of 2^24 float32": (total, lambda: (ones(n), ones(1)), 1024, 256),
@@ -164,7 +164,7 @@ def kernels(cuda: Module, float32: Any) -> dict[str, tuple[Any, Callable[[], tup
 
 
 def speeds(cuda: Module, float32: Any) -> dict[str, tuple[float, float]]:
-    """Milliseconds of the first launch (compiling) and of one of many."""
+    """Returns the milliseconds of the first launch, which compiles, and of a later one."""
     results = {}
     for name, (kernel, arguments, grid, block) in kernels(cuda, float32).items():
         args = arguments()
@@ -185,7 +185,7 @@ def speeds(cuda: Module, float32: Any) -> dict[str, tuple[float, float]]:
 
 
 def host_arrays(cuda: Module) -> float:
-    """Milliseconds of seed 000's first example: three arrays of the host, 8 MB each."""
+    """Returns the milliseconds of a sum of two host arrays into a third, 8 MB each."""
 
     @cuda.jit
     def add_numbers(a: Any, b: Any, c: Any) -> None:
@@ -205,11 +205,11 @@ def host_arrays(cuda: Module) -> float:
 
 
 def modules() -> dict[str, tuple[Module, Any]]:
-    """Cuprous, and numba-cuda where it is installed."""
+    """Returns Cuprous and, if installed, numba-cuda."""
     from cuprous import cuda
 
     found: dict[str, tuple[Module, Any]] = {"cuprous": (cuda, cuda.types.float32)}
-    # numba-cuda 0.30 asks for a name that NumPy 2.5 has taken away.
+    # numba-cuda 0.30 uses a name that NumPy 2.5 has removed.
     if "row_stack" not in vars(np):
         setattr(np, "row_stack", np.vstack)  # noqa: B010
     try:
@@ -235,7 +235,7 @@ def main() -> None:
             print(f"{name:>8} launch {what:<32} {microseconds:9.2f} us", flush=True)
         if only:
             continue
-        print(f"{name:>8} host arrays of seed 000 {host_arrays(cuda):25.2f} ms", flush=True)
+        print(f"{name:>8} 3 host arrays of 8 MB   {host_arrays(cuda):25.2f} ms", flush=True)
         for what, (first, each) in speeds(cuda, float32).items():
             print(f"{name:>8} {what:<34} first {first:9.1f} ms, then {each:9.4f} ms", flush=True)
 

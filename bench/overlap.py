@@ -1,4 +1,4 @@
-"""Copies to the GPU beside its work: `python -m bench.overlap`, on a machine with a GPU.
+"""Measures copies to the GPU that overlap with computation: `python -m bench.overlap`, on a machine with a GPU.
 
 A step multiplies matrices; each has a batch of its own, copied from pageable or page-locked memory. Shown are a step's
 time without copies, the copies' without steps, both one after the other (what there is without overlapping), and both
@@ -18,7 +18,7 @@ STEPS = 30
 
 
 def timed(step: Callable[[], Any]) -> float:
-    """Milliseconds of a step, of a run of several; the best of three.
+    """Returns the milliseconds per step of a run of several steps, the best of three runs.
 
     Results are held until the wait, but for the one before the last: the pool then reuses two blocks, as in a training
     loop. What was dropped before it was submitted would not be computed, so each step submits its work.
@@ -37,14 +37,14 @@ def timed(step: Callable[[], Any]) -> float:
 
 
 def work(x: Any, weight: Any, depth: int) -> Any:
-    """Products that follow each other."""
+    """Computes a sequence of dependent products."""
     for _ in range(depth):
         x = x @ weight
     return x.sum()
 
 
 def row(megabytes: int, depth: int, pinned: bool) -> None:
-    """One line of the table."""
+    """Prints one line of the table."""
     rows = megabytes * 2**20 // (4 * 2048)
     host = torch.randn(rows, 2048)
     host = host.pin_memory() if pinned else host
@@ -63,7 +63,7 @@ def row(megabytes: int, depth: int, pinned: bool) -> None:
 
 
 def timeline() -> None:
-    """When the device copied and when it computed, by PyTorch's profiler; nothing where that is not installed."""
+    """Prints when the device copied and computed, by PyTorch's profiler; prints nothing if PyTorch is not installed."""
     try:
         import torch as pytorch
         from torch.profiler import ProfilerActivity, profile

@@ -1,4 +1,4 @@
-"""The libraries that are measured, each with its way to take NumPy arrays, to wait, and to give results back."""
+"""The measured libraries, each with functions that convert NumPy arrays, wait, and return results."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Peer:
     asarray: Callable[[np.ndarray], Any]
     sync: Callable[[Any], Any]
     asnumpy: Callable[[Any], np.ndarray]
-    jit: Callable[[Any], Any] | None = None  # what a user of this library would put around a function
+    jit: Callable[[Any], Any] | None = None  # the compiler that users of this library apply to a function
 
 
 def nothing(_: Any) -> None:
-    """The wait of a library that has finished when it returns."""
+    """Waits for a library that is synchronous: does nothing."""
 
 
 def numpy_peer() -> Peer:
@@ -73,7 +73,7 @@ def jax_peer() -> Peer:
 
 
 def installed(device: str, skip: frozenset[str] = frozenset()) -> dict[str, Peer]:
-    """Cuprous first, then each peer that is here and works on the device."""
+    """Returns Cuprous, then each installed peer that works on the device."""
     peers = {"cuprous": cuprous_peer(device), "numpy": numpy_peer()}
     makers: dict[str, Callable[[], Peer]] = {"torch": lambda: torch_peer(device)}
     if device == "cuda":
@@ -83,13 +83,13 @@ def installed(device: str, skip: frozenset[str] = frozenset()) -> dict[str, Peer
             continue
         try:
             peers[name] = make()
-        except Exception as error:  # a peer that does not start is left out, and named
+        except Exception as error:  # a peer that does not start is reported and left out
             print(f"# {name} is left out: {error!r:.200}")
     return peers
 
 
 def optional(name: str) -> Any:
-    """A module, or None where it is missing or fails at import."""
+    """Returns a module, or None if it is missing or its import fails."""
     try:
         return importlib.import_module(name)
     except Exception:

@@ -1,4 +1,4 @@
-"""`python -m bench.placement`: five workloads from 10² to 10⁸ elements, on "auto" beside "cpu" and "cuda".
+"""`python -m bench.placement`: five workloads from 10² to 10⁸ elements, on "auto", "cpu" and "cuda".
 
 The goal is that "auto" is never slower than the better of the two by more than 10 %. Times are of undisturbed runs
 after things have settled; what comes first (moves, compiling) is not in it, and is what `explain()` tells of.
@@ -43,7 +43,7 @@ def ordered(n: int) -> Work:
 
 
 def training(n: int) -> Work:
-    """Gradient descent of a line: 20 steps, each of two products and a few small operations."""
+    """Fits a line by gradient descent: 20 steps, each of two products and a few small operations."""
     rows = max(n // 32, 2)
     x = cp.random.default_rng(1).random((rows, 32)).astype("float32")
     y = cp.full((rows, 1), 0.5, dtype="float32")
@@ -62,17 +62,17 @@ WORKLOADS: dict[str, Callable[[int], Work]] = {
 }  # fmt: skip
 
 
-#: Small work is timed in so many turns, device after device: a second in which the machine was busy is nobody's alone.
+#: Rounds over all devices in which small work is timed, so that a busy second does not affect only one device.
 TURNS = 5
 
 
 def timed(devices: Sequence[str], make: Callable[[int], Work], n: int, budget: float) -> dict[str, float]:
-    """Seconds on each device once things have settled: of the turns the best."""
+    """Returns the seconds on each device in the steady state, the best of the rounds."""
     works, times = {}, {}
     for device in devices:
         cp.set_device(device)
         works[device] = make(n)
-        # "auto" moves data when staying has cost as much as the move, and compiles meanwhile.
+        # "auto" moves data once staying has cost as much as the move, and compiles in the meantime.
         settle = budget * (6 if device == "auto" else 1)
         times[device] = settled_seconds(works[device], settle=settle, budget=budget, most=2000)
     for _ in range(TURNS - 1 if max(times.values()) < 1e-2 else 0):
@@ -83,12 +83,12 @@ def timed(devices: Sequence[str], make: Callable[[int], Work], n: int, budget: f
     return times
 
 
-#: Of the CPU, the GPU and "auto".
+#: Colors of the CPU, the GPU and "auto".
 LOOK = {"cpu": ("#8a8a8a", "-"), "cuda": ("#1f6fd6", "-"), "auto": ("#d9480f", "--")}
 
 
 def plot(rows: list[dict[str, Any]], path: str) -> None:
-    """A panel for each workload: times over sizes, both by powers of ten; PNG, SVG or PDF by the file's name."""
+    """Plots a panel per workload: time over size, on logarithmic axes; the file name selects PNG, SVG or PDF."""
     from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
     names = list(dict.fromkeys(row["work"] for row in rows))
@@ -110,7 +110,7 @@ def plot(rows: list[dict[str, Any]], path: str) -> None:
 
 
 def main() -> int:
-    """Prints the table; 0 where the goal is met."""
+    """Prints the table; returns 0 if the goal is met."""
     parser = argparse.ArgumentParser(prog="python -m bench.placement", description=__doc__)
     parser.add_argument("--largest", type=int, default=8, help="power of ten")
     parser.add_argument("--only", default="", help="workloads whose name has this")
@@ -136,7 +136,7 @@ def main() -> int:
         skip: set[str] = set()
         for power in range(2, options.largest + 1):
             n = 10**power
-            # What takes a CPU seconds takes it minutes at the next size.
+            # If a size takes the CPU seconds, the next one would take minutes.
             measured = timed([device for device in (*fixed, "auto") if device not in skip], make, n, 0.1)
             row: dict[str, Any] = {"work": name, "n": n, **measured}
             if row.get("cpu", 0) > 1:

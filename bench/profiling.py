@@ -1,4 +1,5 @@
-"""What a profile costs, and whether its totals agree with a clock: the CNN's training loop, profiled and not, in turns.
+"""Measures the cost of a profile and compares its totals with a clock: the CNN's training loop, alternately with and
+without a profile.
 
 `python -m bench.profiling [--device cuda]`
 """
@@ -60,7 +61,7 @@ def main() -> None:
             profile.save(Path(folder) / name)
             size = (Path(folder) / name).stat().st_size
             print(f"{name:24}   {time.perf_counter() - start:10.3f} s, {size / 1e6:.1f} MB, {profile.events} events")
-    # Where nearly all is work of the device, its time must be the clock's.
+    # If nearly all time is device work, the device time must equal the clock's.
     x = torch.rand(*((8192, 8192) if options.device == "cuda" else (1024, 1024)), device=options.device)
     for _ in range(2):
         y = x

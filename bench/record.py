@@ -1,4 +1,4 @@
-"""The cost of recording one operation, above a call of a native method that does nothing: `python -m bench.record`.
+"""Measures the cost of recording one operation, minus an empty native call: `python -m bench.record`.
 
 Blocks of K operations on small arrays are timed while they are recorded; what is recorded then runs outside the timed
 part, so the figure holds recording alone. The same loop with an empty native call is subtracted.
@@ -18,7 +18,7 @@ CLOCK = time.perf_counter_ns
 
 
 def loops(cp: Any) -> dict[str, Callable[[Any], tuple[int, int]]]:
-    """Loops over K operations; each answers (nanoseconds of recording, nanoseconds of the flush after it)."""
+    """Returns loops over K operations, which return the nanoseconds of recording and of the flush after it."""
     flush = cp._core.flush
 
     def scalar_chain(x: Any) -> tuple[int, int]:
@@ -73,7 +73,7 @@ def loops(cp: Any) -> dict[str, Callable[[Any], tuple[int, int]]]:
 
 
 def empty_call(cp: Any) -> Callable[[Any], tuple[int, int]]:
-    """The same kind of loop over a native function that does nothing."""
+    """Returns the same kind of loop over an empty native function."""
     nothing = cp._core.no_op
 
     def loop(x: Any) -> tuple[int, int]:
@@ -89,7 +89,7 @@ def empty_call(cp: Any) -> Callable[[Any], tuple[int, int]]:
 
 
 def nanoseconds(loop: Callable[[Any], tuple[int, int]], x: Any) -> tuple[float, float]:
-    """Median ns per operation: recording, and flushing."""
+    """Returns the median nanoseconds per operation of recording and of flushing."""
     for _ in range(30):
         loop(x)
     gc.collect()
@@ -98,7 +98,7 @@ def nanoseconds(loop: Callable[[Any], tuple[int, int]], x: Any) -> tuple[float, 
 
 
 def above_an_empty_call(cp: Any) -> float:
-    """The figure of the table: the scalar chain."""
+    """Returns the figure of the table, the scalar chain."""
     x = cp.ones(16)
     return nanoseconds(loops(cp)["y * c; y + c"], x)[0] - nanoseconds(empty_call(cp), x)[0]
 

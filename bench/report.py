@@ -1,4 +1,4 @@
-"""The page and the figure of what was measured, written from `bench/results`.
+"""Writes the page and the figure of the measurements from `bench/results`.
 
 python -m bench.report               writes bench/RESULTS.md and docs/speed.svg
 python -m bench.report --check       exits 1 if these are not what the data give
@@ -23,13 +23,44 @@ ROOT = Path(__file__).parent.parent
 PAGE, FIGURE = ROOT / "bench" / "RESULTS.md", ROOT / "docs" / "speed.svg"
 Files = Mapping[str, list[Entry]]  # by the file's name without its ending
 
+#: Titles of older entries that do not describe their row, with plain ones.
+PLAIN_TITLES = {
+    "the same with a logistic, float64": "Black-Scholes 1e7 with a logistic distribution, float64",
+    "the same with inverse and counts": "unique of 1e8 int32 of 1e6 values, with inverse and counts",
+    "the same by 64 columns": "sparse 1e6² (2e7 values) times a dense matrix of 64 columns, float32",
+    "sparse 1e6², 2e7 values, by a vector": "sparse 1e6² (2e7 values) times a vector, float32",
+    "fft of the columns": "fft of the columns of 4096², complex64",
+    "256 MiB from pageable memory": "upload of 256 MiB from pageable memory",
+    "256 MiB to pageable memory": "download of 256 MiB to pageable memory",
+    "import": "import of the package",
+    "seed 000's sum of host arrays": "sum of two host arrays of 8 MB into a third",
+    "seed 001's program word for word, a step of its 1,000": (
+        "unmodified PyTorch loop: Linear(10, 2), Adam, 1,000 steps, per step"
+    ),
+    "Linear(10, 2), Adam, 100 x 10": "Linear(10, 2), Adam, 100 samples of 10 features",
+    "seed 003's CNN, 64 images 28 x 28": "CNN of two convolutions, 64 images of 3 x 28 x 28",
+    "seed 003's CNN, 4096 images": "CNN of two convolutions, 4096 images of 3 x 28 x 28",
+    "LSTM language model 2 x 256, b32 t64": "LSTM language model, 2 layers of 256, batch 32, length 64",
+    "GPT 6 x 384, b64 t256, float32": "GPT, 6 layers of 384, batch 64, length 256, float32",
+    "GPT-2 124M, b12 t1024, bfloat16": "GPT-2 124M, batch 12, length 1024, bfloat16",
+    "shift of order 3 of 4096²": "cubic spline shift of 4096²",
+    "uniform filter 7 of 4096²": "uniform filter (size 7) of 4096²",
+    "median filter 3 of 4096²": "median filter (size 3) of 4096²",
+    "grey opening 5 of 4096²": "gray opening (size 5) of 4096²",
+    "kernel: random states for 1e6": "kernel: random states for 1e6 threads",
+    "1e7 normals": "1e7 normally distributed random numbers",
+    "1e8 normals": "1e8 normally distributed random numbers",
+    "Monte Carlo 1e6 x 252, array code": "Monte Carlo, 1e6 paths of 252 steps, array code",
+    "recording one op, above an empty call": "recording one operation, minus an empty native call",
+}
+
 #: The part of a row's name before a dot, and the heading of its table.
 KINDS = {
     "": "Arrays (`make bench`)",
     "learning": "A step of training (`make bench-learning`)",
     "examples": "The kernels of examples/kernels (`python -m bench.kernel_examples`)",
     "kernels": "Launches and kernels (`python -m bench.kernels`)",
-    "overlap": "Copies beside work (`python -m bench.overlap`)",
+    "overlap": "Copies that overlap with computation (`python -m bench.overlap`)",
 }
 INTRODUCTION = """# Results
 
@@ -37,15 +68,15 @@ Written by `python -m bench.report` from `bench/results/*.jsonl`, not by hand. `
 the rows of a run to this machine's file. `python -m bench.report --row mm16` prints a row over time.
 
 Each row is the newest measurement on that machine. All libraries of a row were measured in one run; two rows
-may be of different runs. "Ratio" is the best peer's time divided by ours. "Of floor" is the part of the
-hardware's rate that the row reaches: of a copy's bandwidth or of a matrix product's rate, measured in the same
+may be of different runs. "Ratio" is the best peer's time divided by ours. "Of floor" is the share of the
+hardware's rate that the row reaches: the bandwidth of a copy or the rate of a matrix product, measured in the same
 run. Targets in milliseconds were set for an H200. Rows dated before 2026-11-24 were written down with three
 digits, and have the commit that did so. What was tried is in [attempts](attempts.md).
 
-![Speed beside the best peer](../docs/speed.svg)
+![Speed relative to the best peer](../docs/speed.svg)
 """
 
-#: Rows of the figure: by file, with a short name.
+#: Rows of the figure by file, with short names.
 BARS = {
     "h200": {
         "chain": "20 operations on 1e8 float32",
@@ -73,18 +104,23 @@ PEERS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "numexpr": "NumEx
          "jax": "JAX", "compile": "compiled", "graph": "graph"}  # fmt: skip
 
 
+def plain_title(e: Entry) -> str:
+    """Returns the title of an entry, or a plain description in place of an older one."""
+    return PLAIN_TITLES.get(e.title, e.title)
+
+
 def peer_name(peer: str) -> str:
-    """The name that a peer's project writes, such as `PyTorch compiled` for `torch.compile`."""
+    """Returns the name that a peer's project uses, such as `PyTorch compiled` for `torch.compile`."""
     return " ".join(PEERS.get(part, part) for part in peer.split("."))
 
 
 def newest(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """The last entry of each row, in the order in which rows first appear."""
+    """Returns the last entry of each row, in the order in which rows first appear."""
     return {entry.row: entry for entry in entries}
 
 
 def cells(e: Entry) -> list[str]:
-    """What every table shows of an entry: ours, best peer, ratio, part of the floor, target, verdict."""
+    """Returns the columns that every table has: ours, best peer, ratio, share of the floor, target, verdict."""
     best = e.best
     peer = (
         "-"
@@ -105,7 +141,7 @@ def table(heads: str, rows: Iterable[list[str]]) -> str:
 
 
 def section(entries: list[Entry]) -> str:
-    """One machine: its newest rows, a table for each kind of them, and their notes."""
+    """Returns the section of one machine: its newest rows, one table per kind, and their notes."""
     rows = list(newest(entries).values())
     last = entries[-1]
     notes = {note: k for k, note in enumerate(dict.fromkeys(e.note for e in rows if e.note), 1)}
@@ -118,7 +154,9 @@ def section(entries: list[Entry]) -> str:
         found = [e for e in rows if (e.row.split(".")[0] if "." in e.row else "") == kind]
         if not found:
             continue
-        lines = [[f"`{e.row}`", e.title, *cells(e), e.date[:10], str(notes[e.note]) if e.note else ""] for e in found]
+        lines = [
+            [f"`{e.row}`", plain_title(e), *cells(e), e.date[:10], str(notes[e.note]) if e.note else ""] for e in found
+        ]
         text += f"\n### {heading}\n\n"
         text += table("| row | work | Cuprous | best peer | ratio | of floor | target | | date | note |", lines)
     if notes:
@@ -127,17 +165,17 @@ def section(entries: list[Entry]) -> str:
 
 
 def page(files: Files) -> str:
-    """The page of all machines, GPUs first."""
+    """Returns the page of all machines, GPUs first."""
     order = sorted(files.values(), key=lambda entries: (entries[-1].device == "cpu", -len(newest(entries))))
     return "\n".join([INTRODUCTION, *map(section, order)])
 
 
 def over_time(files: Files, row: str) -> str:
-    """All measurements of a row; those of two machines stay apart."""
+    """Returns all measurements of a row, with a table per machine."""
     text = ""
     for name, entries in files.items():
         found = [e for e in entries if e.row == row]
-        for title, group in groupby(found, lambda e: e.title):
+        for title, group in groupby(found, plain_title):
             lines = [[e.date[:16].replace("T", " "), e.commit, *cells(e), e.note] for e in group]
             text += f"{name}: {title}\n\n"
             text += table("| date | commit | Cuprous | best peer | ratio | of floor | target | | note |", lines) + "\n"
@@ -156,7 +194,7 @@ STYLE = """
 
 
 def figure(files: Files) -> str:
-    """Bars of the speed beside the best peer, in powers of two: to the right of 1 ours is faster. Plain SVG."""
+    """Returns an SVG of bars: the speed relative to the best peer, in powers of two. Right of 1 ours is faster."""
     left, right, step, low, high = 290.0, 700.0, 22, 0.5, 32.0
     body, y = [], 62
 
@@ -193,7 +231,7 @@ def figure(files: Files) -> str:
             f'<line x1="{x(k):.1f}" x2="{x(k):.1f}" y1="66" y2="{bottom}" class="{"one" if k == 1 else "line"}"/>'
         )
         grid.append(f'<text x="{x(k):.1f}" y="{bottom + 18}" class="small" text-anchor="middle">{k:g}</text>')
-    title = "Speed beside the fastest peer that was measured: its time divided by ours"
+    title = "Speed relative to the fastest measured peer: its time divided by ours"
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="840" height="{bottom + 34}" role="img">',
              f"<title>{title}</title>", f"<style>{STYLE}</style>",
              f'<rect x="0.5" y="0.5" width="839" height="{bottom + 33}" rx="8" class="card"/>',

@@ -1,4 +1,4 @@
-"""The array workloads on a CPU. Peers: NumPy, numexpr, Numba and, where it is installed, PyTorch."""
+"""Array workloads on a CPU. Peers: NumPy, numexpr, Numba and, if installed, PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.timing import assert_close, median_seconds
 
 
 def direct(c: Context, name: str, make: Callable[[], Callable[[], Any]], per: int = 1) -> None:
-    """Times a library that is no array library; an error is noted."""
+    """Times a library that is not an array library; an error is recorded."""
     try:
         c.checked(name, median_seconds(make(), nothing) / per)
     except Exception as error:
@@ -100,7 +100,7 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
 
 
 def turned(sum_too: bool) -> Callable[[Context], None]:
-    """A transposed operand: copied, or added to one that is not."""
+    """Returns a row with a transposed operand, which is copied or added to a contiguous one."""
 
     def row(c: Context) -> None:
         m = 1024 if c.quick else 4096
@@ -123,7 +123,7 @@ def turned(sum_too: bool) -> Callable[[Context], None]:
 
 
 def transform(name: str, shape: tuple[int, ...], single: bool = False, real: bool = False) -> Callable[[Context], None]:
-    """A Fourier transform of `numpy.fft`; SciPy's takes as many threads as there are processors."""
+    """Returns a row for a transform of `numpy.fft`; SciPy's uses one thread per processor."""
 
     def row(c: Context) -> None:
         x = c.rng.standard_normal((max(shape[0] // 16, 2) if c.quick else shape[0], *shape[1:]))
@@ -187,7 +187,7 @@ def normals(c: Context) -> None:
 
 
 def recording(c: Context) -> None:
-    """Milliseconds to record one operation, above an empty native call."""
+    """Measures the milliseconds to record one operation, minus an empty native call."""
     from bench.record import above_an_empty_call
 
     direct_ns = above_an_empty_call(c.peers["cuprous"].module)

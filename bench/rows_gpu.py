@@ -1,4 +1,4 @@
-"""The array workloads on a GPU. Peers of the table: CuPy, PyTorch, JAX and, where the CPU answers, NumPy."""
+"""Array workloads on a GPU. Peers: CuPy, PyTorch, JAX and, for results on the host, NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.timing import assert_close
 
 
 def erf_of(peer: Peer) -> Callable[[Any], Any]:
-    """The library's own error function."""
+    """Returns the library's error function."""
     homes = {"cuprous": "cuprous.scipy.special", "cupy": "cupyx.scipy.special", "jax": "jax.scipy.special"}
     module = peer.module if peer.name == "torch" else importlib.import_module(homes.get(peer.name, "scipy.special"))
     erf: Callable[[Any], Any] = module.erf
@@ -37,7 +37,7 @@ def small_ops(c: Context) -> None:
 
 
 def long_chain(c: Context) -> None:
-    """The chain of `small_ops` where bandwidth is the bound: one pass over memory."""
+    """Times the chain of `small_ops` on large arrays, where bandwidth is the bound: one pass over memory."""
     host = c.rng.random(c.size(100_000_000), dtype=np.float32)
     c.moves(2 * host.nbytes)
     expected = f.chain20(host[:10_000])
@@ -327,7 +327,7 @@ def matmul(n: int, dtype: str) -> Callable[[Context], None]:
 
 
 def transform(name: str, shape: tuple[int, ...], dtype: str = "complex64", axis: int = -1) -> Callable[[Context], None]:
-    """A Fourier transform of `numpy.fft`, along an axis if its name does not say along more."""
+    """Returns a row for a transform of `numpy.fft`, along one axis unless its name implies more."""
 
     def row(c: Context) -> None:
         x = c.rng.standard_normal((max(shape[0] // 16, 2) if c.quick else shape[0], *shape[1:]), dtype=np.float32)

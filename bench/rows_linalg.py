@@ -1,4 +1,4 @@
-"""Decompositions beside NumPy's on a CPU, CuPy's and PyTorch's on a GPU."""
+"""Rows of decompositions, compared with NumPy on a CPU, and with CuPy and PyTorch on a GPU."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from bench.context import Context
 from bench.peers import Peer
 from bench.timing import assert_close
 
-#: Of a matrix, one that each routine is for.
+#: By routine, a function that turns a random matrix into a suitable one.
 OPERANDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "cholesky": lambda a: a @ a.mT + a.shape[-1] * np.eye(a.shape[-1], dtype=a.dtype),
     "eigh": lambda a: a + a.mT,
     "eigvalsh": lambda a: a + a.mT,
 }
 
-#: Which of several results is checked.
+#: By routine, which of several results is checked.
 CHECKED = {"svd": 1, "eigh": 0, "qr": 1, "eig": 0}
 
 
 def squares(x: np.ndarray) -> Any:
-    """The sum of squares over the last axes of all matrices but the first axis of a batch."""
+    """Returns the sum of squares over all axes except the batch axis."""
     return np.sum(np.abs(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)) ** 2)
 
 
 def must_hold(name: str, a: np.ndarray, b: np.ndarray, got: np.ndarray, rtol: float) -> None:
-    """What is true of a right result and cheap to test, since NumPy takes minutes for the largest matrices."""
+    """Checks a cheap necessary property of the result, because NumPy takes minutes for the largest matrices."""
     some = slice(0, 4)
     if name == "solve":
         assert_close((a[..., some, :] @ got), b[..., some, :], rtol * 100)
@@ -48,7 +48,7 @@ def must_hold(name: str, a: np.ndarray, b: np.ndarray, got: np.ndarray, rtol: fl
 def decomposition(
     name: str, *shape: int, dtype: str = "float64", peers: tuple[str, ...] = ("numpy", "torch"), runs: int = 5
 ) -> Callable[[Context], None]:
-    """A routine of `linalg`; `solve` for one right side each."""
+    """Returns a row for a routine of `linalg`; `solve` has one right-hand side per matrix."""
 
     def row(c: Context) -> None:
         small = (shape[0] // 10, *shape[1:]) if len(shape) == 3 else tuple(n // 8 for n in shape)
@@ -70,5 +70,5 @@ def decomposition(
 
 
 def on_a_gpu(name: str, *shape: int, dtype: str = "float32") -> Callable[[Context], None]:
-    """`decomposition` beside a GPU's peers."""
+    """Returns `decomposition` with GPU peers."""
     return decomposition(name, *shape, dtype=dtype, peers=("cupy", "torch"), runs=3)

@@ -1,4 +1,4 @@
-"""Selecting, sparse products and image filters beside a GPU's peers: routines that CuPy and PyTorch have too."""
+"""Rows of selection, sparse products and image filters, compared with CuPy and PyTorch on a GPU."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def routine(
 
 
 def drawn(n: int, dtype: str, below: int = 0) -> Callable[[Context], Arrays]:
-    """One array of numbers in [0, 1), or of integers below a bound."""
+    """Returns one array of random numbers in [0, 1), or of integers below a bound."""
 
     def make(c: Context) -> Arrays:
         size = c.size(n)
@@ -60,7 +60,7 @@ def numbers_in_a_table(c: Context) -> Arrays:
 
 
 def all_alike(*names: str) -> Callable[[Callable[..., Any]], dict[str, Callable[..., Any]]]:
-    """The same call for each of these peers."""
+    """Registers the same call for each of these peers."""
     return lambda call: dict.fromkeys(names, call)
 
 
@@ -82,7 +82,7 @@ SELECTING: dict[str, tuple[str, Row]] = {
         ),
     ),
     "uniqueall": (
-        "the same with inverse and counts",
+        "unique of 1e8 int32 of 1e6 values, with inverse and counts",
         routine(
             drawn(100_000_000, "int32", 1_000_000),
             {
@@ -131,7 +131,7 @@ SELECTING: dict[str, tuple[str, Row]] = {
 
 
 def sparse_product(columns: int) -> Row:
-    """A CSR matrix of 1e6 rows with 20 values in each, by a vector or by some columns; float32."""
+    """Returns a row: a float32 CSR matrix of 1e6 rows, 20 values each, times a vector or some columns."""
 
     def row(c: Context) -> None:
         n, each = c.size(1_000_000), 20
@@ -164,7 +164,10 @@ def sparse_product(columns: int) -> Row:
 
 
 def filtered(name: str, *options: Any, border: int = 16, **words: Any) -> Row:
-    """A function of `scipy.ndimage` on a 4096² float32 image; the corner of the result is checked against SciPy's."""
+    """Returns a row for a function of `scipy.ndimage` on a 4096² float32 image.
+
+    The corner of the result is compared with SciPy's.
+    """
 
     def row(c: Context) -> None:
         n = 512 if c.quick else 4096
@@ -189,14 +192,14 @@ def filtered(name: str, *options: Any, border: int = 16, **words: Any) -> Row:
 
 
 FILTERS: dict[str, tuple[str, Row]] = {
-    "uniform": ("uniform filter 7 of 4096²", filtered("uniform_filter", 7)),
-    "median": ("median filter 3 of 4096²", filtered("median_filter", 3)),
+    "uniform": ("uniform filter (size 7) of 4096²", filtered("uniform_filter", 7)),
+    "median": ("median filter (size 3) of 4096²", filtered("median_filter", 3)),
     "sobel": ("Sobel filter of 4096²", filtered("sobel")),
-    "opening": ("grey opening 5 of 4096²", filtered("grey_opening", 5)),
-    "shift3": ("shift of order 3 of 4096²", filtered("shift", (1.5, -2.25), order=3, border=32)),
+    "opening": ("gray opening (size 5) of 4096²", filtered("grey_opening", 5)),
+    "shift3": ("cubic spline shift of 4096²", filtered("shift", (1.5, -2.25), order=3, border=32)),
 }
 SPARSE: dict[str, tuple[str, Row]] = {
-    "spmv": ("sparse 1e6², 2e7 values, by a vector", sparse_product(1)),
-    "spmm": ("the same by 64 columns", sparse_product(64)),
+    "spmv": ("sparse 1e6² (2e7 values) times a vector, float32", sparse_product(1)),
+    "spmm": ("sparse 1e6² (2e7 values) times a dense matrix of 64 columns, float32", sparse_product(64)),
 }
 ROWS = {**SELECTING, **SPARSE, **FILTERS}

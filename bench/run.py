@@ -1,4 +1,4 @@
-"""`make bench`: each workload with Cuprous and every peer that is installed, beside the floor of this machine."""
+"""`make bench`: times each workload with Cuprous and every installed peer, and compares with this machine's floor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def one(spec: table.Spec, peers: dict[str, Peer], floor: floors.Floors, device: str, quick: bool) -> Measured:
-    """One row; an error outside the peers' own code belongs to the row too."""
+    """Measures one row. An error outside the peers' code is also recorded in the row."""
     row = Measured(spec.name, spec.title)
     context = Context(peers, floor, device, row, quick)
     try:
@@ -71,7 +71,7 @@ def default_device() -> str:
 
 
 def about(machine: history.Machine, peers: dict[str, Peer], floor: floors.Floors) -> str:
-    """One line that says what was measured where."""
+    """Returns one line that names the machine and the libraries."""
     versions = ", ".join(f"{p.name} {p.version}" for p in peers.values())
     rates = f"copy {floor.copy_bytes_per_s / 1e9:.0f} GB/s" + "".join(
         f", {dtype} matmul {rate / 1e12:.3g} TFLOP/s" for dtype, rate in floor.matmul_flops.items()

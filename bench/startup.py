@@ -1,5 +1,5 @@
-"""Fresh processes: import, and start to the first result. The first run does not count: it brings files into memory and
-compiles modules, as pip does."""
+"""Times fresh processes: the import, and the start up to the first result. The first run is not counted, because it
+reads files into memory and compiles modules, as pip does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST = {
 
 
 def seconds(code: str, runs: int = 3) -> float:
-    """Least wall-clock time of a Python process that runs the code, after one run that does not count."""
+    """Returns the least wall-clock time of a Python process that runs the code, after one uncounted run."""
     best = float("inf")
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
@@ -49,7 +49,7 @@ def fill(c: Context, snippets: dict[str, str], minus: float = 0.0) -> None:
 
 
 def imports(c: Context) -> None:
-    """Above an empty Python process."""
+    """Times imports, minus an empty Python process."""
     fill(c, IMPORTS, minus=seconds("pass", 6))
 
 

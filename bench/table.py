@@ -1,4 +1,4 @@
-"""The table's rows, what each must reach, and how they are printed."""
+"""The rows of the table, their targets, and how they are printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.context import Context, Measured
 
 @dataclass(frozen=True)
 class Target:
-    """What must be reached, in words and as a test of the row."""
+    """A target, as text and as a predicate of the row."""
 
     text: str
     met: Callable[[Measured], bool | None]
@@ -26,13 +26,13 @@ def ours(row: Measured) -> float | None:
 
 
 def at_most(ms: float, unit: str = "ms") -> Target:
-    """An absolute time, read on an H200; on other machines it is a hint."""
+    """Returns an absolute target, set for an H200; on other machines it is only a hint."""
     shown = {"ms": f"{ms:g} ms", "µs": f"{ms * 1e3:g} µs", "ns": f"{ms * 1e6:g} ns"}[unit]
     return Target(f"≤ {shown}", lambda row: None if ours(row) is None else (ours(row) or 0) <= ms)
 
 
 def best_peer(share: float = 1.0) -> Target:
-    """At least this share of the best peer's speed; 2 % of noise are allowed."""
+    """Returns the target of at least this share of the best peer's speed, with 2 % tolerance for noise."""
 
     def met(row: Measured) -> bool | None:
         best, mine = row.best_peer, ours(row)
@@ -42,7 +42,7 @@ def best_peer(share: float = 1.0) -> Target:
 
 
 def versus(**speedups: float) -> Target:
-    """At least so many times as fast as the peers named; 2 % of noise are allowed."""
+    """Returns the target of a minimum speedup over each named peer, with 2 % tolerance for noise."""
 
     def met(row: Measured) -> bool | None:
         mine = ours(row)
@@ -53,7 +53,7 @@ def versus(**speedups: float) -> Target:
 
 
 def of_floor(share: float) -> Target:
-    """At least this share of what the hardware can do."""
+    """Returns the target of at least this share of the hardware's rate."""
 
     def met(row: Measured) -> bool | None:
         mine = ours(row)
@@ -77,7 +77,7 @@ MANY = (10_000, 32, 32)
 def decompositions(
     row: Callable[..., Callable[[Context], None]], *shapes: tuple[int, ...], dtypes: Sequence[str], target: Target
 ) -> list[Spec]:
-    """Each routine at each shape and dtype, such as `svd1000d` and, for the batch, `svdsd`."""
+    """Returns a row for each routine, shape and dtype, such as `svd1000d` and, for the batch, `svdsd`."""
     return [
         Spec(
             f"{name}{'s' if shape == MANY else shape[0]}{'d' if dtype == 'float64' else 's'}",
@@ -96,12 +96,12 @@ GPU = [
     Spec("chain", "20 chained ops on 1e8 float32", gpu.long_chain, of_floor(0.9)),
     Spec("bs32", "Black-Scholes 1e7, float32", gpu.black_scholes("float32"), at_most(0.070)),
     Spec("bs64", "Black-Scholes 1e7, float64", gpu.black_scholes("float64"), at_most(0.190)),
-    Spec("mc", "Monte Carlo 1e6 x 252, array code", gpu.monte_carlo, at_most(0.9)),
+    Spec("mc", "Monte Carlo, 1e6 paths of 252 steps, array code", gpu.monte_carlo, at_most(0.9)),
     Spec("sum", "sum of 1e8 float32", gpu.total, at_most(0.100)),
     Spec("var", "var over axis 0 of 10,000²", gpu.variance, at_most(0.130)),
     Spec("softmax", "softmax of 10,000² rows", gpu.softmax, at_most(0.205)),
     Spec("cumsum", "cumsum of 1e8", gpu.cumsum, at_most(0.220)),
-    Spec("normal", "1e8 normals", gpu.normals, at_most(0.200)),
+    Spec("normal", "1e8 normally distributed random numbers", gpu.normals, at_most(0.200)),
     Spec("sort", "sort of 1e8 float32", gpu.sort, at_most(2.7)),
     *(Spec(name, title, run, best_peer()) for name, (title, run) in routines.ROWS.items()),
     Spec("conv", "15 x 15 convolution of 4096²", gpu.convolve, at_most(0.5)),
@@ -114,23 +114,25 @@ GPU = [
     Spec("rfft24", "rfft of 2^24 float32", gpu.transform("rfft", (1 << 24,), "float32"), best_peer()),
     Spec("irfft24", "irfft of 2^23 + 1 complex64", gpu.transform("irfft", ((1 << 23) + 1,)), best_peer()),
     Spec("fftrows", "fft of the rows of 4096², complex64", gpu.transform("fft", (4096, 4096)), best_peer()),
-    Spec("fftcols", "fft of the columns", gpu.transform("fft", (4096, 4096), axis=0), best_peer()),
+    Spec("fftcols", "fft of the columns of 4096², complex64", gpu.transform("fft", (4096, 4096), axis=0), best_peer()),
     Spec("fft2", "fft2 of 4096² complex64", gpu.transform("fft2", (4096, 4096)), best_peer()),
     Spec("fftn", "fftn of 256³ complex64", gpu.transform("fftn", (256, 256, 256)), best_peer()),
     Spec("fft1", "fft of 1,000 complex64", gpu.transform("fft", (1000,)), best_peer()),
     Spec("add", "add 1e6 int64, per op of 1,000", gpu.add, at_most(0.0065, "µs")),
-    Spec("upload", "256 MiB from pageable memory", gpu.upload, at_most(8.5)),
-    Spec("download", "256 MiB to pageable memory", gpu.download, at_most(10)),
+    Spec("upload", "upload of 256 MiB from pageable memory", gpu.upload, at_most(8.5)),
+    Spec("download", "download of 256 MiB to pageable memory", gpu.download, at_most(10)),
     *decompositions(linalg.on_a_gpu, (1024, 1024), (4096, 4096), dtypes=("float32", "float64"), target=best_peer()),
     *decompositions(linalg.on_a_gpu, MANY, dtypes=("float32",), target=best_peer()),
-    Spec("import", "import", startup.imports, at_most(100)),
+    Spec("import", "import of the package", startup.imports, at_most(100)),
     Spec("start", "process start to first result", startup.first_result, at_most(430)),
 ]
 
 CPU = [
     Spec("chain", "10-op chain on 1e7 float64", cpu.chain, versus(numpy=5, numexpr=1)),
     Spec("bs64", "Black-Scholes 1e7, float64", cpu.options, versus(numpy=5)),
-    Spec("logistic", "the same with a logistic, float64", cpu.logistic, versus(numpy=5, numexpr=1)),
+    Spec(
+        "logistic", "Black-Scholes 1e7 with a logistic distribution, float64", cpu.logistic, versus(numpy=5, numexpr=1)
+    ),
     Spec("mm64s", "matmul 64³ float32", cpu.matmul(64, "float32"), versus(numpy=0.9)),
     Spec("mm256s", "matmul 256³ float32", cpu.matmul(256, "float32"), versus(numpy=0.9)),
     Spec("mm512s", "matmul 512³ float32", cpu.matmul(512, "float32"), versus(numpy=0.9)),
@@ -151,7 +153,7 @@ CPU = [
     Spec("turned", "a + b.T of 4096² float32", cpu.turned(True), versus(numpy=1)),
     Spec("small", "20 chained ops on 1,000 elements, per op", cpu.small_ops, versus(numpy=1)),
     Spec("sum", "sum of 1e8 float32", cpu.total, versus(numpy=1)),
-    Spec("normal", "1e7 normals", cpu.normals, versus(numpy=1)),
+    Spec("normal", "1e7 normally distributed random numbers", cpu.normals, versus(numpy=1)),
     Spec("fft20", "fft of 2^20 complex128", cpu.transform("fft", (1 << 20,)), versus(numpy=0.8, scipy=0.8)),
     Spec("fft24", "fft of 2^24 complex128", cpu.transform("fft", (1 << 24,)), versus(numpy=0.8, scipy=0.8)),
     Spec(
@@ -162,14 +164,14 @@ CPU = [
     Spec("fft2", "fft2 of 1000² complex128", cpu.transform("fft2", (1000, 1000)), versus(numpy=0.8, scipy=0.8)),
     Spec("fft2s", "fft2 of 2048² complex64", cpu.transform("fft2", (2048, 2048), True), versus(numpy=0.8, scipy=0.8)),
     Spec("rfft2s", "rfft2 of 1000² float32", cpu.transform("rfft2", (1000, 1000), True), versus(numpy=0.8, scipy=0.8)),
-    Spec("record", "recording one op, above an empty call", cpu.recording, at_most(0.00025, "ns")),
-    Spec("import", "import", startup.imports, at_most(100)),
+    Spec("record", "recording one operation, minus an empty native call", cpu.recording, at_most(0.00025, "ns")),
+    Spec("import", "import of the package", startup.imports, at_most(100)),
     Spec("start", "process start to first result", startup.first_result),
 ]
 
 
 def shown(ms: float | None) -> str:
-    """Milliseconds to three digits; small ones in µs or ns."""
+    """Formats milliseconds with three digits, small ones in µs or ns."""
     if ms is None:
         return "-"
     if ms < 0.001:
@@ -180,7 +182,7 @@ def shown(ms: float | None) -> str:
 
 
 def entry(run: history.Run, row: Measured, target: Target | None = None, note: str = "") -> history.Entry:
-    """The row as data."""
+    """Returns the row as data."""
     met = target.met(row) if target else None
     return run.entry(row.name, row.title, row.ms, floor_ms=row.floor_ms, target=target.text if target else "", met=met,
                      note=note, errors=row.errors)  # fmt: skip

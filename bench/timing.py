@@ -1,4 +1,4 @@
-"""Medians of wall-clock times with a final synchronize inside, and checks that come before them."""
+"""Medians of wall-clock times that include a final synchronization, and checks of results before timing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Work = Callable[[], Any]
 
 
 def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: int = 9, budget: float = 1.5) -> float:
-    """Median of up to `runs` calls, at least three; warm-up stops early where the work is long.
+    """Returns the median of three to `runs` calls. Warm-up stops early if the work is long.
 
     What the work returns is held while `sync` waits for it: a lazy library does not compute what was dropped.
     Begins with a pause: threads of the library that ran before may still spin (OpenBLAS': 2^26 cycles).
@@ -38,7 +38,7 @@ def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: 
 
 
 def assert_close(actual: Any, expected: Any, rtol: float, what: str = "result") -> None:
-    """||actual - expected|| <= rtol * ||expected||, and no NaN; shapes must agree."""
+    """Asserts ||actual - expected|| <= rtol * ||expected||, no NaN, and equal shapes."""
     got, want = np.asarray(actual, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if got.shape != want.shape:
         raise ArithmeticError(f"{what} has shape {got.shape}, expected {want.shape}")

@@ -1,4 +1,4 @@
-"""What all tests share: the device (CUPROUS_TEST_DEVICE, by default the CPU) and a clean engine after each test."""
+"""Shared setup: the device (CUPROUS_TEST_DEVICE, by default the CPU) and a clean engine after each test."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# The first program of a kind is planned and, for a GPU, compiled: that is no slow example.
+# The first program of a kind is planned and, on a GPU, compiled, which hypothesis must not report as a slow example.
 settings.register_profile("cuprous", deadline=None)
 settings.load_profile("cuprous")
 
 DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
 
-# Some releases of Numba ask for it; new NumPys lack it.
+# Some releases of Numba use this name, which new releases of NumPy lack.
 np.row_stack = getattr(np, "row_stack", np.vstack)
 
 
-#: Markers of whole folders and files.
+#: Markers for whole folders and files.
 MARKED = {
     "slow": ["robust"],
     "browser": ["robust/test_page.py"],
@@ -53,14 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _device() -> None:
-    """New arrays of all tests live on the device under test."""
+    """Creates new arrays of all tests on the device under test."""
     core = pytest.importorskip("cuprous._core")
     core.set_device(DEVICE)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernels() -> Iterator[None]:
-    """With CUPROUS_CHECK_CUDA, sixteen kernels are compiled at once, the last ones of a module at its end."""
+    """With CUPROUS_CHECK_CUDA, compiles kernels in batches of sixteen, and the last ones at the end of the module."""
     from cuprous import _core
 
     _core.check_in_batches(16)
@@ -70,7 +70,7 @@ def _kernels() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
-    """A test that changes the replay mode or the device does not change the next test."""
+    """Restores the replay mode and the device after each test."""
     yield
     from cuprous import _core
 
@@ -81,7 +81,7 @@ def _clean() -> Iterator[None]:
 
 @pytest.fixture(params=["single", "fused", "auto"])
 def mode(request: pytest.FixtureRequest) -> str:
-    """The ways in which a program can run; the test runs in each."""
+    """Runs the test in each execution mode."""
     from cuprous import _core
 
     _core.set_replay(request.param)

@@ -1,4 +1,4 @@
-"""What the array tests share: inputs by dtype and shape, and the comparison with NumPy."""
+"""Helpers of the array tests: inputs by dtype and shape, and the comparison with NumPy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import cuprous as cp
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
-#: Every dtype that NumPy has itself.
+#: Every dtype that NumPy also has.
 DTYPES = ["bool", *INTEGERS, *FLOATS, *COMPLEX]
-#: One or two of each kind, for wide tables.
+#: One or two dtypes of each kind, for large tables.
 SOME_DTYPES = ["bool", "int32", "uint8", "int64", "float32", "float64", "complex128"]
 REAL_DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
 
@@ -29,12 +29,12 @@ RTOL = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-6, "float64": 1e-13, 
 
 
 def np_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a name, bfloat16 too."""
+    """Returns the NumPy dtype of a name, including bfloat16."""
     return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 def sample(dtype: str, shape: tuple[int, ...], seed: int = 0, low: int = -6, high: int = 7) -> np.ndarray[Any, Any]:
-    """Small values of both signs (where the dtype has them), with repeats."""
+    """Returns small values with repeats, of both signs if the dtype is signed."""
     rng = np.random.default_rng([seed, *shape])
     values = rng.integers(low, high, shape)
     kind = np_dtype(dtype).kind
@@ -51,7 +51,7 @@ def sample(dtype: str, shape: tuple[int, ...], seed: int = 0, low: int = -6, hig
 
 
 def layouts(a: np.ndarray[Any, Any]) -> Iterator[tuple[np.ndarray[Any, Any], Any]]:
-    """The same values as NumPy and device arrays: contiguous, transposed, strided and reversed."""
+    """Yields the same values as NumPy and device arrays: contiguous, transposed, strided and reversed."""
     yield a, cp.asarray(a)
     if a.ndim > 1:
         yield a.T, cp.asarray(a).T
@@ -63,7 +63,7 @@ def layouts(a: np.ndarray[Any, Any]) -> Iterator[tuple[np.ndarray[Any, Any], Any
 
 
 def to_host(x: Any) -> Any:
-    """Device results as NumPy's, through tuples and lists."""
+    """Converts device results to NumPy's, including those in tuples and lists."""
     if isinstance(x, cp.ndarray):
         return x.get()
     if isinstance(x, (tuple, list)):
@@ -74,7 +74,7 @@ def to_host(x: Any) -> Any:
 def assert_same(
     ours: Any, theirs: Any, *, rtol: float | None = None, atol: float = 0.0, dtype: bool = True, message: str = ""
 ) -> None:
-    """Our result has NumPy's shape, dtype and values."""
+    """Asserts that our result has NumPy's shape, dtype and values."""
     if isinstance(theirs, (tuple, list)):
         assert isinstance(ours, (tuple, list)), f"{message}: {type(ours)} where NumPy gives {type(theirs)}"
         assert len(ours) == len(theirs), message
@@ -97,7 +97,7 @@ def assert_same(
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """The function's value, or the class of its error."""
+    """Returns the function's value or the class of its error."""
     try:
         with np.errstate(all="ignore"):
             return function()
@@ -106,13 +106,13 @@ def outcome(function: Callable[[], Any]) -> Any:
 
 
 def check(call: Callable[[Any, Any], Any], a: np.ndarray[Any, Any], b: Any = None, **options: Any) -> None:
-    """`call(xp, array)` gives the same with cuprous as with NumPy, for every layout of the array; errors by class."""
+    """Asserts that `call(xp, array)` agrees with NumPy in every layout of the array; errors agree by class."""
     for host, device in layouts(a):
         compare(lambda host=host: call(np, host), lambda device=device: call(cp, device), **options)
 
 
 def compare(theirs: Callable[[], Any], ours: Callable[[], Any], **options: Any) -> None:
-    """Two calls give the same value, or raise related errors."""
+    """Asserts that two calls return the same value or raise related errors."""
     import warnings
 
     with warnings.catch_warnings():
@@ -130,13 +130,13 @@ def compare(theirs: Callable[[], Any], ours: Callable[[], Any], **options: Any) 
 
 
 def materialized(x: Any) -> Any:
-    """Runs what is pending, so that errors surface here."""
+    """Runs pending work, so that its errors surface here."""
     to_host(x)
     return x
 
 
 def resident() -> int:
-    """KiB of memory that the process has now. Its peak says nothing of what is lost below an earlier one."""
+    """Returns the KiB of memory of the process. Its peak would hide leaks below an earlier peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except FileNotFoundError:
@@ -146,14 +146,14 @@ def resident() -> int:
 
 
 def peak_of(call: Callable[[], Any]) -> int:
-    """KiB of memory that the process has at most while a call runs, beyond what it had before."""
+    """Returns the peak KiB of memory that a call adds to the process."""
 
     def of_status(name: str) -> int:
         text = Path("/proc/self/status").read_text(encoding="ascii")
         return int(next(line for line in text.splitlines() if line.startswith(f"{name}:")).split()[1])
 
     try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets an earlier peak
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     except OSError:
         pytest.skip("needs Linux: the peak of a single call")
     before = of_status("VmRSS")

@@ -1,4 +1,4 @@
-"""Which glibc an extension needs: `python -m tests.symbols dist/*.whl [--glibc 2.28]`; `make wheel` runs it.
+"""Reports which glibc an extension needs: `python -m tests.symbols dist/*.whl [--glibc 2.28]`; `make wheel` runs it.
 
 A linker that targets an old glibc leaves a function that came later undefined and without a version. Such a library
 seems to need nothing new and cannot be loaded, so both are reported.
@@ -55,7 +55,7 @@ def needed(image: bytes) -> dict[str, list[str]]:
 
 def version_of(name: str) -> tuple[int, ...]:
     """Returns the glibc that has a version of its symbols, nothing for other libraries' versions."""
-    if name.startswith("GLIBC_ABI_"):  # what the linker asks of the loader, such as DT_RELR
+    if name.startswith("GLIBC_ABI_"):  # a requirement on the loader, such as DT_RELR
         return (2, 36)
     found = re.fullmatch(r"GLIBC_(\d+(?:\.\d+)+)", name)
     return tuple(map(int, found[1].split("."))) if found else ()

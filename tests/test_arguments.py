@@ -1,4 +1,4 @@
-"""No argument is ignored in silence: it has an effect, or is a hint that cannot change the result, or is refused."""
+"""No argument is silently ignored: it has an effect, is a hint that cannot change the result, or raises."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ HINTS = {
     "scipy.signal._filters.detrend.overwrite_data": "a permission to spoil the input, not an order",
 }
 
-#: PyCUDA's: streams, and what its compiler and its folders would need.
+#: PyCUDA: streams, and options of its compiler and cache folders.
 _IN_ORDER = """
 _gpuarray.set _gpuarray.set_async _gpuarray.get _gpuarray.get_async _gpuarray.fill _gpuarray.reverse _gpuarray.astype
 _gpuarray.mul_add _gpuarray.any _gpuarray.all _memory.memcpy_htod_async _memory.memcpy_dtoh_async
@@ -156,7 +156,7 @@ def _functions() -> Iterator[tuple[str, Function]]:
 
 
 def _unread(function: Function) -> list[str]:
-    """Parameters whose names no expression of the body reads."""
+    """Returns the parameters that no expression of the body reads."""
     args = function.args
     names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
     body = function.body if isinstance(function.body, list) else [function.body]
@@ -165,7 +165,7 @@ def _unread(function: Function) -> list[str]:
 
 
 def _is_declaration(function: Function) -> bool:
-    """Overloads, whose body is an ellipsis, and what only raises: abstract methods, and operators that do not exist."""
+    """Returns true for overloads (the body is an ellipsis) and functions that only raise, such as abstract methods."""
     body = function.body
     if not isinstance(body, list):
         return False
@@ -213,7 +213,7 @@ def test_hints_change_no_result() -> None:
         assert cp.isin(a.astype(int), [1], kind=kind).tolist() == [False, True, False, True]
 
 
-#: Values that NumPy refuses, too.
+#: Values that NumPy rejects too.
 CHECKED: dict[str, Callable[[Any, Any], Any]] = {
     "ufunc subok": lambda xp, a: xp.add(a, 1, subok=2),
     "matmul subok": lambda xp, a: xp.matmul(a, a, subok="x"),
@@ -248,7 +248,7 @@ def test_values_are_checked_as_numpy_does(name: str) -> None:
     assert type(actual) is type(expected) or isinstance(expected, type(actual)), (actual, expected)
 
 
-#: What is not supported says so: (call, words of the message).
+#: Unsupported calls: (call, words of the message).
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "ufunc signature": (lambda: cp.add(cp.ones(2), 1, signature="dd->d"), "signature.*dtype="),
     "ndarray strides": (lambda: cp.ndarray((2,), strides=(8,)), "strides"),

@@ -1,4 +1,4 @@
-"""The array API standard: what its public suite found, and what it asks of a namespace."""
+"""Tests the array API standard: cases found by its public test suite, and the requirements on a namespace."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_min_scalar_type() -> None:
     assert cp.min_scalar_type(cp.ones(3, "int64")) == np.int64
 
 
-# --- functions whose names or arguments are the standard's
+# --- functions with the standard's names or arguments
 
 
 def test_clip_takes_either_name_of_its_bounds() -> None:
@@ -183,7 +183,7 @@ def test_clip_takes_either_name_of_its_bounds() -> None:
 def test_descending_sorts(dtype: str, shape: tuple[int, ...], axis: int | None, seed: int) -> None:
     if axis is not None and not -len(shape) <= axis < len(shape):
         axis = -1
-    a = sample(dtype, shape, seed, -2, 3)  # few values: many are equal
+    a = sample(dtype, shape, seed, -2, 3)  # few distinct values, so that many are equal
     d = cp.asarray(a)
     rising = np.argsort(a if axis is None else np.flip(a, axis), axis=axis, stable=True)
     if axis is None:

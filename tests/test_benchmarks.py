@@ -1,4 +1,4 @@
-"""The benchmarks of `bench/`: what they time is computed, and no time is below what memory allows."""
+"""Tests the benchmarks of `bench/`: timed work is really computed, and no time is below the memory bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No name of NumPy's is missing silently, and the page that says so is fresh."""
+"""Every NumPy name is present or documented as missing, and the coverage page is up to date."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "coverage.py"
 
 
 def script() -> Any:
-    """docs/coverage.py as a module."""
+    """Returns docs/coverage.py as a module."""
     spec = importlib.util.spec_from_file_location("coverage_page", PAGE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -31,7 +31,7 @@ def script() -> Any:
 
 @pytest.fixture(autouse=True)
 def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page puts its folder on the path, where whoever imports the package `coverage` later would find the page."""
+    """Removes the folder that the page adds to the path, in which a later `import coverage` would find the page."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
@@ -44,7 +44,7 @@ def test_page_is_fresh() -> None:
     pytest.importorskip("scipy")
     if f"beside SciPy {coverage.scipy_version()}." not in text:
         pytest.skip("the page was written beside another version of SciPy")
-    # In a process of its own: everywhere else the kernels of thousands of calls would be compiled for GPUs as well.
+    # In a separate process, because here the kernels of thousands of calls would also be compiled for GPUs.
     env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
     run = subprocess.run([sys.executable, PAGE, "--print"], env=env, capture_output=True, text=True, check=True)
     assert text == run.stdout, "run `make coverage`"
@@ -83,7 +83,7 @@ def test_numpys_dispatch_names_the_alternative() -> None:
         np.is_busday(cp.arange(3))
 
 
-#: Heading and function in the table: what is done on the host of a GPU.
+#: Heading and function in the table -> what is done on the host of a GPU.
 ON_GPUS = {
     ("numpy", "sum"): "yes", ("numpy", "zeros_like"): "yes", ("numpy", "einsum"): "yes", ("numpy", "nonzero"): "waits",
     ("numpy", "repeat"): "yes or waits", ("numpy", "savetxt"): "host", ("numpy.fft", "fft"): "yes",
@@ -116,7 +116,7 @@ def test_measuring_leaves_no_state() -> None:
 
 
 def test_counts_need_no_device_read() -> None:
-    """It would wait for a GPU."""
+    """A read would wait for the GPU."""
     for value, dtype in ((300, "uint8"), (-1, "uint16"), (2**63, "int64"), (2**2000, "float64")):
         for xp in (np, cp):
             with pytest.raises(OverflowError):

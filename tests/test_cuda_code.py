@@ -1,4 +1,4 @@
-"""Kernels that programs need compile with NVIDIA's real compiler, which needs no GPU.
+"""Generated kernels compile with NVIDIA's compiler, which needs no GPU.
 
 `make test` runs the whole suite with CUPROUS_CHECK_CUDA: the CPU device then compiles what a GPU would run, and a test
 whose kernel does not compile fails (or the last one of its module, with an error that names it: kernels are compiled
@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# The CPU device compiles what a GPU would run beside what it runs itself; what does not compile is an error.
+# The CPU device also compiles the kernels that a GPU would run; a kernel that does not compile is an error.
 TARGETS = "sm_80,sm_90,sm_100"
 
 
@@ -40,7 +40,7 @@ def test_kernels_of_the_tour_compile() -> None:
 
 
 def test_code_grows_linearly_with_integer_divisions(tmp_path: Path) -> None:
-    """NVVM once copied what follows each division: 36 KB for two, 360 KB and 24 s for four, minutes for six."""
+    """NVVM copied the code after each division: 36 KB for two, 360 KB and 24 s for four, minutes for six."""
     code = "import cuprous as cp; x = cp.arange(1000)\nfor _ in range({}): x = x % (x // 3 + 1)\nint(x.sum())"
     sizes = []
     for divisions in (2, 4):

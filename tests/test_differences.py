@@ -1,10 +1,10 @@
-"""Each row of docs/differences.md holds: one line a row, which is true here, and which shows the other library's side where
-that is NumPy or SciPy and the row does not leave it open.
+"""Each row of docs/differences.md holds, shown by one line per row. The line is true here. If the other
+library is NumPy or SciPy and the row is specific, it also shows that library's behavior.
 
-A row that is not here fails. A row that one line cannot show has the reason instead.
+A row without a line here fails. A row that one line cannot show has a reason instead.
 """
 
-# A row is a line, however long.
+# Each row is one line, of any length.
 # ruff: noqa: E501, RUF001
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "differences.md"
 
 
 def rows() -> list[tuple[str, str]]:
-    """Section and first cell of each row."""
+    """Returns the section and first cell of each row."""
     found: list[tuple[str, str]] = []
     section = ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
@@ -63,12 +63,12 @@ def warned(code: str) -> bool:
 
 
 def host(x: Any) -> Any:
-    """A NumPy array of an array's values."""
+    """Returns an array as a NumPy array."""
     return cp.asnumpy(x)
 
 
 def same(a: Any, b: Any, rtol: float = 1e-6) -> bool:
-    """Returns true if the values are alike; NaN equals NaN."""
+    """Returns true if the values are equal; NaN equals NaN."""
     got, want = (cp.asnumpy(x) if isinstance(x, cp.ndarray) else np.asarray(x) for x in (a, b))
     return bool(got.shape == want.shape and np.allclose(got, want, rtol=rtol, atol=0, equal_nan=True))
 
@@ -85,7 +85,7 @@ def pending(code: str) -> bool:
 
 
 def names() -> dict[str, Any]:
-    """What the lines may use."""
+    """Returns the names that the lines may use."""
     here = cuprous.scipy
     found: dict[str, Any] = {
         "cp": cp, "np": np, "torch": torch, "nan": np.nan, "inf": np.inf, "raises": raises, "warned": warned,
@@ -105,7 +105,7 @@ def names() -> dict[str, Any]:
     return {**found, "scipy": scipy}
 
 
-#: By the row's first cell: an expression that is true, or several lines with `ok = ...` last.
+#: First cell of the row -> an expression that is true, or several lines with `ok = ...` last.
 LINES: dict[str, str] = {
     # From NumPy
     "When work is done": "pending('y = cp.ones(3) + 1')",
@@ -228,7 +228,7 @@ LINES: dict[str, str] = {
     "`Function` with `mark_dirty`, `grad(is_grads_batched=True)`": "raises(NotImplementedError, 'torch.autograd.grad(torch.ones(1, requires_grad=True).mul(2), [], is_grads_batched=True)')",
 }
 
-#: Rows that one line cannot show.
+#: Rows that one line cannot show, with the reason.
 OTHERWISE = {
     **dict.fromkeys(
         ["Of 0.0 and -0.0: `maximum`, `minimum`, `fmax`, `fmin`, `clip` of both, extremes, sorts, sets",

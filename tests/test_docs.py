@@ -27,14 +27,14 @@ EXAMPLES = [page for page in PAGES if "```python" in page.read_text(encoding="ut
 
 
 def blocks(page: Path) -> Iterator[tuple[int, str]]:
-    """The Python blocks of a page, with the line that each begins after."""
+    """Returns the Python blocks of a page, each with the line before it."""
     text = page.read_text(encoding="utf-8")
     for found in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         yield text.count("\n", 0, found.start(1)), found[1]
 
 
 def missing(code: str) -> list[str]:
-    """What the block cannot run without."""
+    """Returns the missing requirement of a block, if any."""
     lacks = [
         name for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) if not importlib.util.find_spec(name)
     ]
@@ -55,7 +55,7 @@ def squeezed(text: str) -> str:
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
 def test_examples(page: Path) -> None:
     printed: dict[int, list[str]] = {}
-    # Pages speak of a program that begins: what earlier tests left in the pool counts against a limit.
+    # Pages assume a fresh program, and memory that earlier tests left in the pool counts against a limit.
     gc.collect()
     cp.get_default_memory_pool().free_all_blocks()
 

@@ -1,4 +1,4 @@
-"""Everything public says what it is, and functions that raise say when."""
+"""Every public name has a docstring, and functions that raise have a Raises section."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from cuprous._unsupported import Unsupported
 
-#: NumPy's and CuPy's modules, SciPy's, and PyTorch's for training.
+#: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
 SCIPY = ["fft", "interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats"]
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
@@ -24,14 +24,14 @@ MODULES += [f"cuprous.{name}" for name in TORCH]
 
 
 def public(module: str) -> Iterator[tuple[str, Any]]:
-    """Functions and classes of a module, and the public members of the classes."""
+    """Returns the functions and classes of a module, and the public members of the classes."""
     found = import_module(module)
     assert found.__doc__
     for name in found.__all__:
         value = getattr(found, name)
         if not callable(value) or isinstance(value, Unsupported):
             continue
-        if getattr(value, "__module__", "").startswith("numpy"):  # as it is, such as SeedSequence
+        if getattr(value, "__module__", "").startswith("numpy"):  # NumPy's own object, such as SeedSequence
             continue
         yield name, value
         if isinstance(value, type):
@@ -46,7 +46,7 @@ def test_everything_has_a_docstring(module: str) -> None:
 
 
 def raised(function: Any) -> set[str]:
-    """The classes of errors that a function's own code raises."""
+    """Returns the error classes that a function's own code raises."""
     try:
         code = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError):  # native, or generated

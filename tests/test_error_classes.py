@@ -13,7 +13,7 @@ import pytest
 import cuprous as cp
 from tests.support import materialized, outcome
 
-#: Parameter -> values that no function takes (a callable makes one for the module).
+#: Parameter -> values that no function accepts (a callable creates one for the module).
 BAD: dict[str, list[Any]] = {
     "axis": [5, -5, 1.5, "x"],
     "dtype": ["no-such"],
@@ -52,7 +52,7 @@ _VECTOR = lambda xp: xp.asarray(np.array([1.0, 2, 0]))  # noqa: E731
 _INTEGERS = lambda xp: xp.asarray(np.array([0, 1, 0]))  # noqa: E731
 _PAIR = lambda xp: [_MATRIX(xp), _MATRIX(xp)]  # noqa: E731
 
-#: Functions whose required arguments are not one matrix: those arguments.
+#: Functions whose required arguments are not a single matrix -> those arguments.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["concatenate", "concat", "stack", "vstack", "hstack", "dstack"], (_PAIR,)),
     **dict.fromkeys(["column_stack", "lexsort"], (_PAIR,)),
@@ -103,13 +103,13 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "trace": (_MATRIX,),
     "diagonal": (_MATRIX,),
 }
-#: Functions of the host: files, text, callbacks, other libraries.
+#: Functions that work on the host: files, text, callbacks, other libraries.
 NOT_COMPARED = {
     "fromfile", "loadtxt", "genfromtxt", "load", "fromstring", "frombuffer", "fromiter", "fromfunction", "asnumpy",
     "from_dlpack", "ndindex", "ndenumerate", "apply_along_axis", "apply_over_axes", "piecewise", "asfarray", "in1d",
     "row_stack", "histogram2d", "histogramdd", "einsum", "cov", "corrcoef", "array2string", "average", "interp",
 }  # fmt: skip
-#: Where NumPy takes what makes no sense, or raises what no one means.
+#: Cases in which NumPy accepts meaningless values or raises an unintended error.
 ODD = {("unpackbits", "bitorder", "bogus")}
 
 
@@ -150,7 +150,7 @@ def _call(name: str, parameter: str, value: Any, xp: Any) -> Any:
 
 
 def related(ours: Exception, theirs: Exception) -> bool:
-    """One class derives from the other: NumPy has private ones, such as UFuncTypeError."""
+    """Returns true if one class derives from the other: NumPy has private classes such as UFuncTypeError."""
     return isinstance(ours, type(theirs)) or isinstance(theirs, type(ours))
 
 

@@ -1,4 +1,4 @@
-"""Bad input. NumPy's own exception classes, at the call, with the cause first."""
+"""Bad input raises NumPy's exception classes at the call, with the cause first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuprous as cp
 
 Case = tuple[str, Callable[[Any], Any], type[Exception] | tuple[type[Exception], ...], str]
 
-# (what, how with the module xp, class, words that the message must have)
+# (name, call with the module xp, error class, words of the message)
 CASES: list[Case] = [
     ("broadcast", lambda xp: xp.ones(3) + xp.ones(4), ValueError, r"\(3,\).*\(4,\)"),
     ("broadcast in place", lambda xp: xp.ones(3).__iadd__(xp.ones((2, 3))), ValueError, r"\(2, ?3\)|broadcast"),

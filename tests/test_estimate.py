@@ -1,4 +1,4 @@
-"""`cp.estimate`: what it counts, what it leaves alone, and what it says."""
+"""Tests `cp.estimate`: its counts, its lack of side effects, and its output."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_stale_file_is_ignored_with_one_hint(tmp_path: Any) -> None:
 
 
 def test_the_simple_formula() -> None:
-    """The two worked examples of the article that the calculator is for."""
+    """The two worked examples of the article that the formula is from."""
     network = cp.estimate_simple(
         "10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS", bandwidth="8 GB/s", startup="375 ms"
     )
@@ -237,16 +237,16 @@ def test_ambiguous_quantities_raise(quantities: dict[str, Any], named: str) -> N
 
 
 def test_a_name_that_fits_several_devices_is_refused() -> None:
-    with pytest.raises(ValueError, match="H100 PCIe, H100 SXM; name one"):
+    with pytest.raises(ValueError, match="use one of H100 PCIe, H100 SXM"):
         cp.estimate(lambda a: a + 1, array(N), device="h100")
 
 
 def test_timeit_waits_for_what_is_computed() -> None:
-    """A clock around the call alone would show the recording: microseconds."""
+    """A clock around the call alone would only measure the recording, which takes microseconds."""
     a = array(1 << 22)
     got = cp.timeit(lambda x: cp.exp(x) + 1, a, repeat=3)
     assert (len(got.runs), got.best) == (3, min(got.runs))
-    assert got.best > 32 * (1 << 20) / (1e12 if cp.get_device() == "cpu" else 1e13)  # what caches can do
+    assert got.best > 32 * (1 << 20) / (1e12 if cp.get_device() == "cpu" else 1e13)  # the bandwidth of caches
     assert "a call, computed (median of 3 runs of" in repr(got)
     assert cp.timeit(sum, [1, 2], repeat=1, number=2, kwargs={"start": 1}).number == 2
     for wrong in ({"repeat": 0}, {"number": 0}):

@@ -1,4 +1,4 @@
-"""Every program in examples/ runs as a user would run it, and prints what it promises."""
+"""Runs every program of examples/ as a user would and checks its output."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_example(program: str) -> None:
 
 def test_every_example_is_listed() -> None:
     found = {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.rglob("*.py")}
-    # Those that learn are all run, with fewer steps, by tests/torch/test_examples.py.
+    # tests/torch/test_examples.py runs the training examples with fewer steps.
     learning = {program for program in found if program.startswith("learning/")}
-    found -= {"kernels/png.py", "memory/common.py"}  # what several of them import
+    found -= {"kernels/png.py", "memory/common.py"}  # modules shared by several examples
     assert found - learning == {program for program in PROGRAMS if not program.startswith("learning/")}
     assert learning > {program for program in PROGRAMS if program.startswith("learning/")}
 

@@ -1,4 +1,4 @@
-"""`explain()` names what changed in a step, and its line; `show_code()` shows what runs, and CUDA C++ without a GPU."""
+"""`explain()` names changes of a step and their line; `show_code()` shows the code, also CUDA C++ without a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X = np.arange(1.0, 6.0)
 
 
 def last_line() -> str:
-    """What is said of the program that ran last; lines on copies stand behind it."""
+    """Returns the explanation of the last program, without the lines about copies that follow it."""
     return next(
         line for line in reversed(cp.explain().splitlines()) if not line.startswith(("copied", "implicitly", "read"))
     )
@@ -58,7 +58,7 @@ def test_what_changed_with_alternating_steps() -> None:
     for _ in range(4):
         step(x, cp.arcsinh)
         step(x, cp.arctan)
-    step(x, cp.expm1)  # where the first one was due
+    step(x, cp.expm1)  # in place of the first one
     assert "expm1 instead of arcsinh" in [line for line in cp.explain().splitlines() if "planned anew" in line][-1]
 
 
@@ -90,7 +90,7 @@ def test_code_of_pending_and_finished_programs() -> None:
 
 
 def test_cuda_code_needs_no_gpu() -> None:
-    """CUDA C++ with the operations in it, one kernel for all of them."""
+    """The CUDA C++ has one kernel with all operations."""
     x = cp.asarray(X)
     cp.synchronize()
     y = cp.sqrt(cp.exp(x) + 1)
@@ -99,7 +99,7 @@ def test_cuda_code_needs_no_gpu() -> None:
     assert "sqrt" in code
     assert "exp" in code
     assert "threadIdx.x" in code
-    np.testing.assert_allclose(cp.asnumpy(y), np.sqrt(np.exp(X) + 1), rtol=1e-14)  # to look changes nothing
+    np.testing.assert_allclose(cp.asnumpy(y), np.sqrt(np.exp(X) + 1), rtol=1e-14)  # inspection has no side effects
     float((cp.exp(x) / cp.exp(x).sum()).max())
     assert "__global__" in cp.show_code(device="cuda")
 

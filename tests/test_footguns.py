@@ -1,4 +1,4 @@
-"""The ways in which a replayed program could be silently wrong. Each step runs many times with something changed."""
+"""Tests ways in which a replayed program could be silently wrong. Each step runs many times with one change."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ R = np.random.default_rng(1)
 
 
 def host(value: Any) -> Any:
-    """Results as NumPy's."""
+    """Converts results to NumPy arrays."""
     if isinstance(value, tuple):
         return tuple(host(v) for v in value)
     return cp.asnumpy(value) if isinstance(value, cp.ndarray) else value
 
 
 def same_each_time(step: Callable[..., Any], variants: Sequence[Any]) -> None:
-    """step(xp, variant) agrees with NumPy for each variant, in this order."""
+    """Asserts that step(xp, variant) agrees with NumPy for each variant, in this order."""
     for variant in variants:
         expected, actual = step(np, variant), host(step(cp, variant))
         expected = expected if isinstance(expected, tuple) else (expected,)
@@ -121,7 +121,7 @@ def test_memory_shared_with_numpy_in_some_steps() -> None:
     for n in range(2 * REPEATS):
         before = x * 10
         if n % 3 == 2:
-            np.asarray(x)[n % 4] = n  # seen by what comes later, not by what was recorded
+            np.asarray(x)[n % 4] = n  # visible to later operations, not to recorded ones
         x += 1
         want = hx * 10
         if n % 3 == 2:
@@ -163,7 +163,7 @@ def test_an_output_kept_across_iterations() -> None:
 
 
 def test_an_output_kept_now_and_then() -> None:
-    """What is alive at the end of a step decides what must be written; it is part of the program's key."""
+    """The arrays alive at the end of a step must be written, so liveness is part of the program's key."""
     kept: list[Any] = []
     for n in range(12):
         a = cp.arange(5.0) + n
@@ -254,7 +254,7 @@ def test_a_step_that_is_the_start_of_another() -> None:
 
 
 def test_the_same_values_from_other_arrays() -> None:
-    """Addresses are no part of a program."""
+    """Addresses are not part of a program."""
     kept: list[Any] = []
     for n in range(REPEATS):
         x = cp.asarray(np.full(1000, float(n)))
@@ -352,7 +352,7 @@ def test_the_gc_runs_in_the_middle() -> None:
 
 
 def test_a_large_array_among_small_ones() -> None:
-    """Big work is submitted early; the order of writes and reads stays."""
+    """Large work is submitted early; the order of writes and reads is kept."""
     big, small = cp.zeros(2_000_000), cp.zeros(3)
     for _ in range(REPEATS):
         big += 1
@@ -381,7 +381,7 @@ def test_more_programs_than_the_caches_hold() -> None:
 
 
 def test_a_loop_without_any_read() -> None:
-    """Nothing ends the tape but its own bounds."""
+    """Only the tape's own limits end the program."""
     x = cp.zeros(10)
     for n in range(20_000):
         x += n % 3

@@ -1,4 +1,4 @@
-"""A few thousand random programs, and a proof that the fuzzers find and shrink planted faults."""
+"""Runs a few thousand random programs, and checks that the fuzzers find and shrink planted bugs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.fuzz.run import run_seeds
 
 ROOT = Path(__file__).parent.parent
 DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
-# On a GPU some ten kernels a program are compiled first; `make gpu-test` runs 10,000 programs on all cores.
+# On a GPU about ten kernels per program are compiled first; `make gpu-test` runs 10,000 programs on all cores.
 AT_LEAST = 200 if DEVICE == "cpu" else 20
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1_000_000])
 def test_random_programs_agree_with_numpy(first: int) -> None:
-    """In a process without the check that CUDA code compiles, which would leave time for few programs."""
+    """Runs in a process without the CUDA compile check, which would leave time for only a few programs."""
     line = [sys.executable, "-m", "tests.fuzz", "--device", DEVICE, "--seed", str(first), "--programs", "4000"]
     line += ["--seconds", "25", "--processes", "1", "--failures", "2"]
     env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
@@ -41,7 +41,7 @@ def test_random_programs_agree_with_numpy(first: int) -> None:
 
 
 def numpy_with(**replaced: Any) -> types.ModuleType:
-    """NumPy in Cuprous' clothes, with some functions replaced."""
+    """NumPy as a stand-in for Cuprous, with some functions replaced."""
     fake = types.ModuleType("fake")
     fake.__dict__.update({name: getattr(np, name) for name in dir(np) if not name.startswith("__")})
     fake.__dict__.update(asnumpy=np.array, _core=types.SimpleNamespace(set_replay=lambda mode: None))
@@ -86,7 +86,7 @@ def test_a_seed_always_gives_the_same_program() -> None:
 
 
 def gradients(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    """The fuzzer of gradients in a process of its own, after some lines of Python."""
+    """Runs the gradient fuzzer in a separate process, after some lines of Python."""
     start = "import runpy, sys\nsys.argv[0] = 'gradients'\n"
     line = [sys.executable, "-c", f"{start}{text}\nrunpy.run_module('tests.fuzz.gradients', run_name='__main__')"]
     env = os.environ | {"CUPROUS_CHECK_CUDA": ""}
@@ -102,7 +102,7 @@ def test_random_gradients_agree_with_differences() -> None:
     assert kinks < programs / 20, "too many programs without a derivative to mean anything"
 
 
-#: What is saved is what is there later: `save_for_backward` without versions.
+#: The planted bug: `save_for_backward` without versions, so that saved values change with later writes.
 LIVE = """
 from cuprous import _core
 _core.t_save = lambda t: type("Live", (), {"tensor": lambda self: t})()
@@ -117,7 +117,7 @@ def test_a_planted_fault_in_gradients_is_found_and_shrunk() -> None:
     assert program.count("\n") <= 10, done.stderr
 
 
-#: Names that have no derivative to compare: they answer with integers, bools, sizes, other kinds or random numbers.
+#: Names without a comparable derivative: they return integers, bools, sizes, other types or random numbers.
 WITHOUT_DERIVATIVE = """
 all allclose any argmax argmin argsort argwhere as_tensor asarray bernoulli bincount bitwise_and bitwise_left_shift
 bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_shapes bucketize can_cast compile count_nonzero
@@ -137,7 +137,7 @@ def test_every_differentiable_function_is_in_the_table() -> None:
     missing = [
         f"{module.__name__}.{name}"
         for module in (torch, torch.nn.functional, torch.linalg, torch.fft)
-        for name in sorted({*vars(module), *getattr(module, "__all__", ())})  # also what is imported when it is used
+        for name in sorted({*vars(module), *getattr(module, "__all__", ())})  # also lazily imported names
         if inspect.isfunction(getattr(module, name)) and name[0].islower() and not name.startswith(setting)
         if name not in known
     ]
@@ -166,7 +166,7 @@ def _taken(template: str, **chosen: str) -> bool:
 
 @pytest.mark.usefixtures("_double")
 def test_every_template_is_valid() -> None:
-    """A line that is refused whatever it is given would be in no program, without a word."""
+    """A template that is always rejected would silently be in no program."""
     refused = [template for template in VIEWS + VALUES + WRITES if not _taken(template)]
     for name, choices in CHOICES.items():
         using = [template for template in VIEWS + VALUES + WRITES if f"{{{name}}}" in template]

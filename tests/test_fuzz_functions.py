@@ -1,4 +1,4 @@
-"""A few thousand random calls of functions beside NumPy, and a proof that the fuzzer finds planted faults."""
+"""Compares a few thousand random function calls with NumPy, and checks that the fuzzer finds planted bugs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside the code agrees with it: workflows, metadata, and the symbols that the extension needs."""
+"""Workflows, metadata and the symbols of the extension agree with the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests import symbols
 ROOT = Path(__file__).resolve().parents[1]
 YAML = sorted([*(ROOT / ".github").rglob("*.yml"), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"])
 WORKFLOWS = [path for path in YAML if path.parent.name == "workflows"]
-#: Read by people and services outside; none of it is code.
+#: Files for people and external services, without code.
 OUTSIDE = [*YAML, *sorted(ROOT.glob("*.md")), *sorted((ROOT / ".github").rglob("*.md"))] + [
     ROOT / name for name in ("Makefile", "Cargo.toml", "pyproject.toml", "deny.toml")
 ]
@@ -27,18 +27,18 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the ext
 
 
 def read(name: str) -> str:
-    """The text of a file of the repository."""
+    """Returns the text of a file of the repository."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 def found(pattern: str, text: str) -> str:
-    """The only match's first group."""
+    """Returns the first group of the only match."""
     (match,) = re.findall(pattern, text, re.MULTILINE)
     return str(match)
 
 
 def calls() -> list[tuple[str, str]]:
-    """The file and the arguments of every `make` that a workflow runs."""
+    """Returns the file and the arguments of every `make` command in a workflow."""
     lines = [(path.name, line.split(" #")[0]) for path in WORKFLOWS for line in path.read_text().splitlines()]
     return [
         (name, call)
@@ -49,14 +49,14 @@ def calls() -> list[tuple[str, str]]:
 
 
 def test_files_are_there() -> None:
-    """The globs above find something."""
+    """The globs above match files."""
     assert {path.name for path in WORKFLOWS} >= {"test.yml", "nightly.yml", "wheels.yml", "docs.yml"}
     assert {name for name, _ in calls()} == {path.name for path in WORKFLOWS}
 
 
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
 def test_yaml_parses(path: Path) -> None:
-    """Every file is YAML, and every job of a workflow has a limit of time."""
+    """Every file is valid YAML, and every job of a workflow has a time limit."""
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with `make docs`")
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert isinstance(content, dict)
@@ -67,7 +67,7 @@ def test_yaml_parses(path: Path) -> None:
 
 
 def test_workflows_call_targets_of_the_makefile() -> None:
-    """So it is with the variables that they give."""
+    """Their variables exist as well."""
     makefile = read("Makefile")
     targets = set(found(r"^\.PHONY: ((?:.*\\\n)*.*)$", makefile).replace("\\\n", " ").split())
     variables = set(re.findall(r"^(\w+) +[?:]=", makefile, re.MULTILINE))
@@ -91,13 +91,13 @@ def test_versions_of_python_agree() -> None:
 
 
 def test_versions_of_cuprous_agree() -> None:
-    """One version: the workspace's."""
+    """The workspace has the only version."""
     version = found(r'^\[workspace\.package\]\nversion = "(.*)"$', read("Cargo.toml"))
     assert found(r"^version: (.*)$", read("CITATION.cff")) == version == cuprous.__version__
 
 
 def test_one_repository_address() -> None:
-    """All addresses of the repository are the one in pyproject.toml."""
+    """All repository addresses equal the one in pyproject.toml."""
     repository = found(r'^Repository = "https://github\.com/([\w-]+/[\w-]+)"$', read("pyproject.toml"))
     name = repository.split("/")[1]
     for path in OUTSIDE:
@@ -107,19 +107,19 @@ def test_one_repository_address() -> None:
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.name)
 def test_no_private_paths(path: Path) -> None:
-    """Absolute paths are those that every machine has."""
+    """Absolute paths are ones that every machine has."""
     paths = re.findall(r"(?<![\w.:/)}>*\]-])/([a-z]+)/[\w.]+", path.read_text(encoding="utf-8"))
     assert set(paths) <= {"bin", "dev", "etc", "opt", "path", "proc", "sys", "usr"}
 
 
 def extension() -> bytes:
-    """The built extension."""
+    """Returns the built extension."""
     return Path(_core.__file__).read_bytes()
 
 
 @linux
 def test_needed_symbols() -> None:
-    """As readelf has them, and all that have no version are Python's."""
+    """The symbols equal readelf's, and all symbols without a version are Python's."""
     needed = symbols.needed(extension())
     highest, bad = symbols.problems(extension(), None)
     assert symbols.version_of(f"GLIBC_{highest}") == max(map(symbols.version_of, needed)) >= (2, 17)
@@ -131,7 +131,7 @@ def test_needed_symbols() -> None:
 
 @linux
 def test_newer_symbols_are_found() -> None:
-    """A version over the limit is named with its symbols; so is a symbol that lost its version."""
+    """A version above the limit is reported with its symbols, as is a symbol without its version."""
     image = bytearray(extension())
     limit = (2, 16)
     over = {
@@ -152,7 +152,7 @@ def test_newer_symbols_are_found() -> None:
 
 @linux
 def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Prints what is needed; fails over the limit alone; what is no library is passed over."""
+    """The command prints requirements, fails only above the limit, and skips files that are not libraries."""
     (tmp_path / "other.so").write_bytes(b"MZ")
     arguments = ["symbols", str(_core.__file__), str(tmp_path / "other.so")]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -162,7 +162,7 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 
 
 def test_versions_of_symbols() -> None:
-    """Numbers are compared as numbers; other libraries' versions are no glibc."""
+    """Versions are compared numerically; versions of other libraries are ignored."""
     assert symbols.version_of("GLIBC_2.4") < symbols.version_of("GLIBC_2.28") < symbols.version_of("GLIBC_ABI_DT_RELR")
     assert symbols.version_of("GLIBC_2.2.5") == (2, 2, 5)
     assert {symbols.version_of(name) for name in ("", "GCC_3.0", "GLIBCXX_3.4", "GLIBC_PRIVATE")} == {()}

@@ -1,4 +1,4 @@
-"""`set_device("auto")`: what runs where, with a second CPU in a GPU's place; values are the same wherever it is."""
+"""Tests `set_device("auto")` with a second CPU as a stand-in for a GPU: placement, and equal values on any device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import cuprous as cp
 from tests.conftest import DEVICE
 from tests.robust.helpers import output
 
-#: The stand-in is twenty times as fast; copies and launches are cheap, so that much of what follows changes places.
+#: The stand-in is rated twenty times as fast, with cheap copies and launches, so that work often moves.
 STAND_IN = """
 import numpy as np
 import cuprous as cp
@@ -57,7 +57,7 @@ def test_placement_moves_once_and_explains() -> None:
 
 
 def test_values_are_the_same_wherever_it_runs() -> None:
-    """Random programs of writes, views and reads, whose arrays lie here, there or on both sides."""
+    """Random programs of writes, views and reads, with arrays on one device or on both."""
     got = run(
         """
         rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""`cp.profile`: exact counts, the right lines, and profiles of whole scripts."""
+"""Tests `cp.profile`: exact counts, correct source lines, and profiles of whole scripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE = Path(__file__).read_text().splitlines()
 
 
 def line_of(mark: str) -> int:
-    """The line of this file that ends with that comment."""
+    """Returns the line of this file that ends with that comment."""
     return next(k for k, line in enumerate(SOURCE, 1) if line.endswith(f"# {mark}"))
 
 
@@ -37,7 +37,7 @@ def rows(p: cp.profile) -> dict[int, ProfileRow]:
 
 
 def fresh() -> Callable[[Any], Any]:
-    """A function whose program nobody has seen: its constant is a shape."""
+    """Returns a function whose program is new: its constant is a shape."""
     n = next(NUMBERS)
     return lambda x: x[:n]
 
@@ -58,7 +58,7 @@ def test_bytes_and_launches_are_exact() -> None:
     assert got[line_of("one kernel")].launches == 1
     assert (got[line_of("bytes out")].bytes_out, got[line_of("bytes out")].copies_out) == (4000, 1)
     assert (got[line_of("values")].bytes_out, got[line_of("values")].copies_out) == (20, 5)
-    # An element is a value of its own: on a GPU a kernel takes it out, and a copy brings it.
+    # On a GPU, reading an element runs a kernel that extracts it and a copy.
     assert (total.bytes_in, total.bytes_out, total.launches) == (4000, 4020, 1 if DEVICE == "cpu" else 6)
     assert total.memory_peak >= 8000
     # Sums of rows are the totals, and no part is longer than the whole.
@@ -217,7 +217,7 @@ def test_the_timeline(tmp_path: Path) -> None:
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     devices = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
-    # Its number counts the threads that have worked before.
+    # The number counts the threads that have used the engine before.
     assert [name.rstrip("0123456789") for (pid, _), name in tracks.items() if pid == 1] == ["Python thread "]
     assert tracks[2, 1] == "work" and devices == {1: "host", 2: "cpu"}
     assert all((e["pid"], e["tid"]) in tracks and e["dur"] >= 0 and e["ts"] >= 0 for e in events if e["ph"] == "X")
@@ -269,7 +269,7 @@ def test_the_table() -> None:
     text = p.table(limit=1)
     assert "other lines" in text and "in Python and recording" in text
     assert p.table(sort_by="bytes_in").splitlines()[1].startswith("test_profile.py")
-    with pytest.raises(ValueError, match="no column"):
+    with pytest.raises(ValueError, match="is not a column"):
         p.table(sort_by="beauty")
     with pytest.raises(ValueError, match="negative"):
         p.table(limit=-1)
@@ -386,7 +386,7 @@ def test_stop_of_an_unstarted_profile(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ranges_for_nvidias_tools(tmp_path: Path) -> None:
-    """A tool that listens hears programs, kernels and named parts; without one nothing is loaded."""
+    """An attached tool receives ranges for programs, kernels and named parts; without one NVTX is not loaded."""
     heard = tmp_path / "heard.txt"
     script = """if True:
         import cuprous as cp, cuprous.torch as torch
@@ -415,7 +415,7 @@ def test_ranges_for_nvidias_tools(tmp_path: Path) -> None:
 
 
 def test_a_timeline_obeys_the_formats_rules(tmp_path: Path) -> None:
-    """What Perfetto asks of a trace: known kinds, sound times, slices of a track within one another, arrows."""
+    """Checks Perfetto's rules for traces: known event kinds, valid times, nested slices per track, arrows."""
     make, x = fresh(), cp.ones(50_000)
     with cp.profile() as p:
 
@@ -432,7 +432,7 @@ def test_a_timeline_obeys_the_formats_rules(tmp_path: Path) -> None:
         for thread in others:
             thread.join()
     p.save(tmp_path / "trace.json")
-    # NaN and infinities are no JSON.
+    # NaN and infinities are not valid JSON.
     trace = json.loads((tmp_path / "trace.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     events = trace["traceEvents"]
     arrow = {"pid", "tid", "ts", "id", "name", "cat"}
@@ -464,7 +464,7 @@ def test_a_timeline_obeys_the_formats_rules(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_names_for_nvidias_tools(tmp_path: Path) -> None:
-    """CuPy's and PyTorch's names for ranges and marks; without a tool they say what NVTX says then."""
+    """CuPy's and PyTorch's names for ranges and marks; without a tool they return NVTX's default values."""
     heard = tmp_path / "heard.txt"
     script = """if True:
         import cuprous.torch as torch

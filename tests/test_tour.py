@@ -1,4 +1,4 @@
-"""The whole system in five minutes of reading. Each test is one idea; the other tests are the details."""
+"""The whole system in five minutes of reading. Each test shows one idea; other files test the details."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_arrays_look_like_numpys() -> None:
 
 def test_dtypes_promote_as_numpys() -> None:
     small = cp.ones(3, dtype=cp.int8)
-    assert (small + 1).dtype == np.int8  # a Python number has no dtype of its own
+    assert (small + 1).dtype == np.int8  # Python numbers promote weakly
     assert (small + cp.ones(3, dtype=cp.float32)).dtype == np.float32
     assert (small / 2).dtype == np.float16 or (small / 2).dtype == (np.ones(3, np.int8) / 2).dtype
     with pytest.raises(OverflowError):
@@ -71,7 +71,7 @@ def test_a_repeated_step_is_recognised() -> None:
     for _ in range(3):
         step(1.0)
     planned = cp._core.stats()["planned"]
-    for scale in (2.0, 3.0, 4.0):  # a scalar is no part of a program
+    for scale in (2.0, 3.0, 4.0):  # scalars are not part of a program
         assert step(scale) == pytest.approx(scale * expected, rel=1e-12)
     assert cp._core.stats()["planned"] == planned
 
@@ -115,7 +115,7 @@ def test_the_same_random_stream_every_time() -> None:
     first = cp.asnumpy(cp.random.default_rng(5).standard_normal(10))
     rng = cp.random.default_rng(5)
     np.testing.assert_array_equal(cp.asnumpy(rng.standard_normal(10)), first)
-    assert not np.array_equal(cp.asnumpy(rng.standard_normal(10)), first)  # the state has moved on
+    assert not np.array_equal(cp.asnumpy(rng.standard_normal(10)), first)  # the state has advanced
 
 
 def test_filters_and_special_functions() -> None:

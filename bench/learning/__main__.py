@@ -1,10 +1,10 @@
-"""Networks trained by Cuprous beside eager and compiled PyTorch, one after the other on this machine.
+"""Compares training by Cuprous with eager and compiled PyTorch, sequentially on this machine.
 
     python -m bench.learning [--device cuda] [--only seed,cnn64] [--without compile] [--torch-python /path/to/python]
 
-Cuprous' rows run in a process each, PyTorch's in one for each way. All start from the same weights and data; losses of
-the first five steps are compared. A time is the median of rounds with a final synchronization; warm-up is the time of
-the first five steps (of the seed's program: of its first run).
+Each Cuprous row runs in its own process, PyTorch in one process per mode. All start from the same weights and data;
+losses of the first five steps are compared. A time is the median of rounds with a final synchronization; warm-up is
+the time of the first five steps (of the unmodified program: of its first run).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from typing import Any
 
 import numpy as np
 
-#: Row: title, what must be reached on an H200 (milliseconds a step), how far losses may be apart.
+#: Row: title, target on an H200 (milliseconds per step), largest relative difference of losses.
 ROWS: dict[str, tuple[str, float, float]] = {
-    "seed": ("seed 001's program word for word, a step of its 1,000", 0.015, 0.0),
-    "simple": ("Linear(10, 2), Adam, 100 x 10", 0.015, 1e-4),
-    "cnn64": ("seed 003's CNN, 64 images 28 x 28", 0.15, 1e-3),
-    "cnn4096": ("seed 003's CNN, 4096 images", 1.8, 1e-3),
-    "lstm": ("LSTM language model 2 x 256, b32 t64", 3.0, 1e-3),
-    "gpt": ("GPT 6 x 384, b64 t256, float32", 25.0, 1e-3),
-    "gpt2": ("GPT-2 124M, b12 t1024, bfloat16", 25.0, 2e-2),
+    "seed": ("unmodified PyTorch loop: Linear(10, 2), Adam, 1,000 steps, per step", 0.015, 0.0),
+    "simple": ("Linear(10, 2), Adam, 100 samples of 10 features", 0.015, 1e-4),
+    "cnn64": ("CNN of two convolutions, 64 images of 3 x 28 x 28", 0.15, 1e-3),
+    "cnn4096": ("CNN of two convolutions, 4096 images of 3 x 28 x 28", 1.8, 1e-3),
+    "lstm": ("LSTM language model, 2 layers of 256, batch 32, length 64", 3.0, 1e-3),
+    "gpt": ("GPT, 6 layers of 384, batch 64, length 256, float32", 25.0, 1e-3),
+    "gpt2": ("GPT-2 124M, batch 12, length 1024, bfloat16", 25.0, 2e-2),
 }
-#: On a CPU: how many times as fast as PyTorch.
+#: Target on a CPU: speed relative to PyTorch.
 CPU = {"seed": 5.0, "simple": 5.0, "cnn64": 0.8, "lstm": 0.8}
 
 Found = dict[str, dict[str, Any]]
 
 
 def measure(library: str, how: str, rows: Iterable[str], options: argparse.Namespace, limit: float) -> Found:
-    """Of each row what the worker tells; rows that it did not reach are missing."""
+    """Returns the worker's result for each row; rows that it did not reach are missing."""
     python = options.torch_python if library == "torch" and options.torch_python else sys.executable
     command = [python, "-m", "bench.learning.worker", options.device, how, str(options.seconds), *rows]
     environment = os.environ | {"BENCH_LEARNING": library}
@@ -69,7 +69,7 @@ def version(library: str, options: argparse.Namespace) -> str:
 
 
 def shown(found: dict[str, Any] | None) -> str:
-    """Milliseconds, or why there are none."""
+    """Returns milliseconds, or the error."""
     if found is None:
         return "-"
     if "error" in found:
@@ -79,7 +79,7 @@ def shown(found: dict[str, Any] | None) -> str:
 
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any] | None) -> float | None:
-    """The largest relative difference of losses."""
+    """Returns the largest relative difference of losses."""
     if not theirs or not ours.get("losses") or not theirs.get("losses"):
         return None
     a, b = np.array(ours["losses"]), np.array(theirs["losses"])
@@ -89,7 +89,7 @@ def apart(ours: dict[str, Any], theirs: dict[str, Any] | None) -> float | None:
 def judged(
     name: str, device: str, ours: dict[str, Any] | None, eager: dict[str, Any] | None
 ) -> tuple[str, bool | None]:
-    """The target in words, and whether it was reached."""
+    """Returns the target as text, and whether it was reached."""
     mine, theirs = ((found or {}).get("ms") for found in (ours, eager))
     target = ROWS[name][1]
     if device == "cpu":
@@ -99,7 +99,7 @@ def judged(
 
 
 def table(names: list[str], ways: list[str], results: dict[str, Found], device: str) -> str:
-    """Markdown: times, then warm-up and memory, then how far losses are apart."""
+    """Returns a Markdown table: times, warm-up, memory, and the difference of losses."""
     lines = [
         f"| a step of | {' | '.join(ways)} | target | | warm-up s | peak MiB | losses apart |",
         "|---" * (len(ways) + 6) + "|",
@@ -123,7 +123,7 @@ def table(names: list[str], ways: list[str], results: dict[str, Found], device: 
 
 
 def record(names: list[str], results: dict[str, Found], device: str, torch: str) -> None:
-    """Adds the rows to this machine's file."""
+    """Appends the rows to this machine's file."""
     from bench import history
 
     run = history.Run(device, {"torch": torch} if torch else {})

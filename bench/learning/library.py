@@ -1,4 +1,4 @@
-"""The import that picks the library: what BENCH_LEARNING names, which is all in which programs differ."""
+"""Imports the library that BENCH_LEARNING names; the programs differ in nothing else."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from bench.learning.library import F, nn, torch
 
 
 class SimpleNet(nn.Module):
-    """Seed 001's."""
+    """One linear layer, as in examples/seeds/001_training.py."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class SimpleNet(nn.Module):
 
 
 class CNN(nn.Module):
-    """Seed 003's, for images of 3 x 28 x 28."""
+    """Two convolutions with pooling and two linear layers, for images of 3 x 28 x 28."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class CNN(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """Two layers of LSTM between a table of tokens and a linear layer."""
+    """An embedding, two LSTM layers and a linear layer."""
 
     def __init__(self, tokens: int = 1000, width: int = 128, hidden: int = 256) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class LanguageModel(nn.Module):
 
 
 class Block(nn.Module):
-    """Causal attention and a network of two layers, each after a normalisation and added to its input."""
+    """A transformer block: causal attention and a two-layer network, each after a layer norm, with residual sums."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """GPT-2's kind: tokens and places, blocks, a normalisation, logits."""
+    """A GPT-2 model: token and position embeddings, blocks, a layer norm, logits."""
 
     def __init__(self, tokens: int, width: int, heads: int, layers: int, length: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Measures rows by one library in this process, one JSON line each. BENCH_LEARNING says which library."""
+"""Measures rows with one library in this process and prints one JSON line each. BENCH_LEARNING names the library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.learning.library import torch
 from bench.learning.works import WORKS, stepper
 
 SEED = Path(__file__).parents[2] / "examples" / "seeds" / "001_training.py"
-#: Steps before anything is timed, whose time is the warm-up's and whose losses are compared.
+#: Warm-up steps, which are timed separately and whose losses are compared.
 WARM = 5
 
 
@@ -28,7 +28,7 @@ def wait(device: str) -> None:
 
 
 def rounds(once: Callable[[], None], budget: float) -> float:
-    """The median seconds of three to nine calls, at least until the budget is spent, after one that is not counted."""
+    """Returns the median seconds of three to nine calls, after one uncounted call; stops when the budget is spent."""
     once()
     times: list[float] = []
     begin = time.perf_counter()
@@ -40,27 +40,27 @@ def rounds(once: Callable[[], None], budget: float) -> float:
 
 
 def peak(device: str) -> float:
-    """MiB: of arrays on the GPU, or of the process."""
+    """Returns the peak memory in MiB: of arrays on the GPU, or of the process."""
     if device == "cpu":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return float(torch.cuda.max_memory_allocated()) / 2**20
 
 
 def work(name: str, device: str, how: str, budget: float) -> dict[str, Any]:
-    """Milliseconds a step, seconds until five steps are done, the losses of those, and the peak of memory."""
+    """Returns milliseconds per step, seconds of the first five steps, their losses, and the peak memory."""
     row = WORKS[name]
     step = stepper(row, device, how)
     count = max(row.steps // 20, 5) if device == "cpu" and row.steps < 1000 else row.steps
     wait(device)
     start = time.perf_counter()
-    # A graph gives back one tensor, which the next replay overwrites: it is read each time.
+    # A graph returns one tensor, which the next replay overwrites, so it is read each time.
     losses = [float(step()) if how != "eager" else step().detach() for _ in range(WARM)]
     wait(device)
     warm = time.perf_counter() - start
     values = [float(loss) for loss in losses]
 
     def once() -> None:
-        # Held until all is done, by either library: a lazy one does not compute a loss that was dropped.
+        # Losses are held until the work is done, because a lazy library does not compute a dropped loss.
         kept = [step().detach() for _ in range(count)]
         wait(device)
         del kept
@@ -70,7 +70,7 @@ def work(name: str, device: str, how: str, budget: float) -> dict[str, Any]:
 
 
 def seed(device: str, budget: float) -> dict[str, Any]:
-    """Seed 001's program word for word, but for PyTorch's import. Its own clock is read after a wait."""
+    """Runs the unmodified PyTorch program, except for its import. Its own start time is compared after a wait."""
     text = SEED.read_text(encoding="utf-8")
     if torch.__name__ == "torch":
         text = text.replace("cuprous.torch", "torch")
@@ -97,7 +97,7 @@ def main() -> None:
         if device != "cpu":
             gc.collect()
             torch.cuda.empty_cache()
-            if torch.__name__ == "torch":  # Cuprous' rows have a process each
+            if torch.__name__ == "torch":  # each Cuprous row has its own process
                 torch.cuda.reset_peak_memory_stats()
         try:
             found = seed(device, budget) if name == "seed" else work(name, device, how, budget)

@@ -1,4 +1,4 @@
-"""What is trained: networks, data and optimizers, the same numbers for every library."""
+"""Training workloads: networks, data and optimizers, with the same numbers for every library."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bench.learning.library import F, nn, torch
 
 @dataclass(frozen=True)
 class Work:
-    """A row. `data` draws a batch: the network's input, and what is wanted."""
+    """A row. `data` draws a batch: the network's input and the target."""
 
     model: Callable[[], Any]
     data: Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
-    steps: int  # a timed round has so many
+    steps: int  # steps per timed round
     optimizer: Callable[[Any], Any] = lambda parameters: torch.optim.Adam(parameters, lr=1e-3)
     loss: Callable[[Any, Any], Any] = F.cross_entropy
     autocast: Any = None
@@ -52,7 +52,7 @@ WORKS: dict[str, Work] = {
 
 
 def stage(work: Work, device: str) -> tuple[Any, Any, Any]:
-    """The network and a batch on the device; starting values depend on the names of parameters alone."""
+    """Returns the network and a batch on the device. Initial values depend only on parameter names."""
     model = work.model()
     with torch.no_grad():
         for k, (name, p) in enumerate(model.named_parameters()):
@@ -67,7 +67,7 @@ def stage(work: Work, device: str) -> tuple[Any, Any, Any]:
 
 
 def stepper(work: Work, device: str, how: str) -> Callable[[], Any]:
-    """A step of training that gives back its loss. `how`: "eager", "compile" or "graph" (captured by hand)."""
+    """Returns a training step that returns its loss. `how`: "eager", "compile" or "graph" (captured by hand)."""
     model, x, y = stage(work, device)
     optimizer = work.optimizer(model.parameters())
     called = torch.compile(model, mode=work.mode) if how == "compile" else model
@@ -87,7 +87,7 @@ def stepper(work: Work, device: str, how: str) -> Callable[[], Any]:
 
 
 def captured(work: Work, model: Any, x: Any, y: Any) -> Callable[[], Any]:
-    """PyTorch's CUDA graph of the whole step, made by hand as its documentation has it."""
+    """Returns a replay of PyTorch's CUDA graph of the whole step, captured by hand as in its documentation."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, capturable=True)
 
     def step() -> Any:

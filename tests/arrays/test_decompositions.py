@@ -90,7 +90,7 @@ def test_cholesky_of_any_size_reads_one_triangle(dtype: str, n: int) -> None:
             cp.linalg.cholesky(cp.asarray(spoiled), upper=upper).get()
 
 
-def test_what_memory_held_before_does_not_matter() -> None:
+def test_uninitialized_workspaces_do_not_matter() -> None:
     """Workspaces are not cleared: here they hold NaN."""
 
     def spoil() -> None:
@@ -255,7 +255,7 @@ def test_solve_inv_det(dtype: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_views_are_read_where_they_lie(view: str) -> None:
+def test_views_are_read_without_a_copy(view: str) -> None:
     take = VIEWS[view]
     a = make("complex128", (3, 12, 12))
     v, x = take(a), take(cp.asarray(a))
@@ -392,14 +392,14 @@ def test_hard_numbers_neither_hang_nor_panic(value: float, n: int, capfd: Any) -
     assert "panicked" not in capfd.readouterr().err
 
 
-def test_nan_is_no_error_where_it_is_none_in_numpy() -> None:
+def test_nan_raises_only_where_numpy_raises() -> None:
     a = cp.full((3, 3), cp.nan)
     for name in ("cholesky", "eigvalsh", "inv", "det"):
         assert np.isnan(getattr(cp.linalg, name)(a).get()).any()
     assert np.isnan(float(cp.linalg.cond(a, 1)))
 
 
-def test_results_are_contiguous_and_their_own() -> None:
+def test_results_are_contiguous_and_own_their_memory() -> None:
     u, s, vh = cp.linalg.svd(cp.ones((4, 5, 3)), full_matrices=False)
     for x in (u, s, vh):
         assert x.is_c_contiguous
@@ -409,7 +409,7 @@ def test_results_are_contiguous_and_their_own() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 40, 150, 300])
-def test_imaginary_parts_on_the_diagonal_of_hermitian_matrices_do_not_count(n: int) -> None:
+def test_imaginary_parts_of_hermitian_diagonals_are_ignored(n: int) -> None:
     rng = np.random.default_rng(n)
     a = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
     a = a @ a.conj().T / n + np.eye(n) + 1j * np.diag(rng.normal(size=n))

@@ -124,7 +124,7 @@ def test_negative_repetitions() -> None:
     (-1, (2,), None), (65, (1,) * 65, None), (1, (-3,), None), (2, (2**32, 2**32), None), (1, (3,), (2**62,)),
     (2, (0, 2**63 - 1), None), (1, None, None),
 ])  # fmt: skip
-def test_capsules_that_lie(capsule: Any) -> None:
+def test_capsules_with_false_metadata(capsule: Any) -> None:
     with pytest.raises((ValueError, BufferError)):
         cp.from_dlpack(Capsule(*capsule))
     with pytest.raises((ValueError, BufferError, RuntimeError)):
@@ -152,7 +152,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_any_byte_but_0_is_true(name: str) -> None:
+def test_any_nonzero_byte_is_true(name: str) -> None:
     """Bools from NumPy and of capsules may be any byte."""
     bad = np.frombuffer(bytearray(b"\x07\xff\x00\x02"), np.bool_)
     want = np.asarray(FUNCTIONS[name](np, bad != 0))

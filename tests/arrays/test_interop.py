@@ -43,7 +43,7 @@ def test_numpy_functions_stay_on_the_device(name: str) -> None:
     assert_same(result, np.asarray(FUNCTIONS[name](a)))
 
 
-def test_numpy_function_that_is_not_there() -> None:
+def test_unsupported_numpy_function() -> None:
     with pytest.raises(NotImplementedError, match=r"busday_count.*dates"):
         np.busday_count(cp.ones(3), cp.ones(3))
 
@@ -113,7 +113,7 @@ def test_names_of_numpy() -> None:
     assert "float32" in dir(cp)
 
 
-def test_words_of_cupy() -> None:
+def test_cupy_api() -> None:
     @cp.fuse
     def f(x: Any) -> Any:
         return x + 1

@@ -133,7 +133,7 @@ def test_methods(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["power", "arctan2"])
-def test_what_numpy_reduces_wrongly(name: str) -> None:
+def test_reductions_that_numpy_gets_wrong(name: str) -> None:
     a = _values(name, "float32")
     expected = [functools.reduce(getattr(np, name), row) for row in a]
     assert_same(getattr(cp, name).reduce(cp.asarray(a), axis=1), np.asarray(expected), rtol=1e-5)
@@ -160,7 +160,7 @@ def test_differences_from_a_start() -> None:
     assert cp.divide.reduce(a, axis=1, initial=42.0).tolist() == [6.0, 7.0]
 
 
-def test_masks_are_counted_in_the_dtype_asked_for() -> None:
+def test_masks_are_counted_in_the_requested_dtype() -> None:
     mask = cp.asarray([True, False, True])
     assert cp.add(mask, mask, dtype="int64").tolist() == [2, 0, 2]
     assert cp.subtract(mask, True, dtype="int8").tolist() == [0, -1, 0]

@@ -12,7 +12,7 @@ from cuprous._unsupported import Unsupported
 from tests.support import DTYPES, INTEGERS, SOME_DTYPES, assert_same, compare, layouts, outcome, sample
 
 #: What functions that NumPy lacks compute.
-OTHERS: dict[str, Any] = {"rsqrt": lambda x: np.reciprocal(np.sqrt(x))}
+OTHERS: dict[str, Any] = {"rsqrt": lambda x: np.reciprocal(np.sqrt(np.copysign(x, x)))}
 #: Every public ufunc of one output, without aliases. `ldexp` has operands of two dtypes.
 UFUNCS = [
     name

@@ -1,1 +1,1 @@
-"""Libraries that nobody here wrote, given Cuprous arrays. `make test-clients` installs and runs them."""
+"""Tests third-party libraries with Cuprous arrays. `make test-clients` installs and runs them."""

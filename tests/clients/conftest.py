@@ -1,4 +1,4 @@
-"""Array libraries' own checks run without implicit copies to the host, as on a device where these are refused."""
+"""Runs the array libraries' own checks without implicit copies to the host, as on a device that forbids them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dask.array with chunks of ours: as with NumPy's chunks, and they stay ours to the end."""
+"""Compares dask.array with Cuprous chunks to NumPy chunks; the chunks must stay Cuprous arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ da = pytest.importorskip("dask.array", reason="dask[array] is not installed (req
 
 @pytest.fixture(autouse=True)
 def _synchronous() -> Iterator[None]:
-    """One thread: errors surface where they are."""
+    """Uses one thread, so that errors surface at their origin."""
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -33,7 +33,7 @@ def _written(a: Any) -> Any:
 
 
 def _tall(a: Any) -> Any:
-    """A matrix that dask's decompositions take: chunked along one axis, each chunk higher than wide."""
+    """Returns a matrix for dask's decompositions: chunked along one axis, with tall chunks."""
     return a[:, :6].rechunk((10, -1))
 
 
@@ -122,7 +122,7 @@ def test_as_numpy(call: Callable[[Any], Any]) -> None:
 
 
 def test_backend() -> None:
-    """dask's own creation functions make chunks of ours where its configuration says so."""
+    """dask's creation functions make Cuprous chunks if its configuration selects them."""
     with dask.config.set({"array.backend": "cuprous"}):
         made = [da.ones((4, 4), chunks=2), da.zeros(3), da.full(4, 7, chunks=2), da.arange(5, chunks=2), da.empty(3)]
         normal = da.random.default_rng(0).normal(size=(6, 4), chunks=3)
@@ -142,7 +142,7 @@ def test_order_of_imports(imports: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
 
 
-#: Calls in which dask makes arrays of its own beside ours: it must be set to make ours.
+#: Calls in which dask creates arrays, which needs the Cuprous backend.
 WITH_BACKEND: dict[str, Callable[[Any], Any]] = {
     "argtopk": lambda a: da.argtopk(a, 3, axis=0),
     "nonzero": lambda a: da.nonzero(a > 1)[1],
@@ -194,7 +194,7 @@ def test_serialised_without_a_copy_of_the_frame() -> None:
 
 
 def test_local_cluster() -> None:
-    """Processes that send chunks to each other."""
+    """Processes exchange chunks."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed (requirements-clients.txt)")
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client, dask.config.set(scheduler=client):

@@ -1,4 +1,4 @@
-"""einops finds our arrays by itself, whichever of the two is imported first."""
+"""einops recognizes Cuprous arrays, whichever of the two is imported first."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_importing_cuprous_imports_no_client() -> None:
 
 
 def test_a_client_that_changed_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What we cannot register with is a warning, not a failed import of the client."""
+    """A failed registration is a warning, not a failed import of the client."""
     from types import ModuleType
 
     from cuprous import _clients

@@ -1,4 +1,4 @@
-"""Arrays to JAX and back without a copy; on a GPU tests/gpu/test_interop.py says the same."""
+"""Tests zero-copy exchange with JAX; tests/gpu/test_interop.py does the same on a GPU."""
 
 from __future__ import annotations
 

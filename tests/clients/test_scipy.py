@@ -1,4 +1,4 @@
-"""SciPy's array API support (SCIPY_ARRAY_API=1): the functions that it lets run on devices, as with NumPy's arrays."""
+"""Tests SciPy's array API support (SCIPY_ARRAY_API=1): functions that run on devices agree with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ EDGES = np.array([[0.0, 1.0], [2.0, 3.0]])
 
 
 def _of_one(module: Any, names: str) -> dict[str, Callable[[Any], Any]]:
-    """Functions of one array."""
+    """Returns functions of one array."""
     return {name: lambda xp, name=name: getattr(module, name)(xp.asarray(X * 0.8)) for name in names.split()}
 
 
 def _of_two(module: Any, names: str) -> dict[str, Callable[[Any], Any]]:
-    """Functions of two arrays."""
+    """Returns functions of two arrays."""
     return {name: lambda xp, name=name: getattr(module, name)(xp.asarray(X), xp.asarray(Y)) for name in names.split()}
 
 
@@ -87,14 +87,14 @@ def test_as_numpy(call: Callable[[Any], Any]) -> None:
 
 
 def test_ufuncs_dispatch_by_themselves() -> None:
-    """SciPy's ufuncs ask arrays by NumPy's protocol, whatever SCIPY_ARRAY_API says."""
+    """SciPy's ufuncs use NumPy's override protocol, independent of SCIPY_ARRAY_API."""
     from scipy.special._ufuncs import ber, expit, gammaln
 
     ours = expit(cp.asarray(X))
     assert isinstance(ours, cp.ndarray)
     assert_same(ours, expit(X), rtol=1e-13)
     assert_same(gammaln(cp.asarray(X)), gammaln(X), rtol=1e-12, atol=1e-14)
-    assert_same(ber(cp.asarray(X)), ber(X))  # which is not ours: on the host
+    assert_same(ber(cp.asarray(X)), ber(X))  # not in Cuprous, so it runs on the host
 
 
 def test_what_scipy_computes_on_the_host_alone() -> None:

@@ -54,7 +54,7 @@ DECOMPOSING = [
 
 
 def name_of(*functions: Any) -> str:
-    """The functions' names, for the test's."""
+    """Returns the name of a function, for the test id."""
     return " ".join(getattr(f, "__name__", "partial") for f in functions)
 
 
@@ -121,7 +121,7 @@ def test_as_numpy(call: Callable[[Any], Any]) -> None:
 
 
 def test_linear_discriminant_analysis() -> None:
-    """Not by scikit-learn's check, which compares singular vectors with their signs."""
+    """Does not use scikit-learn's check, which compares the signs of singular vectors."""
     ours = discriminant_analysis.LinearDiscriminantAnalysis().fit(cp.asarray(X), cp.asarray(LABELS))
     numpys = discriminant_analysis.LinearDiscriminantAnalysis().fit(X, LABELS)
     assert_same(ours.predict(cp.asarray(X)), numpys.predict(X))

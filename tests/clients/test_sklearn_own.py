@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of array API support take a namespace each: here they get ours.
+"""Runs scikit-learn's own tests of array API support with the Cuprous namespace.
 
 They are called as functions, for all combinations of their other parameters.
 """
@@ -33,7 +33,7 @@ MODULES = (
     "utils.tests.test_extmath", "utils.tests.test_indexing", "utils.tests.test_multiclass", "utils.tests.test_optimize",
     "utils.tests.test_stats", "utils.tests.test_validation",
 )  # fmt: skip
-#: Their tests that no unknown namespace can pass, and why.
+#: Tests that an unknown namespace cannot pass, with the reason.
 NOT_FOR_US = {
     "test_array_api_compliance": "given other metrics, it is in test_sklearn",
     "test_array_api_numpy_namespace_no_warning": "about NumPy's namespaces alone",
@@ -42,9 +42,9 @@ NOT_FOR_US = {
     "test_log1pexp": "about NumPy's and PyTorch's namespaces alone",
     "test_supported_float_types": "each namespace brings a list of dtypes",
 }
-#: Every how many combinations are run of what takes long.
+#: For slow tests, every n-th combination is run.
 STEP = {"test_logistic_regression_array_api_compliance": 13, "test_poisson_regressor_array_api_compliance": 3}
-#: Our values for parameters that name namespaces; what a fixture would give.
+#: Our values for parameters that name namespaces, and for fixtures.
 OURS: dict[str, Any] = {
     "array_namespace": "cuprous", "namespace": "cuprous", "device_name": None, "device_": None, "device": None,
     "global_random_seed": 0,
@@ -54,7 +54,7 @@ MIXED = ("array_input", "other_ns_and_device")
 
 
 def cases_of(names: list[str], values: Any) -> list[dict[str, Any]]:
-    """What a `parametrize` gives to a test, with our namespace for theirs."""
+    """Returns the values of a `parametrize` marker, with our namespace in place of theirs."""
     if names[0] in MIXED:
         from sklearn.utils._array_api import NamespaceAndDevice
 
@@ -70,7 +70,7 @@ def cases_of(names: list[str], values: Any) -> list[dict[str, Any]]:
 
 
 def combinations(test: Callable[..., None]) -> list[dict[str, Any]]:
-    """The arguments of all calls of a test."""
+    """Returns the arguments of all calls of a test."""
     axes = []
     for mark in (mark for mark in vars(test)["pytestmark"] if mark.name == "parametrize"):
         names = mark.args[0]
@@ -81,7 +81,7 @@ def combinations(test: Callable[..., None]) -> list[dict[str, Any]]:
 
 
 def own_tests() -> Iterator[Any]:
-    """The tests of `MODULES` that take namespaces."""
+    """Returns the tests of `MODULES` that take namespaces."""
     for module in MODULES:
         with warnings.catch_warnings(action="ignore"):  # marks that scikit-learn's configuration of pytest declares
             tests = vars(importlib.import_module(f"sklearn.{module}"))

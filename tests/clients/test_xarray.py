@@ -1,4 +1,4 @@
-"""xarray around our arrays: as around NumPy's, and what is inside stays ours."""
+"""Compares xarray with Cuprous arrays to NumPy arrays; the data must stay Cuprous arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOLES = np.where(X > 1, np.nan, X)
 
 
 def labelled(values: Any) -> Any:
-    """A DataArray with two labelled axes."""
+    """Returns a DataArray with two labeled axes."""
     return xr.DataArray(values, dims=("t", "s"), coords={"t": np.arange(6), "s": np.arange(8.0)}, name="v")
 
 

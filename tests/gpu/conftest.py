@@ -1,4 +1,4 @@
-"""These tests need a GPU and are skipped where there is none."""
+"""These tests need a GPU and are skipped without one."""
 
 from __future__ import annotations
 

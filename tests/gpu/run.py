@@ -24,13 +24,13 @@ ON_GPU = {**os.environ, "CUPROUS_TEST_DEVICE": "cuda", "PYTHONUNBUFFERED": "1"}
 CORES = os.cpu_count() or 1
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 FUZZ = [sys.executable, "-m", "tests.fuzz", "--device", "cuda"]
-# The sanitizers, and what they leave out: times mean nothing under them, and racecheck follows each access to shared
-# memory of a panel of elimination, which takes it minutes a system from a thousand equations on.
+# The sanitizers and the tests they skip: times are meaningless under them, and racecheck follows each access to shared
+# memory of an elimination panel, which takes minutes per system from a thousand equations on.
 SANITIZERS = {"memcheck": "not events_measure", "racecheck": "not events_measure and not 1030 and not 2080"}
-# Each file is a process of its own; test_driver has stand-ins for the driver, under which there is nothing to check.
+# Each file runs in its own process. test_driver uses stand-ins for the driver, so there is nothing to check.
 SANITIZED = [path for path in sorted((ROOT / "tests/gpu").glob("test_*.py")) if path.stem != "test_driver"]
-# NVIDIA's own kernels are left out: ten large products of cuBLAS take racecheck six minutes. A call of the driver that
-# fails because there is no memory is part of a test, no finding.
+# NVIDIA's kernels are excluded: ten large products of cuBLAS take racecheck six minutes. A driver call that
+# fails for lack of memory is part of a test and not a finding.
 LIBRARIES = ("gemm", "gemv", "cutlass", "cublas", "cudnn", "nvjet", "xmma", "cusolver", "splitK")
 SANITIZER = ["--error-exitcode", "86", "--target-processes", "all", "--report-api-errors", "no"]
 SANITIZER += [word for name in LIBRARIES for word in ("--kernel-name-exclude", f"kns={name}")]
@@ -48,8 +48,8 @@ def main() -> int:
     logs.mkdir(parents=True, exist_ok=True)
     spread = ["-n", str(min(CORES, 12))] if importlib.util.find_spec("xdist") else []
     suite = [*PYTEST, "tests", "--ignore=tests/gpu", "--maxfail=50", *spread]
-    # The GPU's own tests look at memory and counters and have it to themselves. Then the compiler keeps all cores busy,
-    # and each sanitized process one; the lanes run side by side.
+    # The GPU tests check memory and counters, so they run alone. Afterwards the compiler keeps all cores busy,
+    # and each sanitized process one core; the lanes run concurrently.
     alone = {"gpu": [*PYTEST, "tests/gpu"]}
     fuzz = [*FUZZ, "--programs", str(arguments.programs), "--seconds", arguments.seconds]
     lanes = [{"suite": suite, "fuzz": fuzz}]

@@ -1,4 +1,4 @@
-"""Attention by cuDNN beside its formula."""
+"""Compares attention by cuDNN with its formula."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _by_cudnn() -> None:
 
 
 def run(how: SDPBackend, parts: list[Any], **options: Any) -> list[Any]:
-    """The outputs and the gradients of q, k and v, in float32."""
+    """Returns the outputs and the gradients of q, k and v in float32."""
     parts = [p.detach().clone().requires_grad_(True) for p in parts]
-    if how is FORMULA:  # of what was rounded, exactly
+    if how is FORMULA:  # the exact formula of the rounded inputs
         leaves, parts = parts, [p.float() for p in parts]
     else:
         leaves = parts
@@ -84,7 +84,7 @@ def test_other_layouts_and_repeated_heads() -> None:
 def test_unsupported_cases_use_the_formula() -> None:
     mask = torch.ones(5, 5, device="cuda").tril().bool()
     for parts, options in [
-        ([draw((1, 2, 5, 12), torch.float16)] * 3, {}),  # features not by eights
+        ([draw((1, 2, 5, 12), torch.float16)] * 3, {}),  # the number of features is not a multiple of eight
         ([draw((1, 2, 5, 16), torch.float32)] * 3, {}),
         ([draw((1, 2, 5, 16), torch.float16)] * 3, {"attn_mask": mask}),
         ([draw((2, 5, 16), torch.float16)] * 3, {}),

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: corrupted, foreign, shared, full, and the libraries it is made by missing."""
+"""Tests the cache of compiled kernels: corrupted, foreign, shared or full, or without the compiler libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.robust.helpers import output, run
 
-# A function that no other test computes, so that its kernel is in no cache yet.
+# A function that no other test computes, so that its kernel is not cached.
 CODE = """
     import cuprous as cp
     cp._core.set_device("cuda")
@@ -60,7 +60,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
     assert second == first
     assert compiled >= 1
     third, compiled, _ = result(tmp_path)
-    assert (third, compiled) == (first, 0)  # the damage was mended
+    assert (third, compiled) == (first, 0)  # the damaged file was replaced
 
 
 def test_foreign_files_in_the_folder_do_no_harm(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A driver that is too old, broken or half there: named, with a cure, and the CPU computes on."""
+"""A driver that is too old, broken or incomplete is reported with a fix, and the CPU keeps working."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODE = """
         print(str(error).splitlines()[0])
 """
 
-# Stands in for libcuda.so.1: knows its version, or fails to start.
+# Stands in for libcuda.so.1: reports a version, or fails to start.
 TOO_OLD = "int cuDriverGetVersion(int *v) { *v = 11040; return 0; }"
 WILL_NOT_START = """
     int cuDriverGetVersion(int *v) { *v = 13000; return 0; }
@@ -36,7 +36,7 @@ HALF_THERE = "int cuInit(unsigned f) { return 0; }"
 
 @pytest.fixture
 def stand_in(tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """A folder with a libcuda.so.1 made from the C code that the test names."""
+    """Returns a folder with a libcuda.so.1 compiled from the C code that the test names."""
     target = tmp_path / "libcuda.so.1"
     if request.param == "noise":
         target.write_bytes(b"this is no library")
@@ -64,7 +64,7 @@ def test_a_driver_that_cannot_be_used(stand_in: str, words: str) -> None:
 
 @pytest.mark.parametrize("stand_in", [WILL_NOT_START], indirect=True)
 def test_a_driver_that_does_not_start(stand_in: str) -> None:
-    """It is found out only when the GPU is first asked for: an error there, and the CPU goes on."""
+    """The failure shows at the first use of the GPU, which raises; the CPU keeps working."""
     code = """
         import warnings
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Equations that a GPU's kernels eliminate, against NumPy: sizes at which panels, clusters and groups begin."""
+"""Compares Gaussian elimination by GPU kernels with NumPy, at sizes around panels, clusters and groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import cuprous as cp
 
 
 def matrix(n: int, dtype: str) -> np.ndarray:
-    """One whose rows have to change places: its diagonal is 0."""
+    """Returns a matrix that needs pivoting: its diagonal is 0."""
     a = np.random.default_rng(n).standard_normal((n, n))
     np.fill_diagonal(a, 0)
     return a.astype(dtype)
@@ -32,7 +32,7 @@ def test_solutions_and_determinants(n: int, dtype: str) -> None:
     assert residual(a, cp.linalg.inv(x).get(), np.eye(n)) < bound
     (sign, logarithm), (want_sign, want) = cp.linalg.slogdet(x), np.linalg.slogdet(a.astype("float64"))
     assert float(sign) == want_sign
-    # A determinant moves by as much as the smallest singular value does: 1030's condition is 2e6.
+    # The relative error of a determinant follows the smallest singular value: size 1030 has condition number 2e6.
     conditioned = np.linalg.cond(a.astype("float64"))
     assert abs(float(logarithm) - want) < np.finfo(dtype).eps * max(100 * abs(want), conditioned)
 

@@ -1,4 +1,4 @@
-"""What only a GPU shows: tiers of replay, memory that runs out, copies, streams and events."""
+"""Tests engine behavior that needs a GPU: replay tiers, out of memory, copies, streams and events."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def test_arrays_are_on_the_gpu() -> None:
 
 
 def test_the_tiers_of_replay() -> None:
-    """First sight plans, the second launches, the third builds a graph, and from then on the graph is launched."""
+    """The first run plans, the second launches, the third builds a graph, and later runs launch the graph."""
     x = cp.asarray(R.random(1001))
-    # What an earlier test recorded and nobody asked for would be part of the first program.
+    # Pending work of an earlier test would be part of the first program.
     cp._core.synchronize()
 
-    # The running sum keeps it from being a single kernel, which needs no graph.
+    # The cumulative sum prevents a single kernel, which would need no graph.
     def step(k: float) -> float:
         y = cp.cumsum(x * k)
         z = cp.exp(-y).sum()
@@ -46,15 +46,15 @@ def test_the_tiers_of_replay() -> None:
         assert step(k) == pytest.approx(np.exp(-host).sum() + (host * host).max(), rel=1e-12)
     planned_after, graphs_after = stats("planned", "graph_launches")
     assert graphs_after - graphs >= 4, "the graph is not used"
-    # `cp.asnumpy(x)` reads what is there already; nothing new is planned.
+    # `cp.asnumpy(x)` reads existing data and plans nothing.
     assert planned_after == planned
 
 
 def test_a_kernel_is_compiled_once() -> None:
-    """A kernel has no extents: other lengths of a kind plan anew and compile nothing."""
+    """Kernels do not contain extents, so other lengths are planned again without compiling."""
     cp._core.synchronize()
 
-    # pytest keeps the parts of an asserted expression alive, and what is alive is stored: another kernel.
+    # pytest keeps parts of an asserted expression alive, and live arrays are stored, which gives another kernel.
     def total(n: int) -> float:
         return float((cp.ones(n) * 3 + 0.125).sum())
 
@@ -66,7 +66,7 @@ def test_a_kernel_is_compiled_once() -> None:
 
 
 def test_function_calls_preserve_registers() -> None:
-    """NVIDIA's assembler overwrote registers of a kernel that had too few where it divides doubles."""
+    """NVIDIA's assembler overwrote registers in double divisions of a kernel with too few registers."""
     n = R.integers(-2, 3, (7, 3))
     y = R.uniform(-4, 4, (7, 3))
     a, b = cp.asarray(n), cp.asarray(y)
@@ -133,7 +133,7 @@ def test_pageable_copies_both_ways(n: int) -> None:
     host = R.integers(0, 256, n, dtype=np.uint8)
     device = cp.asarray(host)
     want = host.copy()
-    host[:] = 0  # the copy must not see this
+    host[:] = 0  # the copy must not see this write
     np.testing.assert_array_equal(cp.asnumpy(device), want)
     np.testing.assert_array_equal(cp.asnumpy(device[::-1]), want[::-1])
 
@@ -232,7 +232,7 @@ def test_random_streams_equal_the_cpus() -> None:
 
 
 def test_a_program_keeps_the_shared_memory_that_it_asked_for() -> None:
-    """The kernel of a larger matrix runs again after one of a smaller matrix was planned."""
+    """The kernel of a larger matrix runs again after a smaller matrix was planned."""
     for n in (70, 40, 70, 60, 70):
         a = R.random((n, 20)) + 1j * R.random((n, 20))
         q, r = cp.linalg.qr(cp.asarray(a))

@@ -1,4 +1,4 @@
-"""Zero copies both ways with the GPU libraries that are installed here."""
+"""Tests zero-copy exchange in both directions with the installed GPU libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuprous as cp
 
 
 def need(name: str) -> Any:
-    """A module, or a skip where it is missing or fails at import."""
+    """Returns a module, or skips if it is missing or its import fails."""
     try:
         return importlib.import_module(name)
     except Exception as error:
@@ -42,7 +42,7 @@ def test_to_torch_and_back(torch: Any) -> None:
 
 
 def test_from_torch_without_a_wait_in_between(torch: Any) -> None:
-    """Work that PyTorch has queued is waited for on the device."""
+    """The device waits for work that PyTorch has queued."""
     for _ in range(5):
         t = torch.ones(1 << 24, device="cuda")
         for _ in range(20):
@@ -78,7 +78,7 @@ def test_dtypes_through_torch(torch: Any, dtype: str) -> None:
 
 
 def test_from_torch_on_another_stream(torch: Any) -> None:
-    """Work on PyTorch's current stream is waited for, whichever it is."""
+    """The device waits for work on PyTorch's current stream, whichever it is."""
     with torch.cuda.stream(torch.cuda.Stream()):
         t = torch.ones(1 << 24, device="cuda")
         for _ in range(20):
@@ -229,7 +229,7 @@ def test_dtypes_through_jax(jax: Any, dtype: str) -> None:
 
 
 def test_jax_without_a_wait_in_between(jax: Any) -> None:
-    """JAX works on streams of its own, before and after."""
+    """JAX uses its own streams before and after."""
     j = jax.numpy.ones(1 << 24)
     for _ in range(20):
         j = j * 1.01

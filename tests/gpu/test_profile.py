@@ -1,4 +1,4 @@
-"""Profiles on a GPU: times by events, graphs looked into, copies on a stream of their own, and hidden waits."""
+"""Tests profiles on a GPU: times by events, kernels inside graphs, copies on a separate stream, implicit waits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous import cuda
 
 
 def line_of(mark: str) -> int:
-    """The line of this file that ends with that comment."""
+    """Returns the line of this file that ends with that comment."""
     lines = Path(__file__).read_text().splitlines()
     return next(k for k, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
 
@@ -52,7 +52,7 @@ def test_graphs_are_spans_and_some_are_expanded(tmp_path: Path) -> None:
     assert all(begins[e["id"]] <= e["ts"] for e in events if e["ph"] == "f")
     end = 0.0
     for e in sorted(work, key=lambda e: e["ts"]):
-        assert e["ts"] >= end - 50  # clocks of host and device, in microseconds
+        assert e["ts"] >= end - 50  # tolerance between host and device clocks, in microseconds
         end = max(end, e["ts"] + e["dur"])
 
 
@@ -92,11 +92,11 @@ def test_kernels_of_the_user_and_waits() -> None:
             cp.synchronize()  # explicit wait
     rows = {row.line: row for row in p.rows if row.file == __file__}
     assert rows[line_of("launched")].launches == 5 and rows[line_of("launched")].device_time > 0
-    assert rows[line_of("explicit wait")].syncs in (5, 10)  # of each GPU that was used
+    assert rows[line_of("explicit wait")].syncs in (5, 10)  # for each GPU in use
 
 
 def test_many_events() -> None:
-    """More spans than wait to be read at a time."""
+    """More spans than the event buffer holds at a time."""
     x = cp.ones(64)
     with cp.profile() as p:
         for _ in range(6000):
@@ -108,7 +108,7 @@ def test_many_events() -> None:
 
 def test_work_that_fails_under_a_profile() -> None:
     pool = cp.get_default_memory_pool()
-    pool.free_all_blocks()  # what earlier tests left would do
+    pool.free_all_blocks()  # memory left by earlier tests would suffice
     cp._core.set_memory_limit("cuda", pool.total_bytes() + (1 << 24))
     try:
         with cp.profile() as p:

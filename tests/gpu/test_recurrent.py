@@ -1,4 +1,4 @@
-"""Recurrences by cuDNN beside the same computed step by step."""
+"""Compares recurrent layers by cuDNN with step-by-step computation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _by_cudnn() -> None:
 
 
 def run(model: Any, x: Any, by_cudnn: bool, states: Any = None) -> list[Any]:
-    """Outputs, last states, and the gradients of inputs, states and parameters."""
+    """Returns outputs, last states, and the gradients of inputs, states and parameters."""
     for p in model.parameters():
         p.grad = None
     x = x.detach().clone().requires_grad_(True)

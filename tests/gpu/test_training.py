@@ -1,4 +1,4 @@
-"""Training steps on a GPU: what only its graphs can get wrong."""
+"""Tests training steps on a GPU for errors that only CUDA graphs can cause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous import _core
 
 
 def test_a_step_stays_a_graph_for_any_number_of_models() -> None:
-    """Each model has addresses of its own, for which routines of the graph are captured anew."""
+    """Each model has its own addresses, for which library routines of the graph are captured again."""
     nn = torch.nn
 
     def train(steps: int) -> None:

@@ -1,4 +1,4 @@
-"""Copies from the host beside the GPU's work: what arrives is what was sent, whatever happens at the same time."""
+"""Tests host-to-device copies that overlap with GPU work: the data must arrive intact."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_round_trip(n: int, pinned: bool) -> None:
 
 
 def test_blocks_that_are_used_again_do_not_mix() -> None:
-    """Each batch is dropped while the GPU still works with it, and the next takes its memory."""
+    """Each batch is dropped while the GPU still uses it, and the next one reuses its memory."""
     rng = np.random.default_rng(1)
     batches = [rng.standard_normal((512, 512), dtype=np.float32) for _ in range(4)]
     weight = torch.from_numpy(rng.standard_normal((512, 512), dtype=np.float32)).to("cuda")
@@ -50,7 +50,7 @@ def test_memory_is_given_back() -> None:
     assert torch.cuda.memory_allocated() >= before + (4 << 20)
     del held
     assert torch.cuda.memory_allocated() <= before
-    for k in range(50):  # sizes that no block waits for
+    for k in range(50):  # sizes for which no cached block exists
         cp.asarray(np.zeros(100_000 + 20_000 * k, np.float32)).sum()
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
@@ -58,7 +58,7 @@ def test_memory_is_given_back() -> None:
 
 
 def test_a_peak_starts_at_what_is_used() -> None:
-    """A block kept for the next copy belongs to nobody: neither the used bytes nor the peak count it."""
+    """A cached block counts neither in the used bytes nor in the peak."""
     torch.zeros(1 << 20).to("cuda")
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()

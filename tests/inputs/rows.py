@@ -1,6 +1,6 @@
-"""A call of every public function of arrays that tests/arrays/test_every_function.py has none of: `call(xp, x)`.
+"""Calls of the public array functions that tests/arrays/test_every_function.py does not call: `call(xp, x)`.
 
-The functions of `linalg` and `fft`, those that make arrays from numbers, and names of the host.
+These are functions of `linalg` and `fft`, functions that create arrays from numbers, and host functions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def _definite(xp: Any, x: Any) -> Any:
 
 
 def _magnitudes(xp: Any, values: Any) -> Any:
-    """What does not depend on the order or phase of eigenvalues."""
+    """Returns values that do not depend on the order or phase of eigenvalues."""
     return xp.sort(xp.abs(values), axis=-1)
 
 
-#: Decompositions give what is determined: no signs of vectors.
+#: Decompositions, reduced to values that are unique, without the signs of vectors.
 LINALG: dict[str, Call] = {
     "linalg.cholesky": lambda xp, x: xp.linalg.cholesky(_definite(xp, x)),
     "linalg.cond": lambda xp, x: xp.linalg.cond(x),
@@ -65,7 +65,7 @@ LINALG: dict[str, Call] = {
 
 
 def _transforms() -> dict[str, Call]:
-    """Every transform, and with what changes its lengths, its scale and its axes."""
+    """Returns calls of every transform, with options for length, norm and axes."""
     calls: dict[str, Call] = {}
     for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
         for label, options in (("", {}), (" n", {"n": 6}), (" axis", {"axis": 0, "norm": "ortho"})):
@@ -102,7 +102,7 @@ ARRAYS: dict[str, Call] = {
     "bitwise_right_shift": lambda xp, x: xp.bitwise_right_shift(x, 1),
 }  # fmt: skip
 
-#: Functions of numbers alone, with good and bad ones; each is a test of its own.
+#: Functions of numbers, with valid and invalid arguments; each is a separate test.
 NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "arange": [(5,), (1, 2, 0.25), (5, 0, -2), (0,), ("x",), (0, 3, 0), ()],
     "bartlett": [(5,), (0,), (1,), (-2,), ("x",), (2.5,), (1.5,)],
@@ -138,7 +138,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "fft.rfftfreq": [(5,), (4, 0.5), (0,), (-1,), (1.5,), ("x",)],
 }  # fmt: skip
 
-#: Names that compute nothing of arrays, or that NumPy does not have: the file that tests them.
+#: Names that do not compute on arrays, or that NumPy lacks -> the file that tests them.
 ELSEWHERE = {
     **dict.fromkeys(("load", "loadtxt", "genfromtxt", "save", "savetxt", "savez", "savez_compressed", "who"),
                     "arrays/test_printing_and_io.py"),
@@ -155,7 +155,7 @@ ELSEWHERE = {
     "__array_namespace_info__": "test_array_api.py",
 }  # fmt: skip
 
-#: What NumPy has no more, or never had, in its own words.
+#: Names that NumPy has removed or never had, as equivalent NumPy calls.
 NOT_IN_NUMPY: dict[str, tuple[Call, Call]] = {
     "asfarray": (lambda xp, x: xp.asfarray(x), lambda xp, x: xp.asarray(x, dtype=float)),
     "in1d": (lambda xp, x: xp.in1d(x, x[:1]), lambda xp, x: xp.isin(x, x[:1]).ravel()),
@@ -168,7 +168,7 @@ CALLS: dict[str, Call] = {**TABLE, **ARRAYS, **LINALG, **FFT}
 
 
 def public() -> list[str]:
-    """The functions of NumPy's three modules, by the names that programs call them by."""
+    """Returns the functions of NumPy's three modules by their qualified names."""
     found = []
     for prefix, module in (("", cp), ("linalg.", cp.linalg), ("fft.", cp.fft)):
         for name in module.__all__:
@@ -179,7 +179,7 @@ def public() -> list[str]:
 
 
 def function(xp: Any, name: str) -> Any:
-    """The function of a name such as "linalg.norm"."""
+    """Returns the function of a name such as "linalg.norm"."""
     for part in name.split("."):
         xp = getattr(xp, part)
     return xp

@@ -1,4 +1,4 @@
-"""Function -> kinds of input (of tests/inputs/test_scipy_inputs.py) for which SciPy's answer is an accident of its
+"""Function -> kinds of input (of tests/inputs/test_scipy_inputs.py) for which SciPy's result is an accident of its
 implementation, or which docs/differences.md says differ; and numbers with which a function is not compared.
 """
 
@@ -22,19 +22,19 @@ _EVERY = ("vector", "square", "wide", "cube", "scalar", "empty", "no rows", "one
           "integers", "int32", "uint8", "bool", "complex", "complex64", "float32", "shares")  # fmt: skip
 
 # --- ndimage
-# SciPy's moving sum carries NaN and infinity on; where it looks for extremes, NaN is passed over or not by its place.
+# SciPy's moving sum propagates NaN and infinity. Its extremes skip NaN or not, depending on the position.
 _add("uniform_filter uniform_filter1d", "nan", "inf", prefix="ndimage.")
 _add("maximum_filter1d minimum_filter1d maximum_filter minimum_filter median_filter grey_closing grey_dilation "
      "grey_erosion grey_opening black_tophat white_tophat morphological_gradient morphological_laplace "
      "percentile_filter rank_filter", "nan", prefix="ndimage.")  # fmt: skip
-# Without a zero there is no distance: infinity, not some number.
+# Without a zero the distance is infinite, not an arbitrary number.
 _add("distance_transform_bf distance_transform_edt", *(set(_EVERY) - {"empty", "no rows", "integers", "int32", "uint8",
      "bool", "float32"}), prefix="ndimage.")  # fmt: skip
 _add("distance_transform_cdt", "scalar", prefix="ndimage.")
-# An element of no axes has no place.
+# An element of a 0-d array has no position.
 _add("center_of_mass", "scalar", prefix="ndimage.")
 ACCIDENTS["ndimage.center_of_mass labels"] = ("scalar",)
-# NaN is nowhere.
+# NaN has no position.
 _add("extrema maximum_position minimum_position", "nan", prefix="ndimage.")
 # A complex number whose imaginary part is 0.
 _add("standard_deviation variance", "complex", "complex64", prefix="ndimage.")
@@ -43,7 +43,7 @@ ACCIDENTS["ndimage.median labels"] = ("scalar", "one", "one by one")
 _add("find_objects", "empty", "no rows", prefix="ndimage.")
 
 # --- signal
-# Nothing is an error, or nothing, by mode and rank.
+# Empty input is an error or an empty result, depending on mode and rank.
 _add("convolve correlate", "empty", "no rows", prefix="signal.")
 _add("convolve2d correlate2d", "no rows", prefix="signal.")
 # 0 · NaN where zeros are assumed.
@@ -55,22 +55,22 @@ _add("medfilt2d", "integers", prefix="signal.")  # one axis is enough for some d
 _add("spectrogram sosfilt", "empty", prefix="signal.")
 _add("istft", "one by one", prefix="signal.")  # a transform of no points
 _add("peak_widths", "inf", prefix="signal.")
-_add("lfilter sosfilt", "inf", prefix="signal.")  # all is NaN after infinity
+_add("lfilter sosfilt", "inf", prefix="signal.")  # all values after infinity are NaN
 ACCIDENTS["signal.lfilter axis"] = ("inf",)
 _add("lfiltic", "scalar", prefix="signal.")
 _add("windows.taylor", (8, False), prefix="signal.")  # the second argument is a number there
 _add("windows.tukey", ("x",), prefix="signal.")
 
 # --- fft
-# How infinities meet is a matter of the algorithm.
+# The combination of infinities depends on the algorithm.
 _add("fft rfft irfft hfft ihfft fftn rfftn irfftn hfftn ihfftn dct dst dstn", "inf", prefix="fft.")
-# A transform of no points: SciPy's of several axes are of one.
+# For transforms without points, SciPy treats several axes as one.
 _add("irfft2 hfft2", "one by one", prefix="fft.")
 _add("irfftn hfftn", "one", "one by one", prefix="fft.")
 _add("fftshift ifftshift", "scalar", prefix="fft.")  # unpacks the axes
 
 # --- spatial.distance
-_add("canberra chebyshev", "nan", prefix="spatial.distance.")  # passes over NaN
+_add("canberra chebyshev", "nan", prefix="spatial.distance.")  # skips NaN
 _add("canberra", "inf", prefix="spatial.distance.")
 _add("chebyshev cityblock", "integers", prefix="spatial.distance.")  # integers, where ours are float64
 _add("cosine", "bool", prefix="spatial.distance.")  # counts with truth values
@@ -81,7 +81,7 @@ _add("directed_hausdorff", "vector", "scalar", "empty", "no rows", "one", "nan",
      "shares", prefix="spatial.distance.")  # fmt: skip # reads the second extent before anything is checked
 
 # --- stats
-# Samples whose variances are equal, up to rounding, or unsigned differences.
+# Samples whose variances are equal up to rounding, or unsigned differences.
 _add("bartlett", "integers", "int32", "bool", "shares", prefix="stats.")
 _add("describe", "bool", prefix="stats.")
 _add("ttest_rel", "uint8", prefix="stats.")
@@ -115,9 +115,9 @@ _add("linalg.gmres", "nan", "inf", prefix="sparse.")
 _add("linalg.minres", "complex64", prefix="sparse.")
 _add("linalg.eigsh", "scalar", "one by one", prefix="sparse.")
 
-# --- where it is run
-if DEVICE != "cpu":  # cuFFT carries NaN to the whole line
+# --- by device and SciPy version
+if DEVICE != "cpu":  # cuFFT spreads NaN over the whole line
     _add("hfft irfft", "nan", prefix="fft.")
-if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):  # ours follow 1.17
+if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):  # Cuprous follows 1.17
     _add("euclidean minkowski sqeuclidean", "square", prefix="spatial.distance.")
     _add("mannwhitneyu", "scalar", prefix="stats.")

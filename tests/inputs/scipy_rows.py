@@ -1,4 +1,4 @@
-"""A call of every public function of `cuprous.scipy`: `call(sp, x)`, where `sp` has SciPy's modules and, as `sp.np`,
+"""Calls of every public function of `cuprous.scipy`: `call(sp, x)`, where `sp` has SciPy's modules and, as `sp.np`,
 NumPy's functions.
 """
 
@@ -23,7 +23,7 @@ MODULES = (
 
 
 def namespace(xp: Any) -> SimpleNamespace:
-    """SciPy's modules for NumPy's arrays, or ours for ours."""
+    """Returns SciPy's modules for NumPy arrays, or ours for our arrays."""
     root = "scipy" if xp is np else "cuprous.scipy"
     found = {name.replace(".", "_"): import_module(f"{root}.{name}") for name in MODULES}
     return SimpleNamespace(np=xp, distance=found["spatial_distance"], **found)
@@ -33,7 +33,7 @@ THEIRS, OURS = namespace(np), namespace(cp)
 
 
 def public() -> list[str]:
-    """The functions of all modules, by the names that programs call them by."""
+    """Returns the functions of all modules by their qualified names."""
     found = []
     for module in MODULES:
         ours = import_module(f"cuprous.scipy.{module}")
@@ -53,14 +53,14 @@ def _module(sp: Any, name: str) -> Any:
 
 
 def plain(module: str, *names: str, **options: Any) -> dict[str, Call]:
-    """Calls with one array, and options."""
+    """Returns calls with one array, and options."""
     return {
         f"{module}.{name}": lambda sp, x, name=name: getattr(_module(sp, module), name)(x, **options) for name in names
     }
 
 
 def given(module: str, *names: str, more: tuple[Any, ...], **options: Any) -> dict[str, Call]:
-    """Calls with an array and more arguments."""
+    """Returns calls with an array and more arguments."""
     return {
         f"{module}.{name}": lambda sp, x, name=name: getattr(_module(sp, module), name)(x, *more, **options)
         for name in names
@@ -68,14 +68,14 @@ def given(module: str, *names: str, more: tuple[Any, ...], **options: Any) -> di
 
 
 def doubled(module: str, *names: str) -> dict[str, Call]:
-    """Calls with an array and another of its shape."""
+    """Returns calls with an array and another of the same shape."""
     return {
         f"{module}.{name}": lambda sp, x, name=name: getattr(_module(sp, module), name)(x, _other(x)) for name in names
     }
 
 
 def _other(x: Any) -> Any:
-    """As x, in another order."""
+    """Returns the elements of x in another order."""
     return x[::-1] if x.ndim else x
 
 
@@ -84,7 +84,7 @@ def _weights(sp: Any) -> Any:
 
 
 def _box(sp: Any, x: Any) -> Any:
-    """Weights of as many axes as x."""
+    """Returns weights with the same number of axes as x."""
     return sp.np.ones((3,) * x.ndim)
 
 
@@ -93,7 +93,7 @@ def _labels(sp: Any, x: Any) -> Any:
 
 
 def _differences(line: Any, result: Any) -> None:
-    """A filter of a line, which `generic_filter1d` calls."""
+    """Filters one line, for `generic_filter1d`."""
     result[:] = line[2:] - line[:-2]
 
 
@@ -301,7 +301,7 @@ CALLS: dict[str, Call] = {
     **NDIMAGE, **SIGNAL, **FFT, **DISTANCE, **STATS, **INTERPOLATE, **SPECIAL, **SPARSE,
 }  # fmt: skip
 
-#: Functions of numbers alone, with good and bad ones.
+#: Functions of numbers, with valid and invalid arguments.
 NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     **{f"signal.windows.{name}": [(7,), (8, False), (0,), (1,), (-1,), (2.5,), ("x",)] for name in (
         "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "cosine", "exponential", "flattop",
@@ -333,7 +333,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "sparse.identity": [(3,), (-1,)],
 }  # fmt: skip
 
-#: Where the rest is tested, beyond calls with an array.
+#: Other names -> the file that tests them.
 ELSEWHERE = {
     **dict.fromkeys(("fft.get_workers", "fft.set_workers"), "test_fft.py"),
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",

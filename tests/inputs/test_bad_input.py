@@ -1,5 +1,5 @@
-"""Input that programs hand over by mistake or by chance, for every public function: shapes, dtypes and objects that
-do not fit, and memory in another order. NumPy is the oracle, for errors too.
+"""Tests every public function with bad and unusual input: shapes, dtypes and objects that do not fit, and memory in
+another order. NumPy is the oracle, including for errors.
 
 Dtypes, NaN, infinities, empty arrays, 0-d arrays and axes of one array are in test_every_function.py, bad values of
 parameters in tests/test_error_classes.py. A new function needs a row in tests/inputs/rows.py.
@@ -36,7 +36,7 @@ def every(cases: Iterable[tuple[Any, Callable[[], None]]]) -> None:
 
 
 def same(call: Call, a: Any, b: Any = None, tolerance: float = 2e-5) -> Callable[[], None]:
-    """A case: the call gives with a device array what it gives with NumPy's."""
+    """Returns a case: the call agrees for a device array and a NumPy array."""
     return lambda: compare(
         lambda: call(np, a), lambda: call(cp, cp.asarray(a) if b is None else b), rtol=tolerance, atol=tolerance
     )
@@ -57,7 +57,7 @@ def test_rows_tested_elsewhere_exist(name: str) -> None:
 
 
 def _views(xp: Any, a: Array) -> Iterator[Any]:
-    """The same values, laid out in every way that views can say."""
+    """Yields the same values in every memory layout that views can have."""
     if a.ndim == 0:
         yield xp.asarray(np.stack([a, a]))[1]
         return
@@ -72,11 +72,11 @@ def _views(xp: Any, a: Array) -> Iterator[Any]:
     yield xp.broadcast_to(xp.asarray(a[:1]), a.shape)  # a stride of zero
 
 
-#: 1-d, square and 3-d, with repeats; small, so that tables of all functions cost little.
+#: 1-d, square and 3-d arrays with repeats, small because all functions run on them.
 ARRAYS = [sample("float64", (4,), 3), sample("float64", (3, 3), 4), sample("int64", (2, 3, 2), 5)]
 
 
-#: The views that are tried; on a GPU each is a kernel of its own.
+#: The tested views; on a GPU each one compiles its own kernel.
 SOME = {0, 3} if DEVICE != "cpu" else set(range(6))
 
 
@@ -93,12 +93,12 @@ def test_layouts(name: str) -> None:
     )
 
 
-# --- what does not fit
+# --- bad arguments
 
-#: Pairs of shapes that do not broadcast, or that few functions of two arrays take.
+#: Pairs of shapes that do not broadcast, or that few functions of two arrays accept.
 SHAPES = [((3,), (4,)), ((2, 3), (2,)), ((2, 3), (3, 2)), ((), (3,)), ((0,), (3,)), ((0, 3), (3, 0)), ((1,), (0,))]
 DTYPES = [("int8", "uint8"), ("bool", "int32"), ("float32", "complex64"), ("int64", "float32"), ("uint64", "int64")]
-#: Functions that take nothing but integers: their shapes are tried with those.
+#: Functions that accept only integers, whose shapes are tested with integers.
 OF_INTEGERS = {
     "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "gcd", "lcm", "ldexp",
     "left_shift", "right_shift", "take_along_axis", "repeat",
@@ -109,7 +109,7 @@ TWO = sorted({name.split()[0] for name in BINARY} | {
     "linalg.lstsq", "linalg.tensorsolve", "linalg.tensordot", "take_along_axis", "searchsorted", "digitize", "compress",
     "extract", "setdiff1d", "broadcast_arrays", "meshgrid", "shares_memory", "repeat",
 })  # fmt: skip
-#: Where NumPy's own answer is an accident.
+#: Cases in which NumPy's result is an accident of its implementation.
 TWO_ACCIDENTS: set[tuple[str, Any]] = {("polydiv", ((2, 3), (3, 2)))}  # polynomials are not 2-d
 
 
@@ -140,7 +140,7 @@ def test_dtypes_that_differ(name: str) -> None:
     )
 
 
-#: Matrices that decompositions are given by mistake.
+#: Matrices that decompositions must reject or handle.
 MATRICES: dict[str, Array] = {
     "scalar": np.array(2.0), "vector": np.array([1.0, 2]), "wide": sample("float64", (2, 3)),
     "tall": sample("float64", (3, 2)),
@@ -153,7 +153,7 @@ MATRICES: dict[str, Array] = {
 
 MATRIX_ACCIDENTS = {
     ("linalg.tensorinv", "scalar"),  # a shape that reshape() lacks
-    ("linalg.cond", "singular"),  # the least singular value is rounding
+    ("linalg.cond", "singular"),  # the smallest singular value is rounding error
 }
 
 
@@ -162,13 +162,13 @@ def test_matrices_that_do_not_fit(kind: str) -> None:
     every((name, same(call, MATRICES[kind])) for name, call in LINALG.items() if (name, kind) not in MATRIX_ACCIDENTS)
 
 
-#: Of a matrix with NaN, what does not look at it, or looks at other elements only.
+#: Functions that do not read the NaN of a matrix.
 BLIND = {"linalg.cross", "linalg.outer", "linalg.matrix_rank", "linalg.matrix_transpose", "linalg.diagonal"}
 
 
 @pytest.mark.parametrize("name", LINALG)
 def test_matrices_that_are_not_finite(name: str) -> None:
-    """They end: in LinAlgError, or in values; NaN comes out again."""
+    """They terminate with LinAlgError or with values; NaN propagates."""
     for value in (np.nan, np.inf):
         try:
             result = LINALG[name](cp, cp.asarray([[2.0, 1, 0], [1, value, 1], [0, 1, 3]]))
@@ -216,7 +216,7 @@ def test_options_of_transforms_that_do_not_fit(name: str) -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_that_do_not_fit(name: str) -> None:
-    shown: Callable[[Any], Any] = {  # of results that cannot be compared themselves
+    shown: Callable[[Any], Any] = {  # for results that cannot be compared directly
         "empty": lambda a: a.shape, "iinfo": lambda info: info.max, "ndindex": list, "meshgrid": list,
     }.get(name, lambda result: result)  # fmt: skip
     every(
@@ -232,13 +232,13 @@ def test_names_that_numpy_does_not_have(name: str) -> None:
     compare(lambda: theirs(np, a), lambda: ours(cp, cp.asarray(a)), rtol=1e-10, atol=0)
 
 
-#: Functions that may be asked about anything.
+#: Functions that accept any object.
 ANYTHING = {"isscalar", "iterable", "may_share_memory", "shares_memory", "array_equiv", "ndim", "shape", "size"}
 
 
 @pytest.mark.parametrize("name", [name for name in public() if name not in {*ELSEWHERE, *NUMBERS, *ANYTHING}])
 def test_non_array_objects_raise(name: str) -> None:
-    """Devices hold numbers: everything else is refused, whatever NumPy's arrays of objects make of it."""
+    """Devices hold only numbers; other objects raise, unlike in NumPy's object arrays."""
     call = function(cp, name)
     count = call.nin if isinstance(call, cp.ufunc) else max(1, len(_required(call)))
 
@@ -250,6 +250,6 @@ def test_non_array_objects_raise(name: str) -> None:
 
 
 def _required(call: Any) -> list[inspect.Parameter]:
-    """Parameters without a default that are given by place."""
+    """Returns the positional parameters without a default."""
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p for p in inspect.signature(call).parameters.values() if p.default is p.empty and p.kind in places]

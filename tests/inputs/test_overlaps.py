@@ -1,4 +1,4 @@
-"""Results written over what they are computed from: as if every operand had been copied first.
+"""Tests outputs that overlap operands: the result is as if every operand had been copied first.
 
 Every function with an `out` has a row; NumPy, given copies, is the oracle.
 """
@@ -19,17 +19,17 @@ from tests.inputs.rows import function, public
 from tests.support import sample
 
 Array = np.ndarray[Any, Any]
-#: A call with an operand and the `out`, which may be None.
+#: Calls with an operand and `out`, which may be None.
 Write = Callable[[Any, Any, Any], Any]
 
-#: Functions that take integers, or whose results go into integers only.
+#: Functions that accept integers, or whose outputs are integers.
 OF_INTEGERS = {
     "argmax", "argmin", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "choose", "gcd", "invert", "lcm", "left_shift", "nanargmax", "nanargmin",
     "right_shift",
 }  # fmt: skip
-#: Of Python's functions with an `out`, what they are given besides an array.
+#: Functions in Python with an `out`, with their arguments after the array.
 GIVEN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("sum", "prod", "max", "min", "amax", "amin", "mean", "std", "var", "ptp", "all", "any", "argmax",
     "argmin",
@@ -91,7 +91,7 @@ def test_every_function_with_an_out_has_a_row() -> None:
 
 
 def _operands(b: Any) -> Iterator[Any]:
-    """Views of a (4, 4) buffer that serve as operands."""
+    """Yields views of a (4, 4) buffer for use as operands."""
     yield b
     yield b[::-1]
     yield b.T
@@ -100,7 +100,7 @@ def _operands(b: Any) -> Iterator[Any]:
 
 
 def _targets(b: Any, shape: tuple[int, ...]) -> Iterator[Any]:
-    """Views of the same buffer that a result of a shape fits into."""
+    """Yields views of the same buffer with the shape of a result."""
     places: list[Any] = [
         (), np.s_[::-1], np.s_[:, ::-1], np.s_[:2], np.s_[1:3], np.s_[::2], np.s_[:, :3], np.s_[:, 3:0:-1], 0,
         np.s_[:, 1],
@@ -119,18 +119,18 @@ def test_out_may_overlap(name: str) -> None:
     dtype = "int64" if name in OF_INTEGERS else "complex128" if name.startswith("fft.") else "float64"
     start = sample(dtype, (4, 4), 7, 1, 4)
     tried = 0
-    # On a GPU each view is a kernel of its own, but for what a library does.
+    # On a GPU each view compiles its own kernel, except in library routines.
     few = 2 if DEVICE != "cpu" and not name.startswith("fft.") else None
     for i, x in enumerate(list(_operands(start))[:few]):
         with np.errstate(all="ignore"):
             try:
                 value = np.asarray(ROWS[name](np, x.copy(), None))
-            except TypeError:  # complex numbers where there must be real ones, or the other way round
+            except TypeError:  # complex instead of real numbers, or the reverse
                 continue
         for j, probe in enumerate(list(_targets(start, value.shape))[:few]):
             if not np.can_cast(value.dtype, probe.dtype, "same_kind"):
                 continue
-            if name == "dot" and not probe.flags.c_contiguous:  # refused, as by NumPy
+            if name == "dot" and not probe.flags.c_contiguous:  # raises, as in NumPy
                 continue
             host, device = start.copy(), cp.asarray(start)
             np.copyto(list(_targets(host, value.shape))[j], value, casting="same_kind")
@@ -141,7 +141,7 @@ def test_out_may_overlap(name: str) -> None:
     assert tried >= 2
 
 
-#: Functions of two results.
+#: Functions with two results.
 TWO_RESULTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "divmod": lambda xp, b, o: xp.divmod(b[0], b[1], out=o),
     "modf": lambda xp, b, o: xp.modf(b[0] / 2, out=o),

@@ -1,5 +1,5 @@
-"""Every public function of `cuprous.scipy`, given what programs hand over by mistake or by chance: shapes and dtypes
-that it does not take, nothing at all, numbers without axes, NaN and infinity, memory in another order. SciPy is the
+"""Tests every public function of `cuprous.scipy` with bad and unusual input: unsupported shapes and dtypes, empty
+arrays, 0-d arrays, NaN and infinity, memory in another order. SciPy is the
 oracle.
 
 A new function needs a row in tests/inputs/scipy_rows.py.
@@ -23,7 +23,7 @@ from tests.support import assert_same, materialized, outcome, sample, to_host
 
 Array = np.ndarray[Any, Any]
 
-#: What every function is given.
+#: Inputs of every function.
 INPUTS: dict[str, Array] = {
     "vector": sample("float64", (6,), 3), "square": sample("float64", (4, 4), 4), "wide": sample("float64", (3, 5), 5),
     "cube": sample("float64", (2, 3, 4), 6), "scalar": np.array(2.0), "empty": np.zeros(0),
@@ -34,9 +34,9 @@ INPUTS: dict[str, Array] = {
     "complex": sample("complex128", (6,), 1), "complex64": sample("complex64", (4, 4), 1),
     "float32": sample("float32", (4, 4), 1), "shares": np.array([0.1, 0.2, 0.35, 0.5, 0.75, 0.95]),
 }  # fmt: skip
-if DEVICE != "cpu":  # each call compiles kernels of its own
+if DEVICE != "cpu":  # each call compiles its own kernels
     INPUTS = {kind: INPUTS[kind] for kind in ("square", "scalar", "empty", "nan")}
-#: Computed by us in float64, by SciPy in what its version has code for: half or single precision, or nothing.
+#: Computed here in float64. SciPy's precision depends on its version: half, single or unsupported.
 NARROW = {"uint8", "bool"}
 TOLERANCE = {"complex64": 3e-5, "float32": 3e-5, "bool": 3e-5, "uint8": 3e-3}
 
@@ -54,7 +54,7 @@ def test_rows_tested_elsewhere_exist(name: str) -> None:
 
 
 def _not_finite(x: Any) -> bool:
-    """Whether NaN or infinity is somewhere in a result."""
+    """Returns true if a result has NaN or infinity."""
     if isinstance(x, (tuple, list)):
         return any(map(_not_finite, x))
     host = np.asarray(to_host(x))
@@ -62,7 +62,7 @@ def _not_finite(x: Any) -> bool:
 
 
 def check(kind: str, theirs: Callable[[], Any], ours: Callable[[], Any]) -> None:
-    """Ours gives what theirs gives, or a related error. Where data decide whether SciPy raises, ours may give NaN."""
+    """Asserts equal results or related errors. If SciPy raises depending on values, ours may return NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, actual = outcome(theirs), outcome(lambda: materialized(ours()))
@@ -106,7 +106,7 @@ def test_odd_input(name: str) -> None:
 
 
 def _views(a: Array) -> Iterator[tuple[str, Any]]:
-    """The same values in other orders of memory."""
+    """Yields the same values in other memory orders."""
     wide = np.repeat(a, 2, axis=-1)
     yield "strided", cp.asarray(wide)[..., 1::2]
     yield "negative stride", cp.asarray(a[::-1].copy())[::-1]
@@ -118,7 +118,7 @@ def _views(a: Array) -> Iterator[tuple[str, Any]]:
 @pytest.mark.skipif(DEVICE != "cpu", reason="each view is a kernel of its own; layouts are the engine's")
 @pytest.mark.parametrize("name", CALLS)
 def test_layouts(name: str) -> None:
-    """Ours of a view is ours of a copy, and the operand stays as it was."""
+    """Our result for a view equals that for a copy, and the operand is unchanged."""
     for a in (INPUTS["shares"], INPUTS["square"]):
         expected = outcome(lambda a=a: materialized(CALLS[name](OURS, cp.asarray(a))))
         for label, view in _views(a):
@@ -150,7 +150,7 @@ def test_numbers_that_do_not_fit(name: str) -> None:
     assert not failures, "\n".join(failures)
 
 
-#: Of filters with an `output`, what they are given besides an array.
+#: Filters with an `output`, with their arguments after the array.
 _SIGMA = (
     "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "fourier_ellipsoid",
     "fourier_gaussian", "fourier_shift", "fourier_uniform", "shift",

@@ -1,4 +1,4 @@
-"""`python -m tests.peers [SUITE ...]`: runs the peers' suites and compares what fails with the lists."""
+"""`python -m tests.peers [SUITE ...]`: runs the peers' suites and compares failures with the lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUILD = Path("build/peers/results")
 
 
 def main() -> int:
-    """Runs what the command line names. Returns 1 if a test fails that no list has."""
+    """Runs the suites on the command line. Returns 1 if a test fails that is not listed."""
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
     parser.add_argument(
         "suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; by default those with a list"
@@ -77,7 +77,7 @@ def _results(suite: Suite, root: Path, options: argparse.Namespace) -> dict[str,
 def _report(name: str, found: Comparison) -> None:
     for (file, test), results in found.unexpected.items():
         why = results[0].why
-        # CuPy's comparison quotes the traceback of the only side that failed: its end says more.
+        # CuPy's comparison quotes the traceback of the failing side, whose end is more useful.
         error = " ".join((why.strip().splitlines()[-1] if "Traceback" in why else why).split())[:160]
         print(f"{name}: unexpected: {file}: {test} ({len(results)}), line {results[0].line}: {error}")
     for (file, test), (known, failed) in found.stale.items():

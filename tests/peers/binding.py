@@ -1,4 +1,4 @@
-"""Imports of a peer answered by Cuprous, and test modules of which single statements may fail."""
+"""Resolves imports of a peer to Cuprous, and runs test modules in which single statements may fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cuprous._unsupported import Unsupported
 
 
 class Absent:
-    """What a failed statement would have bound. Any use raises the statement's error."""
+    """A stand-in for a name that a failed statement would have bound. Any use raises the statement's error."""
 
     def __init__(self, error: Exception) -> None:
         object.__setattr__(self, "_error", error)
@@ -32,7 +32,7 @@ class Absent:
 
 
 def stand_in(name: str, kind: str, error: Exception) -> Any:
-    """Returns what is bound to `name` after its statement failed: a test fails, anything else is absent."""
+    """Returns the stand-in for `name` after its statement failed: a failing test, or an absent name."""
 
     def failing(*args: Any) -> None:
         raise error.with_traceback(None)
@@ -48,7 +48,7 @@ class _Tolerant(ast.NodeTransformer):
     """Wraps each statement of a module or class body, so that an error binds stand-ins instead of ending the import."""
 
     def _body(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        start = 1 if body and isinstance(body[0], ast.Expr) else 0  # a docstring stays the first statement
+        start = 1 if body and isinstance(body[0], ast.Expr) else 0  # keep a docstring as the first statement
         return body[:start] + [self._wrapped(single) for statement in body[start:] for single in _single(statement)]
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -69,7 +69,7 @@ class _Tolerant(ast.NodeTransformer):
 
 
 def _single(statement: ast.stmt) -> list[ast.stmt]:
-    """One import a name, so that a missing name takes no other with it."""
+    """Splits imports by name, so that a missing name does not affect the others."""
     if isinstance(statement, ast.ImportFrom) and len(statement.names) > 1 and statement.module != "__future__":
         module, level = statement.module, statement.level
         return [ast.copy_location(ast.ImportFrom(module, [name], level), statement) for name in statement.names]
@@ -106,7 +106,7 @@ def execute(path: Path, module: ModuleType, importer: Any = None) -> None:
 
 
 class _Loader(importlib.abc.Loader):
-    """Loads a peer's own Python file, or answers with an existing module."""
+    """Loads a peer's own Python file, or returns an existing module."""
 
     def __init__(self, path: Path | None, target: ModuleType | None) -> None:
         self.path, self.target = path, target
@@ -120,7 +120,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Itself(_Loader):
-    """Puts an existing module under a second name."""
+    """Loads an existing module under a second name."""
 
     def __init__(self, ours: ModuleType) -> None:
         super().__init__(None, None)
@@ -183,7 +183,7 @@ class Face(ModuleType):
         value = getattr(self.__dict__["__ours__"], name)
         if isinstance(value, ModuleType) and value.__name__.startswith("cuprous."):
             return importlib.import_module(f"{self.__name__}.{name}")
-        if isinstance(value, Unsupported):  # a class, because the peer's tests ask isinstance
+        if isinstance(value, Unsupported):  # a class, because the peer's tests use isinstance
             return type(name, (), {"__new__": lambda cls, *args, **kwargs: value(*args, **kwargs)})
         if name == "get_array_module":
             ours = self.__dict__["__ours__"]

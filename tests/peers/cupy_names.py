@@ -1,4 +1,4 @@
-"""What CuPy's tests of kernels import beside its public API: the same by public means, or empty stand-ins."""
+"""Names outside CuPy's public API that its kernel tests import: public equivalents, or empty stand-ins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.peers.binding import package
 
 
 def lent() -> dict[str, ModuleType]:
-    """Returns the modules of CuPy's own that its tests of kernels import. Code is compiled by other means here."""
+    """Returns the CuPy modules that its kernel tests import. Code is compiled by other means here."""
     accelerators: dict[str, Any] = {"ACCELERATOR_CUB": 1}
     for what in ("reduction", "routine"):
         accelerators[f"get_{what}_accelerators"] = list
@@ -29,7 +29,7 @@ def lent() -> dict[str, ModuleType]:
         "JitifyException": _Failure,
         "_get_arch": device["get_compute_capability"],
         "_run_cc": lambda command, folder, _: subprocess.check_output(command, cwd=folder, text=True),
-        # Patched by tests that turn CuPy's cache of code off or elsewhere
+        # Patched by tests that disable or move CuPy's code cache
         "_kernel_cache_backend": None,
         "_empty_file_preprocess_cache": {},
         "_get_bool_env_variable": None,
@@ -52,7 +52,7 @@ def lent() -> dict[str, ModuleType]:
 
 
 def public() -> dict[str, Any]:
-    """Returns what `cupy.cuda` has beside this package's names."""
+    """Returns the names of `cupy.cuda` that this package lacks."""
     return {"get_nvcc_path": lambda: " ".join(find_nvcc())}
 
 
@@ -62,16 +62,16 @@ class _OfCuda(type):
 
 
 class _Failure(RuntimeError, metaclass=_OfCuda):
-    """The errors of compilers and of the driver, here RuntimeError, but not that the CPU runs no CUDA C++."""
+    """Compiler and driver errors, here RuntimeError, but not the error that the CPU cannot run CUDA C++."""
 
 
 class _Cache:
-    """A cache of code in a folder, which nobody fills."""
+    """A code cache in a folder that is never filled."""
 
     def __init__(self, path: str) -> None: ...
 
 
 def _create_reduction_func(name: str, ops: Any, routine: Any, identity: Any) -> cuprous.ReductionKernel:
-    """Returns a reduction whose result has the input's dtype; the tests make no other ones."""
+    """Returns a reduction whose result has the input's dtype; the tests use no others."""
     value, reduced, result, _ = routine
     return cuprous.ReductionKernel("T in0", "T out0", value, reduced, result, str(identity), name)

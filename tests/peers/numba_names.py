@@ -1,6 +1,6 @@
-"""What numba-cuda's tests import beside its public API: public objects of Cuprous under names of Numba's own modules.
+"""Names outside Numba's public API that numba-cuda's tests import, bound to public objects of Cuprous.
 
-What has no counterpart is not lent, so that a test that looks into Numba fails with the name that it looks for.
+Internals without a counterpart are not provided, so that a test of Numba's internals fails with the missing name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cuprous.cuda import _nvrtc
 from cuprous.cuda._headers import include_options
 from tests.peers.binding import package
 
-#: Settings of `numba.cuda.config` that change nothing here, with Numba's defaults: tests set them beside others.
+#: Settings of `numba.cuda.config` without effect here, with Numba's defaults, because tests set them.
 SETTINGS = {
     "ALWAYS_WARN_UNINIT_VAR": 0, "CUDA_ARRAY_INTERFACE_SYNC": True, "CUDA_DEBUGINFO_DEFAULT": 0,
     "CUDA_DEBUG_POLY": False, "CUDA_DEBUG_POLY_USE_TYPED_CONST": False, "_OptLevel": int,
@@ -27,7 +27,7 @@ SETTINGS = {
     "DISABLE_PERFORMANCE_WARNINGS": 0, "DUMP_ASSEMBLY": 0, "DUMP_BYTECODE": 0, "DUMP_CFG": 0, "DUMP_IR": 0,
     "DUMP_LLVM": 0, "FORCE_CUDA_CC": None, "OPT": 3,
 }  # fmt: skip
-#: Public names of `cuprous.cuda` (or of a module of it) that tests import from elsewhere.
+#: Public names of `cuprous.cuda` (or its modules) that tests import from other modules.
 ALIASES = {
     "numba": ("cuda", "types errors typeof vectorize guvectorize"),
     "numba.core": ("cuda", "types errors config"),
@@ -62,7 +62,7 @@ def lent() -> Mapping[str, ModuleType]:
         return types.Signature(result, args)
 
     vars(modules["numba.cuda.typing"])["signature"] = signature
-    # Threads of a block are asked for by Numba's own transpose, the rest by marks that leave tests out.
+    # Numba's own transpose reads the threads per block; the others are read by markers that skip tests.
     vars(modules["numba.cuda.cudadrv.driver"]).update(_have_nvjitlink=lambda: True, driver=_Driver())
     context = SimpleNamespace(device=cuda.get_current_device())
     modules |= {
@@ -81,7 +81,7 @@ def lent() -> Mapping[str, ModuleType]:
             package(
                 "numba.cuda.cudadrv.libs",
                 get_cuda_include_dir=_include_dir,
-                get_cudalib=lambda *_, **__: "",  # kernels that wait for their grid need no library
+                get_cudalib=lambda *_, **__: "",  # grid synchronization needs no library
                 check_static_lib=lambda _: None,
             ),
             package("numba.cuda.cudadrv.nvrtc", find_closest_arch=lambda cc: cc, _get_nvrtc_version=_nvrtc.version),
@@ -98,18 +98,18 @@ def lent() -> Mapping[str, ModuleType]:
 
 
 def own(root: Path) -> Mapping[str, Path]:
-    """Returns Numba's own files that are data and helpers of its tests."""
+    """Returns Numba's files with data and helpers of its tests."""
     theirs = root / "numba_cuda/numba/cuda"
     return {f"numba.cuda.{name}": theirs / name for name in ("testing", "tests", "libdevicefuncs", "kernels")}
 
 
 def prepare(cuda: ModuleType) -> None:
-    """Adds what tests look at to decide whether they can run."""
+    """Adds the attributes that tests check to decide whether they can run."""
     for name, value in SETTINGS.items():
         vars(cuda.config).setdefault(name, value)
     vars(cuda)["HAS_NUMBA"] = False
     if not cuda.is_available():
-        # On the CPU no test is left out for the want of a device; those that reach it then fail.
+        # On the CPU no test is skipped for lack of a device; tests that need one fail.
         device = SimpleNamespace(compute_capability=(9, 0), supports_float16=True, id=0)
         vars(cuda)["get_current_device"] = lambda: device
 
@@ -127,7 +127,7 @@ def _literal_unroll(container: Any) -> Any:
 
 
 class _Driver:
-    """A part of Numba's driver. Nothing can be put in its place."""
+    """A part of Numba's driver that has no counterpart."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ class _Driver:
 
 
 class _NoAllocations:
-    """Numba's counters of memory that kernels allocate: kernels here allocate none."""
+    """Numba's counters of memory allocated by kernels, which is always zero here."""
 
     def memsys_enable_stats(self) -> None: ...
 

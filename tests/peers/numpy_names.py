@@ -1,4 +1,4 @@
-"""`numpy` as NumPy's own test modules see it: Cuprous where it has the name, NumPy for the rest."""
+"""The `numpy` of NumPy's test modules: Cuprous if it has the name, else NumPy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy
 
 import cuprous
 
-#: NumPy's packages that Cuprous has under the same name; all others, public or not, are NumPy's modules.
+#: NumPy's packages that Cuprous also has; all others, public or not, are NumPy's.
 PACKAGES = ("linalg", "fft", "random", "lib", "lib.stride_tricks", "lib.array_utils")
 
 
 def host(value: Any) -> Any:
-    """Returns `value` with Cuprous arrays, also those in containers, as NumPy arrays."""
+    """Returns `value` with Cuprous arrays, including those in containers, as NumPy arrays."""
     if isinstance(value, cuprous.ndarray):
         return cuprous.asnumpy(value)[()]
     if type(value) in (list, tuple):
@@ -40,7 +40,7 @@ def on_host(function: Any) -> Any:
 
 
 class Function:
-    """A function of Cuprous that is no method where a class holds it, as NumPy's, which are not written in Python."""
+    """A Cuprous function that does not bind as a method when stored in a class, like NumPy's C functions."""
 
     def __init__(self, function: Any) -> None:
         self._function = function

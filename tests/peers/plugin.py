@@ -1,4 +1,4 @@
-"""The pytest plugin of a peer's session: binds the peer's imports and writes each result as a line of JSON."""
+"""A pytest plugin for sessions of a peer's tests: binds the peer's imports and writes each result as a line of JSON."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marks that CuPy's tests use."""
+    """Declares the markers of CuPy's tests."""
     for mark in ("slow", "multi_gpu", "parallel_threads", "parallel_threads_limit", "iterations", "thread_unsafe"):
         config.addinivalue_line("markers", mark)
 
 
 @pytest.fixture
 def initialize_from_pytest_config() -> None:
-    """What numba-cuda's own configuration file would define."""
+    """Defines what numba-cuda's own configuration file would define."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Reads parameters that are generated until one fails: that one fails, not the collection of the whole class."""
+    """Reads generated parameters until one fails, so that only that one fails and not the collection of the class."""
     for mark in metafunc.definition.iter_markers("parametrize"):
         if len(mark.args) > 1 and isinstance(mark.args[1], Iterator):
             names, values, *rest = mark.args
@@ -87,7 +87,7 @@ def _until_error(names: str | Sequence[str], values: Iterator[Any]) -> Iterator[
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what an earlier process of this file has finished."""
+    """Skips tests that an earlier process of this file has finished."""
     if RESULTS.exists():
         rows = [json.loads(line) for line in RESULTS.read_text().splitlines()]
         done = {(row["file"], row["id"]) for row in rows if "id" in row}
@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Notes the test that would be to blame for a crash."""
+    """Records the running test, which is the cause if the process crashes."""
     file, test = _inside(nodeid)
     _write(file=file, start=test)
 
@@ -116,7 +116,7 @@ _rows: dict[str, dict[str, Any]] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Writes one row a test: failed if any phase failed."""
+    """Writes one row per test: failed if any phase failed."""
     row = _rows.setdefault(report.nodeid, {"outcome": "passed", "seconds": 0.0})
     row["seconds"] = round(row["seconds"] + report.duration, 3)
     if report.failed and row["outcome"] != "failed":
@@ -129,13 +129,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """A file that cannot be collected is a failure of its own."""
+    """Records a file that cannot be collected as a failure."""
     if report.failed:
         file, test = _inside(report.nodeid)
         _write(file=file, id=test or "(import)", outcome="failed", why=str(report.longrepr)[-1500:])
 
 
 def pytest_sessionfinish(exitstatus: int) -> None:
-    """Tells a finished session from a crashed one."""
+    """Marks the session as finished and not crashed."""
     if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         _write(finished=True)

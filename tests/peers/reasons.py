@@ -1,4 +1,4 @@
-"""Why a test fails, by its error: what `--update` writes for tests that no list has yet.
+"""Reasons of failures by error text, which `--update` writes for tests that are not listed yet.
 
 A rule has three regular expressions (suite, file and test, error) and the reason. The first that matches counts. An
 error that could be a wrong result has no rule for all tests: each is looked at.
@@ -35,7 +35,7 @@ _ROWS = "missing: csr_array of one axis, and some methods of coo_array of one ax
 _INDICES = "dtype: index arrays are int32 where the extents fit"
 _OBJECTS = "sparse: conversions give new objects"
 _SMALL = "documented: special functions of small integers and float16 are float64"
-_NO_NAME = "has no attribute|No module named|ValueError"  # of the name, or of both sides
+_NO_NAME = "has no attribute|No module named|ValueError"  # for the name, or for both sides
 _EXACT = "a value or limit, where SciPy has NaN"
 _ALL_TYPES = "works here; CuPy has types 2 and 3 only"
 _COMPLEX = "missing: complex numbers"
@@ -49,7 +49,7 @@ _DEVICE = "CuPy's rules of device arrays, where Numba's differ: elements are arr
 _DRIVER = "private: Numba's driver layer: contexts, memory managers, device array classes"
 
 RULES: tuple[tuple[str, str, str, str], ...] = (
-    ("numpy", "test_extension_incref_elide", "ends the process", _PRIVATE),  # C code that takes NumPy's arrays only
+    ("numpy", "test_extension_incref_elide", "ends the process", _PRIVATE),  # C code that accepts only NumPy arrays
     # dtypes and classes
     (".*", "", r"dtype .* is not supported on a device|Unsupported dtype", _DTYPES),
     (".*", "", r"it would become an array of Python objects|numpy\.c?longdouble|float128|complex256", _DTYPES),
@@ -249,7 +249,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      _LAYOUT),
     (".*", "", r"'writeable' is read-only|attribute '(shape|strides|dtype)' of .* not writable",
      _LAYOUT),
-    # what there is none of
+    # unsupported features
     (".*", "", "runs on a GPU only|no usable GPU|no NVIDIA dev|needs a (GPU|CUDA device)|__cuda_array_int", _GPU),
     (".*", "", r"got an unexpected keyword argument '(\w+)'", "missing: an argument"),
     (".*", "", r"takes .* positional arguments? but|positional arguments? but", "missing: an argument"),

@@ -1,4 +1,4 @@
-"""The lists of tests that are known to fail: `SUITE_remainder.txt`.
+"""Lists of tests with known failures: `SUITE_remainder.txt`.
 
 A list has a line `N: reason` for each reason, and below it the tests by file. A test is named once for all its
 parameters; the number behind it says how many of them fail::
@@ -6,7 +6,7 @@ parameters; the number behind it says how many of them fail::
     12: no ndarray subclasses
       _core/tests/test_numeric: TestResize.test_subclass, TestLikeFuncs.test_ones_like (11)
 
-The numbers must be met exactly: a failure more is unexpected, a failure less makes the line stale.
+The numbers must match exactly: an additional failure is unexpected, a missing one makes the line stale.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def key_of(file: str, test: str) -> Key:
 
 @dataclass
 class Remainder:
-    """How many failures of each test are known, by reason."""
+    """The number of known failures of each test, by reason."""
 
     header: str = ""
     reasons: dict[str, Counter[Key]] = field(default_factory=lambda: defaultdict(Counter))
@@ -84,7 +84,7 @@ def _lines(tests: Counter[Key]) -> list[str]:
 
 @dataclass
 class Comparison:
-    """What the results of some files say beside the list."""
+    """The differences between results and the list."""
 
     passed: int = 0
     skipped: int = 0
@@ -99,7 +99,7 @@ class Comparison:
 
 
 def compare(results: dict[str, list[Result]], remainder: Remainder) -> Comparison:
-    """Compares the results by file with the list; files that did not run are left out."""
+    """Compares the results by file with the list, without files that did not run."""
     found = Comparison()
     failed: dict[Key, list[Result]] = defaultdict(list)
     for file, rows in results.items():
@@ -122,7 +122,7 @@ def compare(results: dict[str, list[Result]], remainder: Remainder) -> Compariso
 
 
 def updated(results: dict[str, list[Result]], old: Remainder, suite: str) -> Remainder:
-    """Returns the list for new results: known reasons stay, new failures get one by `reason_for` or are left out."""
+    """Returns the list for new results: known reasons are kept, new failures get one by `reason_for` or are omitted."""
     new = Remainder(old.header)
     failed: dict[Key, list[Result]] = defaultdict(list)
     for file, rows in results.items():

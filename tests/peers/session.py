@@ -1,4 +1,4 @@
-"""Runs the files of a folder in a process of their own, again after a crash or a hang: that costs one test."""
+"""Runs test files in a separate process, which is restarted after a crash or hang, so that only one test is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.peers.suites import Suite
 
-#: Seconds without a finished test after which the running one counts as hanging.
+#: Seconds without a finished test after which the running test counts as hanging.
 PATIENCE = 300
 CHILDREN = Path(__file__).parent / "children"
 PYTEST = """-m pytest -p tests.peers.plugin -p no:cacheprovider -p no:xdist --import-mode=importlib
@@ -22,7 +22,7 @@ PYTEST = """-m pytest -p tests.peers.plugin -p no:cacheprovider -p no:xdist --im
 
 @dataclass(frozen=True)
 class Result:
-    """How one test ended; `why` is the error of a failed one."""
+    """The outcome of one test; `why` is the error of a failure."""
 
     test: str
     outcome: str
@@ -31,12 +31,12 @@ class Result:
 
 
 def run(suite: Suite, root: Path, files: list[Path], store: Path, resume: bool = False) -> None:
-    """Runs test files and appends a row for each test to `store`; with `resume` tests that have a row are left out."""
+    """Runs test files and appends a row for each test to `store`; with `resume`, skips tests that have a row."""
     store.parent.mkdir(parents=True, exist_ok=True)
     if not resume:
         store.unlink(missing_ok=True)
     environment = {**os.environ, "PEERS_SUITE": suite.name, "PEERS_RESULTS": str(store)}
-    if (CHILDREN / suite.name).exists():  # processes that tests start find the peer's name there
+    if (CHILDREN / suite.name).exists():  # processes started by tests import the peer from there
         paths = str(CHILDREN), os.getcwd(), os.environ.get("PYTHONPATH", "")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     command = [sys.executable, *PYTEST.split(), *suite.options, "--rootdir", str(root), "-c", os.devnull]
@@ -72,7 +72,7 @@ def _rows(store: Path) -> list[dict[str, Any]]:
 
 
 def _wait(process: subprocess.Popen[bytes], store: Path) -> bool:
-    """Waits for the end of the process. Returns true if it was ended because nothing happened any more."""
+    """Waits for the process. Returns true if it was killed because it made no progress."""
     seen, since = -1, time.monotonic()
     while process.poll() is None:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The suites: which files, where they are found, and what their imports mean."""
+"""The test suites: their files, their location, and the meaning of their imports."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Suite:
     files: Callable[[Path], list[Path]]
     bind: Callable[[Path], Any]
     missing: str
-    #: What of a file's path is no part of its module's name, and what stands there instead.
+    #: The part of a file's path that is not in its module name, and its replacement.
     prefix: tuple[str, str] = ("", "")
-    #: Further options of pytest.
+    #: Additional options of pytest.
     options: tuple[str, ...] = ()
 
     def module(self, path: Path) -> str:
@@ -45,7 +45,7 @@ class Suite:
 
     @property
     def remainder(self) -> Path:
-        """The file of tests that are known to fail."""
+        """The file of known failures."""
         return HERE / f"{self.name}_remainder.txt"
 
 
@@ -81,7 +81,7 @@ def _bind_numpy(root: Path) -> Any:
 
 
 def _cupy_files(root: Path) -> list[Path]:
-    # Not CuPy's driver layer, fusion and internals, nor files of which each test needs a GPU; kernels are a suite
+    # Without CuPy's driver layer, fusion and internals, and files that need a GPU for every test; kernels are a suite
     out = ("cuda_tests", "testing_tests", "fusion_tests", "test_raw.py", "test_elementwise.py", "test_reduction.py",
            "test_mdspan.py", "test_internal.py", "test_cub_reduction.py", "test_callback.py", "test_cache.py",
            "test_include.py", "test_cublas.py", "test_carray.py", "test_function.py")  # fmt: skip
@@ -118,7 +118,7 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
     public = {n: getattr(cuprous.random, n) for n in cuprous.random.__all__}
     shared |= {f"cupy.random.{n}": package(f"cupy.random.{n}", **public) for n in _RANDOM_MODULES}
     shared["cupy.random._generator"].__class__ = _Generators
-    # Marks of tests name it.
+    # Used by markers of tests.
     vars(shared["cupy._util"])["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})
     aliases = {
         "cupy": "cuprous",
@@ -135,7 +135,7 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
 def _bind_cupyx(root: Path) -> None:
     from tests.peers.binding import package
 
-    # Tests for GPUs of all ages are skipped or not by it.
+    # Decides which tests for old and new GPUs are skipped.
     _bind_cupy(root, {"cupy.cuda.device": package("cupy.cuda.device", get_compute_capability=lambda: "90")})
     vars(sys.modules["cupy.cuda"])["device"] = importlib.import_module("cupy.cuda.device")
 
@@ -184,7 +184,7 @@ def _bind_pycuda(root: Path) -> None:
     from tests.peers.binding import Finder
 
     sys.meta_path.insert(0, Finder({"pycuda": "cuprous.pycuda"}, {}, {}, faces=False))
-    # Without a GPU too, all tests run.
+    # All tests run, even without a GPU.
     vars(importlib.import_module("pycuda.tools"))["mark_cuda_test"] = lambda test: test
 
 
@@ -194,7 +194,7 @@ def _fetch(variable: str) -> str:
 
 _find_cupy = _from_variable("CUPY", "tests/cupy_tests")
 
-#: Tests that want many GiB of memory.
+#: Tests that need many GiB of memory.
 NOT_HUGE = (
     "-k",
     "not HugeArrays and not 32BitBoundary and not asnumpy_blocking and not BigArray"

@@ -1,4 +1,4 @@
-"""The runner of the peers' suites itself, and a few files of NumPy's tests."""
+"""Tests the runner of the peers' suites, and runs a few of NumPy's test files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.peers.suites import SUITES
 
 
 def _results(**tests: str) -> dict[str, list[Result]]:
-    """Results of a file "f": a letter a run, p for passed, f for failed."""
+    """Returns results of a file "f", one letter per run: p for passed, f for failed."""
     outcomes = {"p": "passed", "f": "failed"}
     return {"f": [Result(f"{t}[{i}]", outcomes[o], "ValueError: x") for t, all_ in tests.items()
                   for i, o in enumerate(all_)]}  # fmt: skip
@@ -141,7 +141,7 @@ def test_numpy(file: str, tmp_path: Path) -> None:
 
 
 def test_errors_of_absent_names_do_not_grow() -> None:
-    """An error that is raised again keeps its traceback, and long ones made suites quadratic."""
+    """A re-raised error keeps its traceback, which once grew so long that suites took quadratic time."""
     absent, lengths = Absent(KeyError("name")), []
     for _ in range(3):
         with pytest.raises(KeyError) as caught:

@@ -1,4 +1,4 @@
-"""Sizes and parameters that no distribution takes, for every method of both generators. NumPy is the oracle."""
+"""Tests invalid sizes and parameters for every method of both generators. NumPy is the oracle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import cuprous as cp
 from tests.support import outcome
 
-#: Good arguments; a new distribution needs a row.
+#: Valid arguments; a new distribution needs a row.
 COMMON: dict[str, tuple[Any, ...]] = {
     "beta": (1.5, 2.5), "binomial": (5, 0.3), "chisquare": (3,), "dirichlet": ([1.0, 2, 3],), "exponential": (2.0,),
     "f": (2, 3), "gamma": (2.0,), "geometric": (0.3,), "gumbel": (0, 1), "hypergeometric": (5, 6, 4),
@@ -35,14 +35,14 @@ CASES += [(cp.random.RandomState, np.random.RandomState, name, LEGACY[name]) for
 
 SIZES: list[Any] = [None, (), 0, 3, (2, 0), (2, 3), -1, (2, -1), 2.5, "x", [2, 3], np.int64(3), (2.5,)]
 VALUES: list[Any] = [-1, np.nan, "x", None, 1j, np.inf, 1.5]
-#: Where NumPy's answer is an accident: (method, place of the parameter, value).
+#: Cases in which NumPy's result is an accident: (method, position of the parameter, value).
 ODD = {("noncentral_chisquare", 1, "nan"), ("noncentral_f", 2, "nan"), ("negative_binomial", 0, "nan")}
 
 
 def test_every_method_has_a_row() -> None:
     for cls, rows in ((cp.random.Generator, NEW), (cp.random.RandomState, LEGACY)):
         public = {name for name in dir(cls) if name[0] != "_"}
-        assert public - {*rows, *ELSEWHERE} <= {"multivariate_hypergeometric"}  # which the older one has here alone
+        assert public - {*rows, *ELSEWHERE} <= {"multivariate_hypergeometric"}  # which only our legacy generator has
         assert {*rows} <= public
 
 
@@ -51,7 +51,7 @@ def _check(theirs: Callable[[], Any], ours: Callable[[], Any]) -> None:
         warnings.simplefilter("ignore")
         expected, actual = outcome(theirs), outcome(lambda: np.asarray(ours().get()))
     if isinstance(expected, Exception):
-        # Which of the two a wrong object is, NumPy says by function.
+        # NumPy raises TypeError or ValueError for a wrong object, depending on the function.
         assert isinstance(expected, (TypeError, ValueError, OverflowError))
         assert isinstance(actual, (TypeError, ValueError, OverflowError)), f"{expected!r}, ours {actual!r}"
         return
@@ -75,7 +75,7 @@ def test_parameters(case: tuple[Any, ...]) -> None:
     mine, numpys, name, arguments = case
     for place in range(len(arguments)):
         for value in VALUES:
-            endless = numpys is np.random.RandomState and value == np.inf  # of some NumPy makes draws without end
+            endless = numpys is np.random.RandomState and value == np.inf  # for some, NumPy never returns
             if not endless and (name, place, str(value)) not in ODD:
                 bad = (*arguments[:place], value, *arguments[place + 1 :])
                 _check(lambda bad=bad: getattr(numpys(0), name)(*bad), lambda bad=bad: getattr(mine(0), name)(*bad))

@@ -1,6 +1,6 @@
-"""Distributions: Kolmogorov-Smirnov or chi-squared against SciPy, moments, bounds, parameters, dtypes and errors.
+"""Tests distributions: Kolmogorov-Smirnov or chi-squared tests against SciPy, moments, bounds, dtypes and errors.
 
-Seeds are fixed, so that nothing here is left to chance.
+Seeds are fixed, so that results are deterministic.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def host(a: Any) -> np.ndarray:
 
 
 def chi_squared(values: np.ndarray, distribution: Any) -> float:
-    """The p-value of counts; what is expected less than 10 times is pooled."""
+    """Returns the p-value of counts; values expected fewer than 10 times are pooled."""
     support = np.arange(values.min(), values.max() + 1)
     expected = distribution.pmf(support) * len(values)
     common = expected >= 10
@@ -357,7 +357,7 @@ def test_vonmises_of_arrays() -> None:
 
 
 def test_zipf_of_exponents_near_one_and_large() -> None:
-    """Near one most of the distribution lies beyond int64: it is cut off, not piled up."""
+    """Near one most of the distribution exceeds int64; it is truncated, not clamped."""
     for a in (1.001, 1.05):
         x = host(default_rng(1).zipf(a, N)).astype(float)
         head = np.arange(1, 10**5) ** -a
@@ -393,7 +393,7 @@ def test_hypergeometric_of_arrays() -> None:
 
 
 def test_the_hat_of_hypergeometric_is_wide_enough() -> None:
-    """No point under a distribution's curve lies outside of the rectangle from which candidates are drawn."""
+    """No point under the distribution's curve is outside the rectangle from which candidates are drawn."""
     from scipy.special import gammaln
 
     from cuprous.random._rejection import hat_width

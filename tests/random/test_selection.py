@@ -1,4 +1,4 @@
-"""choice, permutation, permuted and shuffle: what they may return, how often, and what they refuse."""
+"""Tests choice, permutation, permuted and shuffle: possible results, their frequencies, and errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_permuted(axis: Any) -> None:
     sorted_back = np.sort(host(out), axis=axis) if axis is not None else np.sort(host(out), axis=None).reshape(20, 10)
     np.testing.assert_array_equal(sorted_back, np.sort(a[:, ::-1], axis=axis).reshape(20, 10))
     if axis == 0:
-        assert len({tuple(c) for c in (host(out) // 10).T.tolist()}) == 10  # each column in an order of its own
+        assert len({tuple(c) for c in (host(out) // 10).T.tolist()}) == 10  # each column has its own order
 
 
 def test_choice_with_replacement() -> None:
@@ -139,7 +139,7 @@ def test_other_mistakes() -> None:
 
 @pytest.mark.parametrize(("n", "count"), [(1 << 31, 500), (1 << 40, 10), (1 << 22, 1 << 18), (5_000_001, 1)])
 def test_small_samples_of_large_populations(n: int, count: int) -> None:
-    """Memory is that of the sample: ordering 2**40 numbers would need 16 TB."""
+    """Memory is proportional to the sample: permuting 2**40 numbers would need 16 TB."""
     rng = cp.random.default_rng(3)
     drawn = host(rng.choice(n, count, replace=False))
     assert drawn.shape == (count,) and np.unique(drawn).size == count and drawn.min() >= 0 and drawn.max() < n

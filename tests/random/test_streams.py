@@ -1,4 +1,4 @@
-"""The stream itself: known answers, reproducibility, seeds, states, spawning, sharing between threads."""
+"""Tests random streams: known answers, reproducibility, seeds, states, spawning, sharing between threads."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_bit_generator_of_the_module() -> None:
 
 
 def test_names_of_numpys() -> None:
-    """Everything of numpy.random's is here, but for streams of its own."""
+    """Every name of numpy.random exists, except its own bit generators."""
     absent = {name for name in np.random.__all__ if not hasattr(cp.random, name)}
     assert absent == {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
     with pytest.raises(AttributeError, match="counter-based"):

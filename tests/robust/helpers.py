@@ -1,4 +1,4 @@
-"""Runs Python code in a process of its own, so that it may crash, fork, be interrupted or see another environment."""
+"""Runs Python code in a separate process, which may crash, fork, be interrupted or have another environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
-#: How a program begins that hears Ctrl-C: a job in the background inherits that it does not.
+#: Start of a program that handles Ctrl-C, because a background job inherits that it is ignored.
 HEARS = f"""
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -23,7 +23,7 @@ cp._core.set_device({DEVICE!r})
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """This process's environment with changes; None removes a name."""
+    """Returns this process's environment with changes; None removes a variable."""
     result = dict(os.environ)
     for name, value in changes.items():
         if value is None:
@@ -34,13 +34,13 @@ def environment(**changes: str | None) -> dict[str, str]:
 
 
 def run(code: str, *, timeout: float = 300, **env: str | None) -> subprocess.CompletedProcess[str]:
-    """Runs the code; whatever its exit code."""
+    """Runs the code and accepts any exit code."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment(**env))
 
 
 def output(code: str, **env: str | None) -> str:
-    """What the code prints; it must exit with 0."""
+    """Returns the output of the code, which must exit with 0."""
     done = run(code, **env)
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout.strip()
@@ -75,7 +75,7 @@ print("after", float((cp.arange(5.0) * 2).sum()), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "program.py")  # kernels are compiled from their source
         file.write_text(program, encoding="utf-8")
-        # Whether CUDA's compiler takes the program is not asked here: it is long, and the compiler hears no Ctrl-C.
+        # Without the CUDA compile check, which takes long for this program and ignores Ctrl-C.
         process = subprocess.Popen(
             [sys.executable, str(file)],
             stdout=subprocess.PIPE,

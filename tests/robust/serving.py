@@ -1,4 +1,4 @@
-"""`cuprous serve` as a process of its own."""
+"""Runs `cuprous serve` in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .helpers import environment
 
 
 class Server:
-    """Its address and its process."""
+    """The address and the process of a server."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -23,7 +23,7 @@ class Server:
         self.port = int(self.address.split("/")[2].rsplit(":", 1)[1])
 
     def memory(self) -> int:
-        """Bytes of memory that the process holds."""
+        """Returns the resident bytes of the process."""
         with open(f"/proc/{self.process.pid}/statm") as file:
             return int(file.read().split()[1]) * 4096
 

@@ -1,4 +1,4 @@
-"""`cuprous calibrate`, as its users run it; each figure is measured once here."""
+"""Tests `cuprous calibrate` as users run it; each figure is measured once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .helpers import command, environment, output
 
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What calibration runs is compiled for GPUs by a test of its own, in Rust; here it would take a minute."""
+    """Disables the CUDA compile check, which would take a minute here; a Rust test compiles the calibration kernels."""
     monkeypatch.delenv("CUPROUS_CHECK_CUDA", raising=False)
 
 
@@ -65,7 +65,7 @@ def test_calibration_without_a_writable_folder(tmp_path: Path) -> None:
 
 
 def interrupted(folder: Path, moment: str) -> None:
-    """Runs the command, and ends it as Ctrl-C does when it says that."""
+    """Runs the command and sends SIGINT when it prints the text."""
     line = [sys.executable, "-m", "cuprous", "calibrate"]
     with subprocess.Popen(
         line, env=environment(CUPROUS_CACHE_DIR=str(folder)), stderr=subprocess.PIPE, text=True
@@ -100,7 +100,7 @@ def test_an_interruption_keeps_the_figures_from_before(tmp_path: Path) -> None:
 
 
 def test_busy_machine_is_reported(tmp_path: Path) -> None:
-    """Figures that were measured beside other work are used, and never without saying so."""
+    """Figures that were measured on a busy machine are used, with a warning."""
     here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     try:

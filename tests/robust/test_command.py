@@ -1,4 +1,4 @@
-"""The `cuprous` command as its users run it."""
+"""Tests the `cuprous` command as users run it."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_demo_says_why_there_are_no_gpu_figures() -> None:
 def test_demo_shows_no_time_of_a_wrong_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """What differs from NumPy's result has no time, in words, in JSON and in the picture, and the command fails."""
+    """A result that differs from NumPy's has no time in text, JSON and picture, and the command fails."""
     from cuprous._tools.demo import main, measure
 
     right = measure.fetch
@@ -181,7 +181,7 @@ def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
 def test_demo_reports_a_time_below_the_memory_bound(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Additions that nobody waits for are never computed: their time is an error, not a speed-up."""
+    """Additions without a wait are never computed, so their time is an error and not a speedup."""
     from cuprous._tools.demo import main, measure
 
     waiting = measure.seconds_each

@@ -1,4 +1,4 @@
-"""`cuprous doctor` on simulated machines: each fault is named with its cause and one cure."""
+"""Tests `cuprous doctor` on simulated machines: each problem is reported with its cause and one fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from .helpers import ROOT, environment
 from .stand_ins import Machine, compiled
 
-# The loader looks for pip's wheels along sys.path; these tests say themselves what is installed.
+# The loader searches sys.path for pip's wheels; these tests simulate what is installed.
 COMMAND = """
 import importlib.util, sys
 from importlib import metadata
@@ -36,7 +36,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 class Report(dict[str, Any]):
-    """The findings by name."""
+    """Returns the findings by name."""
 
     def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
         assert "Traceback" not in done.stderr and "panicked" not in done.stderr, done.stderr
@@ -98,7 +98,7 @@ def test_no_driver(machine: Machine) -> None:
 
 
 def test_a_container_without_the_gpu(machine: Machine) -> None:
-    """The host's GPU may well be withheld on purpose, so nothing is broken."""
+    """The container may hide the host's GPU on purpose, so this is not an error."""
     machine.card().write("/.dockerenv")
     report = doctor(machine)
     assert (report.code, report["gpu"]["state"]) == (0, "note")
@@ -174,7 +174,7 @@ def test_missing_wheels(machine: Machine) -> None:
     assert {report[name]["cure"] for name in ("NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER")} == {
         'pip install "cuprous[cuda]"'
     }
-    assert report["cuDNN"]["state"] == "note"  # convolutions run without it
+    assert report["cuDNN"]["state"] == "note"  # convolutions also run without it
 
 
 def test_the_wrong_cuda_major(machine: Machine) -> None:
@@ -191,7 +191,7 @@ def test_a_gpu_that_the_compiler_does_not_know(machine: Machine, compute: int, c
 
 @pytest.mark.parametrize("gpu", [False, True])
 def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: bool) -> None:
-    """It is there: "not installed" would send its owner to install what they have."""
+    """The library exists, so "not installed" would be misleading."""
     folder = tmp_path / "nvidia/cu13/lib"
     folder.mkdir(parents=True)
     needed = compiled("empty.c", "libnvJitLink.so.13")
@@ -204,7 +204,7 @@ def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: boo
         "-Wl,--no-as-needed",
         str(needed / "libnvJitLink.so.13"),
     ]
-    # By its bare name, as NVIDIA's libraries ask for one another.
+    # By its bare name, as NVIDIA's libraries link to each other.
     subprocess.run([*line[:-1], f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
     if gpu:
         machine.card().nodes().driver()

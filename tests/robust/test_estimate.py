@@ -1,4 +1,4 @@
-"""`cuprous estimate`, as its users run it. The formulas have tests of their own in crates/advisor."""
+"""Tests `cuprous estimate` as users run it. crates/advisor tests the formulas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answer(*options: str) -> dict[str, object]:
 
 
 def test_the_simple_formula() -> None:
-    """10,000 GFLOP and 1 GB: 25 s on the CPU, 0.8 s and 0.5 s for all else on the GPU."""
+    """10,000 GFLOP and 1 GB take 25 s on the CPU; on the GPU 0.8 s of computing and 0.5 s for the rest."""
     paper = ("--cpu-rate", "400GFLOPS", "--gpu-rate", "12.5TFLOPS", "--bandwidth", "8 GB/s", "--startup", "375 ms")
     got = answer("--simple", *paper)
     assert (got["cpu_seconds"], got["gpu_seconds"]) == (25.0, pytest.approx(1.3))
@@ -30,7 +30,7 @@ def test_the_simple_formula() -> None:
 
 
 def test_the_simple_formula_needs_no_listed_gpu() -> None:
-    """Both worked examples with their figures alone; the first as the article prints it."""
+    """Both worked examples with only their figures; the first is printed as in the article."""
     network = ("--flops", "10,000 GFLOPS", "--data", "1GB", "--cpu-rate", "400 GFLOPS", "--gpu-rate", "12.5 TFLOPS")
     done = command("estimate", "--simple", *network, "--bandwidth", "8 GB/s", "--startup", "375 ms")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Ctrl-C while recorded work runs: answered soon, and nothing that it cut short passes for a value."""
+"""Tests Ctrl-C while recorded work runs: it takes effect soon, and interrupted work never yields a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     DEVICE != "cpu" or not hasattr(os, "fork"), reason="a GPU's work ends at its next wait; needs POSIX signals"
 )
 
-#: Seconds: what is measured is well below one; other work of the machine is not our business.
+#: Limit in seconds. Measured times are far below one; the margin is for a busy machine.
 SOON = 4.0
 
 
@@ -54,7 +54,7 @@ def test_long_calls_answer_soon(name: str) -> None:
 
 
 def test_an_interrupted_program_goes_on_when_it_is_read() -> None:
-    """No value is lost, whatever was written in place before and after the interrupt."""
+    """No value is lost, including in-place writes before and after the interrupt."""
     setup = """
         x = cp.ones(30_000_000)
         p = cp.zeros(30_000_000)
@@ -106,7 +106,7 @@ def test_dropped_values_are_not_computed_later() -> None:
 
 
 def test_uninterruptible_routine_finishes_in_background() -> None:
-    """Reading what it computes waits for it; the main thread is free until then."""
+    """Reading its result waits for it; the main thread is free until then."""
     after = """
         start = time.time()
         float((cp.ones(1000) + 1).sum())
@@ -119,7 +119,7 @@ def test_uninterruptible_routine_finishes_in_background() -> None:
 
 
 def test_another_handler_is_called_when_the_work_is_done() -> None:
-    """A handler of the user's own may want the work to go on, and it does."""
+    """With a user-defined handler the work continues."""
     code = HEARS + textwrap.dedent("""
         import os, threading
         heard = []
@@ -137,7 +137,7 @@ def test_another_handler_is_called_when_the_work_is_done() -> None:
 
 
 def test_a_handler_in_c_that_calls_ours_still_reaches_pythons() -> None:
-    """A library may replace our handler and call it, and ours is then put before the library's."""
+    """A library may replace our handler and call it; ours is then installed before the library's."""
     code = HEARS + textwrap.dedent("""
         import ctypes, os
         libc, handler = ctypes.CDLL(None), ctypes.CFUNCTYPE(None, ctypes.c_int)
@@ -162,7 +162,7 @@ def test_a_handler_in_c_that_calls_ours_still_reaches_pythons() -> None:
 
 
 def test_only_the_main_thread_is_interrupted() -> None:
-    """Another thread's work goes on, and the main thread does not wait for it."""
+    """Work of another thread continues, and the main thread does not wait for it."""
     setup = """
         import threading
         x = cp.ones(20_000_000)

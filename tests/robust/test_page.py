@@ -1,4 +1,4 @@
-"""The web page in a real browser: inputs to outputs, bad input, sharing, keyboard, screen readers, small and dark."""
+"""Tests the web page in a browser: results, bad input, sharing, keyboard, screen readers, small screens, dark mode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """On a machine with two GPUs, with a profile."""
+    """Serves a simulated machine with two GPUs and a profile."""
     folder = tmp_path_factory.mktemp("machine")
     machine = Machine(folder).card().nodes().driver()
     machine.libraries.append(compiled("nvml.c", "libnvidia-ml.so.1"))
@@ -48,7 +48,7 @@ def page(browser: Browser, server: Server) -> Iterator[Browser]:
     browser.until("document.getElementById('cpu-time').textContent")
     yield browser
     assert browser.failures == []
-    # Nothing was asked of another machine.
+    # No request went to another machine.
     own = (f"http://127.0.0.1:{server.port}/", "data:", "about:")
     assert [url for url in browser.requests if not url.startswith(own)] == []
 
@@ -88,13 +88,13 @@ def test_inputs_to_outputs(page: Browser) -> None:
     page.until(f"document.getElementById('speedup').textContent !== '{before}'")
     assert "GPU is about" in text(page, "sentence")
     assert text(page, "problem") == ""
-    # One grey and one blue bar, by the styles that are in force.
+    # One gray and one blue bar, by the computed styles.
     fills = page.run("[...document.querySelectorAll('#bars rect')].map(r => getComputedStyle(r).fill)")
     assert fills == ["rgb(110, 119, 129)", "rgb(9, 105, 218)"]
     widths = page.run("[...document.querySelectorAll('#bars rect')].map(r => Number(r.getAttribute('width')))")
     assert widths[0] == 600 > widths[1]
     assert page.run("document.querySelectorAll('#roofline path').length") == 2
-    # The CPU wins where there is little to do.
+    # The CPU wins for small work.
     type_into(page, "flops", "0.001")
     page.until("document.getElementById('sentence').textContent.startsWith('The CPU is faster')")
     page.picture("calculator")
@@ -115,7 +115,7 @@ def test_the_worked_examples(page: Browser) -> None:
 
 
 def test_numbers_as_people_write_them(page: Browser) -> None:
-    """Ten thousand is never ten, whatever separates its digits; a unit of one's own counts."""
+    """Ten thousand is never ten, with any digit separator; a typed unit is respected."""
     page.run("document.getElementById('example-network').click()")
     page.until("document.getElementById('speedup').textContent === '19.2x'")
     for written in ("10,000", "10 TFLOP", "10 000"):
@@ -194,7 +194,7 @@ def test_a_screen_reader_hears_names(page: Browser) -> None:
     assert page.run("(all => all.length === new Set(all.map(e => e.id)).size)([...document.querySelectorAll('[id]')])")
 
 
-# Every text that is shown, with the contrast of its colour to the background behind it.
+# Every visible text, with the contrast of its color to the background.
 CONTRAST = """(() => {
   const light = (text) => {
     const parts = text.match(/[0-9.]+/g).map(Number).slice(0, 3);
@@ -256,7 +256,7 @@ def test_the_monitor(page: Browser) -> None:
         assert wanted in shown, wanted
     assert "/usr/bin/other" in text(page, "processes")
     first = page.run("document.querySelector('#host path').getAttribute('d').length")
-    page.until(f"document.querySelector('#host path').getAttribute('d').length > {first}")  # it goes on
+    page.until(f"document.querySelector('#host path').getAttribute('d').length > {first}")  # the graph keeps growing
     page.run("[...document.querySelectorAll('#processes thead button')][0].click()")
     assert page.run("document.querySelector('#processes th').getAttribute('aria-sort')") == "descending"
     page.picture("monitor")
@@ -279,7 +279,7 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
         page.call("Input.dispatchMouseEvent", type=kind, **where)
     page.until("document.getElementById('event').textContent.startsWith('train.py:41: 1.000 ms')")
     page.picture("profile")
-    # A file of one's own, and one that is no trace.
+    # A user's file, and a file that is not a trace.
     for content, wanted in [
         ('[{"ph":"X","ts":1,"dur":2,"name":"a"}]', "1 events on 1 tracks"),
         ("{", "is no trace"),
@@ -291,7 +291,7 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
 
 
 def choose(page: Browser, file: Path, wanted: str) -> None:
-    """Opens a file of one's own in the viewer."""
+    """Opens a user's file in the viewer."""
     node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
     page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
     page.until(f"document.getElementById('profile-state').textContent.includes({json.dumps(wanted)})")
@@ -351,7 +351,7 @@ RATES = {
 
 
 def test_calibrated_machine(browser: Browser, tmp_path: Path) -> None:
-    """What `cuprous calibrate` kept is in the lists, is asked for first, and answers; measured anew, the page knows."""
+    """Results of `cuprous calibrate` are listed first and used; the page notices a new calibration."""
     kept = tmp_path / "machine.json"
     here = json.loads(
         command("estimate", "--flops", "1e0", "--gpu", "l4", "--json", CUPROUS_CACHE_DIR=str(tmp_path)).stdout
@@ -371,12 +371,12 @@ def test_calibrated_machine(browser: Browser, tmp_path: Path) -> None:
         assert browser.run("document.getElementById('cpu').value") == "this"
         chosen = "document.getElementById('cpu').selectedOptions[0].textContent"
         assert browser.run(chosen) == "This machine: Measured CPU, measured"
-        # 1,000 GFLOP at 1 GFLOPS: the share of its peak that listed hardware is taken at.
+        # 1,000 GFLOP at 1 GFLOPS, with the share of peak that is assumed for listed hardware.
         assert text(browser, "cpu-time") == "16 min 40 s"
         assert "as cuprous calibrate measured it" in text(browser, "sources")
         assert "Measured CPU takes" in browser.run("document.querySelector('#bars title').textContent")
         browser.picture("calculator-here")
-        # What no measurement knows is refused in words; hardware of the list knows it.
+        # A quantity without a measurement gives an error; listed hardware has a value for it.
         browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         type_into(browser, "parallel", "0.5")
         browser.until(
@@ -389,7 +389,7 @@ def test_calibrated_machine(browser: Browser, tmp_path: Path) -> None:
         kept.write_text(json.dumps(file | {"cpu": file["cpu"] | {"name": "Faster CPU"}}))
         browser.open(f"http://127.0.0.1:{server.port}/")
         browser.until(f"document.getElementById('cpu').selectedOptions.length && {chosen}.includes('Faster CPU')")
-        # Measured elsewhere: like hardware of the list, with the cure.
+        # Measured on another machine: treated like listed hardware, with advice.
         kept.write_text(json.dumps(file | {"host": "another"}))
         browser.failures.clear()
         browser.open(f"http://127.0.0.1:{server.port}/?cpu=this&flops=1")

@@ -1,4 +1,4 @@
-"""Import, fork, threads, interrupts and odd environments, each in a real process."""
+"""Tests import, fork, threads, interrupts and unusual environments, each in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_import_does_not_import_numpy() -> None:
 
 
 def test_import_brings_little() -> None:
-    """What makes an import slow is what it imports; the time itself is measured by the benchmarks."""
+    """An import is slow because of the modules that it loads; the benchmarks measure the time."""
     code = """
         import sys
         before = set(sys.modules)
@@ -48,7 +48,7 @@ def test_import_starts_nothing(tmp_path: Path) -> None:
 
 @unix_only
 def test_fork_after_use_on_the_cpu() -> None:
-    """The child has none of the parent's threads, and must compute all the same."""
+    """The child has none of the parent's threads and must still compute."""
     code = """
         import os, warnings
         warnings.simplefilter("ignore")
@@ -71,7 +71,7 @@ def test_fork_after_use_on_the_cpu() -> None:
 
 @unix_only
 def test_a_long_step_in_a_child_with_one_thread() -> None:
-    """Waiting for it must not occupy the only thread that could do the work."""
+    """Waiting must not block the only thread that can do the work."""
     code = """
         import os, signal, warnings
         warnings.simplefilter("ignore")
@@ -90,7 +90,7 @@ def test_a_long_step_in_a_child_with_one_thread() -> None:
 
 @unix_only
 def test_fork_beside_threads_that_compute() -> None:
-    """Children are usable although the engine was busy when they were made, and so is the parent."""
+    """Children and parent stay usable although the engine was busy during the fork."""
     code = """
         import os, signal, threading, time, warnings
         warnings.simplefilter("ignore")
@@ -125,7 +125,7 @@ def test_fork_beside_threads_that_compute() -> None:
 
 @unix_only
 def test_fork_beside_one_long_program() -> None:
-    """A child that would find the engine in the middle of something gets an error; it does not hang."""
+    """A child forked in the middle of an operation of the engine gets an error and does not hang."""
     code = """
         import os, signal, threading, time, warnings
         warnings.simplefilter("ignore")
@@ -153,7 +153,7 @@ def test_fork_beside_one_long_program() -> None:
 
 
 def test_a_second_interpreter_is_refused() -> None:
-    """As NumPy's; the first one goes on."""
+    """As in NumPy, a second interpreter raises; the first one keeps working."""
     code = """
         try:
             import _interpreters as interpreters
@@ -181,7 +181,7 @@ def test_a_second_interpreter_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_multiprocessing(method: str, tmp_path: Path) -> None:
-    """Workers start afresh, whatever the parent has done; arrays go there and back as pickles."""
+    """Workers start in a clean state; arrays are sent as pickles."""
     if method == "forkserver" and sys.platform == "win32":
         pytest.skip("there is no forkserver")
     program = tmp_path / "program.py"
@@ -250,7 +250,7 @@ def test_an_array_handed_to_another_thread_before_it_ran() -> None:
 
 
 def test_threads_that_write_one_array() -> None:
-    """The order is open; that each write happens once is not."""
+    """The order is unspecified, but each write happens once."""
     code = f"""
         import threading
         {SET}
@@ -349,7 +349,7 @@ def test_a_million_small_steps_keep_memory_flat() -> None:
 
 
 def test_out_of_memory_names_the_lost_work() -> None:
-    """The rest is computed; with CUPROUS_PLACES every message names the lines of the program."""
+    """Other results are computed; with CUPROUS_PLACES every message names the lines of the program."""
     code = f"""
         {SET}
         kept = cp.arange(1000.0)
@@ -388,7 +388,7 @@ def test_sorting_without_memory_for_its_scratch_is_an_error() -> None:
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="a routine of the CPU asks for its scratch when it runs")
 def test_a_write_in_place_is_done_once_when_a_later_step_has_no_memory() -> None:
-    """The first room is too small for all of the transform, the last is enough."""
+    """The first memory limit is too small for the transform, the last is sufficient."""
     code = f"""
         {SET}
         x = cp.ones((512, 512), dtype="complex128")

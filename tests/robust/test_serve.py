@@ -1,4 +1,4 @@
-"""`cuprous serve` under clients that mean no good, or are many."""
+"""Tests `cuprous serve` with hostile clients and with many clients."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_each_page(server: Server) -> None:
 
 
 def test_no_page_names_another_machine(server: Server) -> None:
-    """All that a page loads is of this server; links to sources of figures are only followed by their reader."""
+    """Pages load only from this server; links to sources of figures are followed only by users."""
     for path in ("/", "/style.css", "/main.js", "/calculator.js", "/monitor.js", "/profile.js"):
         text = ask(server, path)[2].decode().replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text and "https://" not in text and "@import" not in text, path
@@ -75,14 +75,16 @@ def test_the_seeds_first_example(server: Server) -> None:
 @pytest.mark.parametrize("name", ["flops", "data", "repeats", "gpus", "throttle", "startup", "parallel"])
 def test_invalid_numbers(server: Server, name: str, value: str) -> None:
     if value == "" and name != "flops":
-        return  # left empty is not given
+        return  # an empty field counts as not given
     pairs = {"gpu": "L4", "cpu": "5600X", "flops": "1T"} | {name: value}
     status, _, body = ask(server, "/api/estimate?" + "&".join(f"{k}={v}" for k, v in pairs.items()))
     assert 400 <= status < 500, body
 
 
 def test_foreign_origins_and_methods_are_rejected(server: Server) -> None:
-    assert ask(server, "/", Host="evil.example")[0] == 421  # a name that was made to point here
+    assert (
+        ask(server, "/", Host="evil.example")[0] == 421
+    )  # DNS rebinding: a foreign name that resolves to this machine
     assert ask(server, "/api/sample", Origin="http://evil.example")[0] == 403
     assert ask(server, "/api/sample", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
@@ -116,7 +118,7 @@ def test_bad_command_lines(tmp_path: Path, server: Server) -> None:
 
 
 def test_the_address_of_all_addresses_can_be_opened() -> None:
-    """0.0.0.0 is no address that a browser on another machine can open: one of this machine's own is shown."""
+    """A browser on another machine cannot open 0.0.0.0, so an address of this machine is shown."""
     line = [sys.executable, "-m", "cuprous", "serve", "--listen", "0.0.0.0:0"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment()) as process:
         try:
@@ -128,7 +130,7 @@ def test_the_address_of_all_addresses_can_be_opened() -> None:
 
 
 def test_page_and_command_share_one_parser(server: Server) -> None:
-    """What was typed, and the unit of the field: ten thousand is never ten."""
+    """The typed text and the unit of the field are parsed exactly: ten thousand is never ten."""
     fields = {"simple": "1", "flops_unit": "GFLOP", "startup": "375", "startup_unit": "ms", "data": "1",
               "data_unit": "GB",
               "cpu_rate": "400", "cpu_rate_unit": "GFLOPS", "gpu_rate": "12.5", "gpu_rate_unit": "TFLOPS",
@@ -144,7 +146,7 @@ def test_page_and_command_share_one_parser(server: Server) -> None:
 
 
 def test_the_page_without_scripts(server: Server) -> None:
-    """It says that it needs them, shows no number, and reads no quantity itself."""
+    """Without scripts, the page says that it needs them, shows no number and parses no quantity."""
     _, _, page = ask(server, "/")
     assert b"<noscript>" in page
     assert b"0.0x" not in page
@@ -154,7 +156,7 @@ def test_the_page_without_scripts(server: Server) -> None:
 
 
 class Fuzz:
-    """Malformed requests, by number: each is wrong in its target, method, headers, body or numbers."""
+    """Returns malformed requests by number, with a bad target, method, header, body or quantity."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -219,7 +221,7 @@ b"GET / HTTP/1.1\r\n" + host + b"Content-Length: " + pick([b"-1", b"x", b"5", b"
 
 
 async def answers(server: Server, requests: list[bytes], at_once: int) -> Counter[int]:
-    """The statuses of the answers; 0 where there is none."""
+    """Returns the status codes of the responses; 0 if there is none."""
     seen: Counter[int] = Counter()
     places = asyncio.Semaphore(at_once)
 
@@ -231,7 +233,7 @@ async def answers(server: Server, requests: list[bytes], at_once: int) -> Counte
                 await writer.drain()
                 writer.write_eof()
             except OSError:
-                pass  # answered and closed before all was said
+                pass  # the server responded and closed before the request was complete
             try:
                 line = await asyncio.wait_for(reader.readline(), 60)
             except OSError:
@@ -249,20 +251,20 @@ async def answers(server: Server, requests: list[bytes], at_once: int) -> Counte
 
 
 def test_ten_thousand_malformed_requests(server: Server) -> None:
-    """Each is answered by a 4xx, and then the server is as it was."""
+    """Each gets a 4xx response, and the server keeps working."""
     fuzz = Fuzz(0)
     asyncio.run(answers(server, [fuzz.request() for _ in range(1000)], 50))
     before = server.memory()
     seen = asyncio.run(answers(server, [fuzz.request() for _ in range(10_000)], 50))
     assert seen.total() == 10_000
-    assert len(seen) >= 5  # many ways to be wrong
+    assert len(seen) >= 5  # many kinds of errors
     assert server.memory() - before < 8 << 20
     assert server.process.poll() is None
     assert ask(server, "/api/sample")[0] == 200
 
 
 async def crowd(server: Server, clients: int) -> int:
-    """How many are answered while all are there."""
+    """Returns the number of clients served while all are connected."""
     pairs = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(clients)]
     for _, writer in pairs:
         writer.write(b"GET /api/sample HTTP/1.1\r\nHost: localhost\r\n\r\n")

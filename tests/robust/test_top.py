@@ -1,4 +1,4 @@
-"""`cuprous top`: what it shows with GPUs, without any, and of our own processes."""
+"""Tests `cuprous top` with GPUs, without a GPU, and its list of Cuprous processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def look(**env: str | None) -> dict[str, Any]:
 
 
 def ours(folder: Path) -> list[dict[str, Any]]:
-    """The processes that tell of themselves there; on a GPU's machine others may be listed."""
+    """Returns the processes that publish in the folder; a machine with a GPU may list others."""
     return [row for row in look(CUPROUS_RUNTIME_DIR=str(folder))["processes"] if row["own"]]
 
 
@@ -66,7 +66,7 @@ def test_reported_gpu_values(two_gpus: dict[str, str | None]) -> None:
     pcie = {"generation": 4, "generation_limit": 5, "width": 8, "width_limit": 16, "sent": 1 << 20, "received": 1 << 21}
     assert first["pcie"] == pcie
     assert [link["active"] for link in first["nvlink"]] == [True, False]
-    # What a device does not tell is unknown and not zero.
+    # A value that a device does not report is unknown, not zero.
     assert second["name"] == 'NVIDIA "Mute"'
     assert all(second[name] is None for name in ("utilization", "power", "temperature", "memory_used", "fan"))
     (process,) = seen["processes"]
@@ -102,7 +102,7 @@ sys.stdin.read()
 
 @contextmanager
 def user(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that has 8 MB of ours and waits."""
+    """A process that holds 8 MB in Cuprous arrays and waits."""
     env = environment(CUPROUS_RUNTIME_DIR=str(folder), CUPROUS_CHECK_CUDA=None)
     line = [sys.executable, "-c", USER, *arguments]
     process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
@@ -124,7 +124,7 @@ def test_own_processes_are_listed(tmp_path: Path) -> None:
         assert row["host_memory"] > 8_000_000
         assert "python" in row["name"]
         assert "allocated" in command("top", "--once", CUPROUS_RUNTIME_DIR=str(tmp_path)).stdout
-    assert list(tmp_path.iterdir()) == []  # it took its page away
+    assert list(tmp_path.iterdir()) == []  # it removed its page
     assert ours(tmp_path) == []
 
 
@@ -146,7 +146,7 @@ def test_the_child_of_a_fork_does_not_write_its_parents_page(tmp_path: Path) -> 
         assert row["own"]["allocated"] < 100_000_000
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=60)
-        # The child lives on, and holds no lock of its parent's.
+        # The child survives and holds no lock of its parent.
         assert ours(tmp_path) == []
 
 
@@ -184,7 +184,7 @@ def test_plain_output_has_one_line_per_sample(tmp_path: Path) -> None:
     times = [json.loads(process.stdout.readline())["time"] for _ in range(3)]
     assert sorted(set(times)) == times
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == -signal.SIGINT  # at once, and without a traceback
+    assert process.wait(timeout=60) == -signal.SIGINT  # immediately and without a traceback
     process.stdout.close()
 
 
@@ -213,7 +213,7 @@ def test_prometheus(two_gpus: dict[str, str | None]) -> None:
 
 @contextmanager
 def screen(**env: str | None) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
-    """The monitor in a terminal: its process, our end of the terminal and its."""
+    """The monitor in a terminal: its process and both ends of the terminal."""
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
@@ -228,7 +228,7 @@ def screen(**env: str | None) -> Iterator[tuple[subprocess.Popen[bytes], int, in
 
 
 def until(end: int, text: bytes) -> None:
-    """Reads what the terminal shows until that text is there."""
+    """Reads the terminal's output until the text appears."""
     seen, deadline = b"", time.monotonic() + 60
     while text not in seen:
         assert time.monotonic() < deadline, seen
@@ -239,7 +239,7 @@ def until(end: int, text: bytes) -> None:
 
 
 def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
-    """Keys arrive, the picture is drawn, and the terminal is left as it was found."""
+    """Keys are handled, the screen is drawn, and the terminal is restored."""
     import termios
 
     with screen(**two_gpus) as (process, ours, theirs):
@@ -248,7 +248,7 @@ def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
         os.write(ours, b"/stand")
         until(ours, b"(Enter")
         os.write(ours, b"\rq")
-        until(ours, b"\x1b[?1049l")  # the screen that was there comes back
+        until(ours, b"\x1b[?1049l")  # the previous screen is restored
         assert process.wait(timeout=60) == 0
         assert termios.tcgetattr(theirs)[3] & termios.ECHO
         os.close(theirs)

@@ -105,7 +105,7 @@ def test_truth_values(metric: str) -> None:
     np.testing.assert_allclose(mine, getattr(scipy_distance, metric)(x[1], y[1]), rtol=1e-12)
 
 
-def test_in_terms_of_variances() -> None:
+def test_seuclidean_and_mahalanobis() -> None:
     rng = np.random.default_rng(7)
     x, y = rng.normal(size=(9, 4)), rng.normal(size=(5, 4))
     a, b = cp.asarray(x), cp.asarray(y)
@@ -161,7 +161,7 @@ def test_vectors_of_distances() -> None:
             distance.num_obs_y(bad)
 
 
-def test_complex_numbers_are_refused_and_not_cut() -> None:
+def test_complex_numbers_raise() -> None:
     a = cp.asarray(A) * 1j
     for name in ("euclidean", "cityblock", "cosine", "minkowski"):
         with pytest.raises(NotImplementedError, match=f"{name}.*complex"):
@@ -172,7 +172,7 @@ def test_complex_numbers_are_refused_and_not_cut() -> None:
 
 
 @pytest.mark.parametrize("metric", TRUTHS)
-def test_shares_of_truths(metric: str) -> None:
+def test_boolean_distances_of_numbers(metric: str) -> None:
     """Of two vectors numbers count as they are, of rows as truth values."""
     u, v = np.abs(A[0]) / 9, np.abs(A[1]) / 9
     expected = getattr(scipy_distance, metric)(u, v)

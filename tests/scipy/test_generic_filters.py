@@ -278,7 +278,7 @@ SIZED = {
 
 @pytest.mark.parametrize("size", [2.5, 3.0, "3", (3, 2.0), -1, (2, -3), (3,), (3, 3, 3)])
 @pytest.mark.parametrize("name", SIZED)
-def test_extents_of_a_box_that_are_none(name: str, size: object) -> None:
+def test_invalid_box_extents(name: str, size: object) -> None:
     with pytest.raises((TypeError, ValueError, RuntimeError)) as theirs:
         SIZED[name](scipy_ndimage, np.ones((4, 5)), size)
     with pytest.raises(theirs.type):

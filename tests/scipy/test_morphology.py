@@ -51,7 +51,7 @@ def test_binary(name: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_until_nothing_changes(shape: tuple[int, ...]) -> None:
+def test_iteration_until_convergence(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(7)
     image, mask = rng.random(shape) < 0.3, rng.random(shape) < 0.8
     same("binary_dilation", image, iterations=-1, mask=mask)

@@ -347,7 +347,7 @@ def test_windows_that_are_sorted_do_not_fill_the_memory(monkeypatch: pytest.Monk
     assert _core.memory_stats(device)["peak_bytes"] - before < 3 << 20
 
 
-def test_sums_of_nothing() -> None:
+def test_sums_of_empty_input() -> None:
     for name in ("sum", "mean", "variance"):
         for more in ((), (np.zeros(0, bool),), (np.zeros(0, int), 1)):
             with np.errstate(all="ignore"), warnings.catch_warnings():

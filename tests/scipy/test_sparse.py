@@ -289,7 +289,7 @@ def test_products_with_more_places_than_fit_into_32_bits(monkeypatch: pytest.Mon
             np.testing.assert_array_equal(getattr(got, part), getattr(want, part))
 
 
-def test_what_kind_of_matrix_it_is() -> None:
+def test_matrix_type_predicates() -> None:
     x = cp.eye(3)
     for kind, end in itertools.product(("coo", "csc", "csr"), ("array", "matrix")):
         m = getattr(sparse, f"{kind}_{end}")(x)
@@ -305,7 +305,7 @@ def test_what_kind_of_matrix_it_is() -> None:
     assert not sparse.isspmatrix_csr(x)
 
 
-def test_blocks_of_nothing_are_empty() -> None:
+def test_empty_blocks() -> None:
     a, host = sparse.csr_array(cp.eye(2)), scipy_sparse.csr_array(np.eye(2))
     for ours, theirs in (([[a, None]], [[host, None]]), ([[a], [None]], [[host], [None]])):
         expected = scipy_sparse.block_array(theirs).toarray()

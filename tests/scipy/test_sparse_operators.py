@@ -233,7 +233,7 @@ def test_warnings_of_dense_results() -> None:
         assert found[0] == found[1]
 
 
-def test_kron_of_nothing() -> None:
+def test_kron_of_empty_matrices() -> None:
     for dtype in ("float32", "bool", "int32"):
         empty, full = np.zeros((2, 3), dtype), np.ones((2, 2), dtype)
         for pair in ((empty, full), (full, empty)):

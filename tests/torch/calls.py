@@ -1,8 +1,8 @@
-"""A call of each name in `names.py`, in PyTorch's words; PyTorch itself has written the results to golden_calls.json.
+"""Calls of each name in `names.py`; golden_calls.json has the results of PyTorch.
 
 Expressions are separated by `; ` or lines. They use what `given` makes: `x`, `y`, `p` (3, 4; `p` positive), `i` (3, 4,
 int64), `m` (3, 4, bool), `v` (4), `s` (4, 4), `z` (2, complex), `img` (2, 4, 6, 6),
-`seq` (5, 2, 4), `w` (3, 4, wants a gradient).
+`seq` (5, 2, 4), `w` (3, 4, requires a gradient).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ EXPRESSIONS: list[str] = [part.strip() for line in LINES.strip().splitlines() fo
 
 
 def given(torch: Any) -> dict[str, Any]:
-    """What the expressions use, of that module `torch`."""
+    """Returns the names that the expressions use, for a module `torch`."""
     nn = torch.nn
 
     def random(seed: int, *shape: int) -> Any:
@@ -281,7 +281,7 @@ def given(torch: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A result as JSON holds it: of tensors the dtype and the shape as well."""
+    """Returns a result in JSON form, with dtype and shape for tensors."""
     if hasattr(value, "detach"):
         numbers = value.detach()
         listed = numbers.reshape(-1).tolist()
@@ -297,7 +297,7 @@ def plain(value: Any) -> Any:
 
 
 def rounded(value: Any) -> Any:
-    """With as many digits as float32 has; what is no number as a text."""
+    """Rounds to the digits of float32; non-finite values become text."""
     if isinstance(value, list):
         return [rounded(v) for v in value]
     if isinstance(value, float) and not np.isfinite(value):
@@ -306,7 +306,7 @@ def rounded(value: Any) -> Any:
 
 
 def results(torch: Any) -> dict[str, Any]:
-    """Each expression's result, or the error; each starts from the same seed and fresh tensors."""
+    """Returns each expression's result or error; each starts from the same seed and new tensors."""
     found = {}
     for text in EXPRESSIONS:
         torch.manual_seed(0)
@@ -317,20 +317,20 @@ def results(torch: Any) -> dict[str, Any]:
     return found
 
 
-#: How the names of a place are written.
+#: How the names of a module or class are written.
 WRITTEN = {"": "torch", "nn.functional": "F", "Tensor": ""} | {
     place: place for place in ("nn", "nn.init", "nn.utils", "nn.utils.rnn", "nn.parallel")
 }
 
 
 def called(place: str, name: str) -> bool:
-    """Is there an expression that uses a name of a place?"""
+    """Returns true if an expression uses a name of a module or class."""
     owner = WRITTEN.get(place, f"torch.{place}")
     return re.search(rf"{re.escape(owner)}\.{name}\b", LINES) is not None
 
 
 def near(ours: Any, theirs: Any) -> bool:
-    """Equal but for the rounding of float32."""
+    """Returns true if the values are equal up to float32 rounding."""
     if isinstance(theirs, dict):
         return isinstance(ours, dict) and all(near(ours.get(key), value) for key, value in theirs.items())
     if isinstance(theirs, list):

@@ -1,6 +1,6 @@
-"""Programs in PyTorch's words whose results PyTorch itself has written to golden.json (`make_golden.py`).
+"""PyTorch programs whose results PyTorch has written to golden.json (`make_golden.py`).
 
-Each case is a function of the module `torch`, real or ours, and returns numbers and texts that JSON holds.
+Each case is a function of the module `torch`, real or ours, and returns numbers and texts for JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def case(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def numbers(x: Any) -> Any:
-    """Values as nested lists, with as many digits as float32 has."""
+    """Returns values as nested lists, with the digits of float32."""
     values = x.detach().cpu().tolist() if hasattr(x, "detach") else x
     if isinstance(values, list):
         return [numbers(v) for v in values]
@@ -28,18 +28,18 @@ def numbers(x: Any) -> Any:
 
 
 def random(seed: int, *shape: int) -> Any:
-    """Numbers that are the same everywhere."""
+    """Returns numbers that are the same with every library."""
     return np.random.RandomState(seed).uniform(-1, 1, shape)
 
 
 def fill(torch: Any, model: Any) -> None:
-    """Gives a model weights that are the same everywhere."""
+    """Sets weights that are the same with every library."""
     with torch.no_grad():
         for k, p in enumerate(model.parameters()):
             p.copy_(torch.tensor(random(100 + k, *p.shape) * 0.5))
 
 
-# --- gradients where a convention decides: ties, bounds, zeros
+# --- gradients defined by convention: ties, bounds, zeros
 
 CONVENTIONS: dict[str, Any] = {
     "maximum_tie": lambda t, x, y: t.maximum(x, y),
@@ -85,7 +85,7 @@ CONVENTIONS: dict[str, Any] = {
 
 @case
 def conventions(torch: Any) -> Any:
-    """Values and gradients of functions at their corners."""
+    """Returns values and gradients of functions at their kinks."""
     x0 = [[0.0, 1.0, -1.0, 2.0], [1.0, 1.0, 0.0, 0.0], [-2.0, 0.5, 0.5, 2.0]]
     y0 = [[0.0, 1.0, 1.0, -2.0], [1.0, 2.0, 0.0, 0.0], [2.0, 0.5, 0.25, 2.0]]
     result = {}
@@ -114,7 +114,7 @@ def promotion(torch: Any) -> Any:
         x = torch.ones(2, dtype=getattr(torch, a))
         row = [str((x * other).dtype) for other in (2, 1.5)]
         row += [str((x * torch.ones(2, dtype=getattr(torch, b))).dtype) for b in names]
-        # Complex numbers of half precision are PyTorch's alone.
+        # Only PyTorch has half-precision complex numbers.
         row += [str((x * torch.tensor(1, dtype=getattr(torch, b))).dtype) for b in names if (a, b) != HALVES]
         row += [str((x / 2).dtype)]
         if "complex" not in a:
@@ -208,7 +208,7 @@ def _simple(torch: Any, dtype: Any, make: Any) -> Any:
 
 @case
 def simple_net_adam(torch: Any) -> Any:
-    """Seed 001's network, 100 steps in float32."""
+    """Trains a linear network for 100 steps in float32."""
     return _simple(torch, torch.float32, lambda p: torch.optim.Adam(p, lr=0.01))
 
 

@@ -1,4 +1,4 @@
-"""Functions with a backward pass of their own."""
+"""Custom autograd functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Square(torch.autograd.Function):
 
 
 class Mixed(torch.autograd.Function):
-    """Saves operands, a result, and what is neither."""
+    """Saves operands, a result and another tensor."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, y: Any) -> Any:
@@ -48,7 +48,7 @@ class Mixed(torch.autograd.Function):
     def backward(ctx: Any, g: Any, h: Any) -> Any:
         x, y, sine, product = ctx.saved_tensors
         g = g + 2 * h * product
-        # With a graph the sine must be computed from what has one.
+        # With a graph, the sine must be computed from a tensor that requires a gradient.
         sine = torch.sin(x) if torch.is_grad_enabled() else sine
         return g * torch.cos(x) * y, g * sine
 

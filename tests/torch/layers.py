@@ -1,4 +1,4 @@
-"""Layers and functions with inputs for them, as expressions of `nn` and `F`: PyTorch's and ours are called alike."""
+"""Layers and functions with inputs, as expressions of `nn` and `F` that run with PyTorch and Cuprous."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAYERS: list[tuple[Any, ...]] = [
     ("nn.Linear(3, 4)", (2, 3)),
     ("nn.Bilinear(3, 4, 2)", (5, 3), (5, 4)),
     ("nn.Sequential(nn.Flatten(), nn.Linear(6, 2), nn.Unflatten(1, (2, 1)))", (3, 2, 3)),
-    # normalisation
+    # normalization
     ("nn.BatchNorm1d(3)", (4, 3)),
     ("nn.BatchNorm1d(3, affine=False, momentum=None)", (4, 3, 2)),
     ("nn.BatchNorm2d(2, eps=1e-3, momentum=0.3)", (3, 2, 2, 2)),
@@ -82,7 +82,7 @@ LAYERS: list[tuple[Any, ...]] = [
     ("nn.UpsamplingBilinear2d(scale_factor=2)", (1, 2, 3, 3)),
     ("nn.Upsample(scale_factor=(1.5, 2), mode='bicubic')", (1, 2, 4, 3)),
     ("nn.Upsample((3, 5, 4), mode='trilinear', align_corners=True)", (1, 1, 2, 3, 3)),
-    # activations with parameters or of several places
+    # activations with parameters or over several elements
     ("nn.PReLU(3)", (2, 3, 2)),
     ("nn.Softmax2d()", (2, 3, 2, 2)),
     ("nn.RReLU().eval()", (2, 3)),
@@ -157,7 +157,7 @@ FUNCTIONS: list[tuple[Any, ...]] = [
 
 
 def tensor(torch: Any, spec: Any, seed: int) -> Any:
-    """A tensor of a shape, or of the integers of a list; a tuple of them for a tuple of shapes."""
+    """Returns a tensor of a shape, or of the integers of a list; a tuple of tensors for a tuple of shapes."""
     if isinstance(spec, list):
         return torch.tensor(spec)
     if spec and isinstance(spec[0], tuple):
@@ -167,14 +167,14 @@ def tensor(torch: Any, spec: Any, seed: int) -> Any:
 
 
 def tensors(nested: Any) -> list[Any]:
-    """The tensors of floats in nested tuples."""
+    """Returns the float tensors in nested tuples."""
     if isinstance(nested, (tuple, list)):
         return [x for part in nested for x in tensors(part)]
     return [nested] if hasattr(nested, "dtype") and nested.is_floating_point() else []
 
 
 def layer(torch: Any, expression: str) -> Any:
-    """A layer with known weights."""
+    """Returns a layer with known weights."""
     module = eval(expression, {"nn": torch.nn}).double()
     with torch.no_grad():
         for k, p in enumerate(module.parameters()):
@@ -183,7 +183,7 @@ def layer(torch: Any, expression: str) -> Any:
 
 
 def call(torch: Any, expression: str, inputs: list[Any], module: Any = None) -> Any:
-    """What a layer or an expression gives: one number, the weighted sum of all it gives, and the tensors."""
+    """Evaluates a layer or expression; returns the weighted sum of its outputs, and the outputs."""
     if module is None:
         names = dict(zip("abcd", inputs, strict=False))
         outputs = tensors(eval(expression, {"F": torch.nn.functional, "torch": torch, **names}))
@@ -195,7 +195,7 @@ def call(torch: Any, expression: str, inputs: list[Any], module: Any = None) -> 
 
 
 def results(torch: Any, row: tuple[Any, ...], is_layer: bool) -> dict[str, Any]:
-    """Everything that is to be equal: outputs, gradients, buffers, text and keys."""
+    """Returns everything that must be equal: outputs, gradients, buffers, repr and keys."""
     expression, *specs = row
     inputs = [tensor(torch, spec, 7 + k) for k, spec in enumerate(specs)]
     module = layer(torch, expression) if is_layer else None
@@ -209,7 +209,7 @@ def results(torch: Any, row: tuple[Any, ...], is_layer: bool) -> dict[str, Any]:
 
 
 def _sums(tensors: list[Any]) -> list[float]:
-    """Each tensor as one number that knows every element's place."""
+    """Reduces each tensor to one number that depends on the position of every element."""
     found = []
     for t in tensors:
         values = np.asarray(t.detach().cpu().tolist(), float).ravel()
@@ -218,12 +218,12 @@ def _sums(tensors: list[Any]) -> list[float]:
 
 
 def golden_of(torch: Any, row: tuple[Any, ...], is_layer: bool) -> dict[str, Any]:
-    """The results of one row, short enough for a file."""
+    """Returns the results of one row, short enough for a file."""
     found = results(torch, row, is_layer)
     return {key: _sums(value) if key in ("outputs", "gradients", "buffers") else value for key, value in found.items()}
 
 
 def golden(torch: Any) -> dict[str, Any]:
-    """The results of all rows."""
+    """Returns the results of all rows."""
     tables = ((LAYERS, True), (FUNCTIONS, False))
     return {row[0]: golden_of(torch, row, is_layer) for table, is_layer in tables for row in table}

@@ -1,11 +1,11 @@
-"""The names of PyTorch that nine of ten programs in the wild need, by where they are, the most frequent first.
+"""The PyTorch names that nine of ten public programs need, by module, most frequent first.
 
 Counted over 413 files of 17 repositories (examples, language models, vision, generative networks, tutorials).
 """
 
 from __future__ import annotations
 
-#: Where names are looked for: their table.
+#: Module or class -> its names.
 NAMES: dict[str, str] = {
     "": """
         cat randn no_grad device zeros manual_seed save tensor arange load Tensor FloatTensor ones float32

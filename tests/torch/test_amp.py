@@ -1,4 +1,4 @@
-"""autocast by its lists, and the scaler of losses."""
+"""Tests autocast and its lists of operations, and the gradient scaler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph: what is kept and let go of, modes, hooks, functions of one's own, and errors by PyTorch's words."""
+"""Tests the autograd graph: saved values and their release, modes, hooks, custom functions, PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_saved_values_survive_writes() -> None:
     x = leaf(1, 1, 1)
     factor = torch.as_tensor(array)
     y = (x.double() * factor).sum()
-    array += 10  # the array face writes into the same memory
+    array += 10  # the array API writes into the same memory
     assert factor.tolist() == [10.0, 11.0, 12.0]
     y.backward()
     assert x.grad.tolist() == [0.0, 1.0, 2.0]
@@ -76,7 +76,7 @@ def test_backward_after_a_weight_update() -> None:
 def test_only_overwritten_saved_values_are_copied() -> None:
     x = leaf(*range(4))
     y = torch.zeros(4)
-    z = x + y  # addition keeps nothing
+    z = x + y  # addition saves nothing
     _core.flush()
     before = _core.stats()["nodes"]
     y.fill_(1)

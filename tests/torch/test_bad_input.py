@@ -1,4 +1,4 @@
-"""What goes wrong in training programs says what, where, and leaves the rest usable."""
+"""Errors in training programs name cause and location, and leave models and optimizers usable."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cuprous import _core
 from tests.conftest import DEVICE
 
 nn, F = torch.nn, torch.nn.functional
-#: A device that is not the CPU's; without a GPU a second CPU in its clothes.
+#: A device other than the CPU; without a GPU, a second CPU as a stand-in.
 OTHER = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
 
-#: Layers, an input that does not fit, and what the message holds: the layer and both shapes.
+#: A layer, the shape of a bad input, and the message with the layer and both shapes.
 SHAPES: list[tuple[Any, Any, str]] = [
     (lambda: nn.Linear(10, 2), (3, 4), r"Linear\(in_features=10, out_features=2.*3x4 and 10x2"),
     (lambda: nn.Bilinear(3, 4, 2), ((2, 3), (2, 5)), r"Bilinear\(in1_features=3.*5.*4"),
@@ -113,7 +113,7 @@ def _limited() -> Iterator[None]:
 @pytest.mark.usefixtures("_limited")
 @pytest.mark.parametrize("where", ["forward", "gradient"])
 def test_out_of_memory_in_a_step_leaves_model_and_optimizer_usable(where: str) -> None:
-    """A batch that is too large; then smaller ones, as if it had not been there."""
+    """After a batch that is too large, smaller ones behave as if it had not happened."""
 
     def run(hit: bool) -> Any:
         torch.manual_seed(3)
@@ -150,7 +150,7 @@ def test_out_of_memory_in_a_step_leaves_model_and_optimizer_usable(where: str) -
             gc.collect()
             _core.set_memory_limit(DEVICE, 0)
             if where == "forward":
-                # A parameter that fitted has made the step, which is at most about the learning rate.
+                # Parameters that fit have made the step, which is at most about the learning rate.
                 for p, old in zip(model.parameters(), before, strict=True):
                     assert float((p - old).abs().max()) < 0.02
             losses += [float(step(x, y)) for _ in range(4)]

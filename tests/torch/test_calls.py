@@ -1,4 +1,4 @@
-"""Every name that nine of ten programs need is called, with PyTorch's own result beside it."""
+"""Calls every name that nine of ten programs need and compares with PyTorch's recorded results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.torch.calls import EXPRESSIONS, called, near
 from tests.torch.names import NAMES
 
 FILE = Path(os.environ.get("CUPROUS_GOLDEN", Path(__file__).parent)) / "golden_calls.json"
-#: Names of which nothing can be called without their package, or without other processes.
+#: Names that cannot be called without their package or other processes.
 NOT_CALLED = {"utils.tensorboard": {"SummaryWriter"}}
 
 
@@ -27,7 +27,7 @@ def test_each_name_is_called(place: str) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not FILE.exists(), reason="make_golden.py writes golden_calls.json where PyTorch is installed")
 def test_calls_as_pytorch() -> None:
-    """In a process of its own, on the CPU as users have it: its own routines, no kernels compiled beside."""
+    """Runs in a separate process with default settings, so without the CUDA compile check."""
     environment = {key: value for key, value in os.environ.items() if key != "CUPROUS_CHECK_CUDA"}
     command = [sys.executable, "-m", "tests.torch.calls"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

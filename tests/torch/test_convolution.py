@@ -1,4 +1,4 @@
-"""Convolutions and pooling against sums over windows, their gradients, and PyTorch's words where shapes do not fit."""
+"""Tests convolutions and pooling against sums over windows, their gradients, and PyTorch's shape errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def every(value: Any, rank: int) -> tuple[int, ...]:
 
 
 def direct(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """A convolution, one element of the kernel after the other."""
+    """Computes a convolution as a sum over kernel elements."""
     rank = w.ndim - 2
     s, p, d = (every(v, rank) for v in (stride, padding, dilation))
     x = np.pad(x, [(0, 0), (0, 0), *((n, n) for n in p)])
@@ -80,7 +80,7 @@ def test_convolutions_and_their_gradients(name: str) -> None:
     np.testing.assert_allclose(gb.to_numpy(), g.to_numpy().sum(axis=(0, *range(2, g.ndim))))
 
 
-#: Half precision has no routine of its own on the CPU: it is computed as products of windows, as small convolutions are
+#: The CPU has no routine for half precision, which is computed as products of windows, as small convolutions are
 #: on a GPU.
 WINDOWS = torch.float16
 
@@ -164,7 +164,7 @@ def test_padding_by_name_and_images_without_a_batch() -> None:
     x, w = torch.tensor(RNG.normal(size=(3, 6, 7))), torch.tensor(RNG.normal(size=(2, 3, 4, 3)))
     same = C.conv2d(x, w, padding="same", dilation=(1, 2))
     assert tuple(same.shape) == (2, 6, 7)
-    # An even kernel has one more zero behind than in front.
+    # An even kernel has one more zero after the input than before it.
     wide = np.pad(x.to_numpy(), [(0, 0), (1, 2), (2, 2)])
     np.testing.assert_allclose(same.to_numpy(), direct(wide[None], w.to_numpy(), 1, 0, (1, 2), 1)[0], atol=1e-12)
     assert torch.equal(C.conv2d(x, w, padding="valid"), C.conv2d(x.unsqueeze(0), w)[0])
@@ -180,7 +180,7 @@ def test_a_hundred_images_more_than_fit_into_the_workspace() -> None:
     C.conv2d(few, w.detach()).sum().backward()
     np.testing.assert_allclose(x.grad[-3:].to_numpy(), few.grad.to_numpy(), rtol=1e-5, atol=1e-5)
     windows = np.lib.stride_tricks.sliding_window_view(x.to_numpy(), (58, 58), (2, 3)).sum((0, 4, 5))
-    # 437,320 numbers are added up in single precision; an image less would be some 60 off.
+    # 437,320 numbers are summed in single precision; a missing image would change the sum by about 60.
     np.testing.assert_allclose(w.grad[0].to_numpy(), windows, rtol=1e-3, atol=0.5)
 
 
@@ -324,7 +324,7 @@ def test_adaptive_pools_to_more_elements_than_there_are() -> None:
                 pool(torch.ones(1, 1, 3, 3), n)
 
 
-# --- what is refused
+# --- errors
 
 ones = torch.ones
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
@@ -378,7 +378,7 @@ def test_shape_errors_name_both_shapes(name: str) -> None:
 
 
 def test_errors_name_the_layer_and_input_shape() -> None:
-    """The input's shape, not that of the padded one."""
+    """The message has the shape of the input, not of the padded input."""
     layer = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="reflect")
     with pytest.raises(RuntimeError, match=r"^\[Conv2d\(2, 3,.*met an input of shape \[1, 5, 4, 4\]\)$"):
         layer(torch.zeros(1, 5, 4, 4))

@@ -1,4 +1,4 @@
-"""Functions with a gradient rule of their own: values, first and second derivatives, half precision."""
+"""Tests functions with their own gradient rule: values, first and second derivatives, half precision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def draw(*shape: int, dtype: Any = None) -> Any:
 
 
 def attention(x: Any) -> Any:
-    """Queries, keys and values lie inside one another, so that the products copy them."""
+    """Queries, keys and values overlap in memory, so that the products copy them."""
     q, k, v = x.view(2, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 

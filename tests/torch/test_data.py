@@ -32,14 +32,14 @@ class Squares(D.Dataset):
 
 
 class Tensors(Squares):
-    """Items made by the engine in the worker."""
+    """Items created by the engine in the worker."""
 
     def __getitem__(self, k: int) -> Any:
         return (torch.arange(4, dtype=torch.float32) * k).exp().log(), torch.tensor(k)
 
 
 class Stream(D.IterableDataset):
-    """Numbers, of which each worker gives every n-th."""
+    """Numbers, of which each worker returns every n-th."""
 
     def __iter__(self) -> Any:
         info = D.get_worker_info()
@@ -240,7 +240,7 @@ def test_workers_have_seeds_and_stay() -> None:
     assert len({item[2] for item in first}) == 2
     again = D.DataLoader(Random(4), 2, num_workers=2, collate_fn=list, generator=torch.Generator().manual_seed(1))
     assert [item[:3] for batch in again for item in batch] == [item[:3] for item in first]
-    next(iter(loader))  # left early, and begun again
+    next(iter(loader))  # stopped early and restarted
     assert len(list(loader)) == 2
     del loader
     gc.collect()
@@ -259,7 +259,7 @@ def test_worker_errors_are_reported() -> None:
     lost._workers.processes[1].kill()
     with pytest.raises(RuntimeError, match=r"exit code -9"):
         list(batches)
-    assert len(list(lost)) == 100  # by new ones
+    assert len(list(lost)) == 100  # by new workers
     del lost, batches
     with pytest.raises(RuntimeError, match=r"timed out after 0.2 seconds"):
         list(D.DataLoader(Slow(), 4, num_workers=1, timeout=0.2))

@@ -1,6 +1,6 @@
-"""Everything stays on its operands' device: CPU tensors while arrays are made elsewhere by default.
+"""Results stay on the device of their operands: CPU tensors, while the default device is another one.
 
-Where there is a GPU under test, arrays are made there. On the CPU the default device is a name where nothing may be.
+A GPU under test is the default device. Otherwise the default device is a name on which nothing may be created.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cuprous import _core
 from tests.conftest import DEVICE
 from tests.torch import layers, test_functions, test_gradients
 
-#: Functions of the engine that make arrays on the default device, and which argument names another.
+#: Engine functions that create arrays on the default device, with the argument that selects another device.
 MAKERS = {"full": 3, "empty": 2, "iota": 3, "from_numpy": 1, "random": 5}
 
 
@@ -73,7 +73,7 @@ def test_functions_of_tables(name: str) -> None:
 
 S = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
 
-#: What no other table has: of a positive matrix, a vector and integers.
+#: Functions of a positive matrix, a vector and integers that no other table has.
 REST: dict[str, Callable[[Any, Any, Any], Any]] = {
     "zeros": lambda s, v, k: [torch.zeros(2), torch.ones(2), torch.empty(2), torch.full((2,), 1.5), torch.eye(3)],
     "ranges": lambda s, v, k: [torch.arange(3), torch.arange(0.0, 1.0, 0.3), torch.linspace(0, 1, 3),

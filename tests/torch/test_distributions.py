@@ -1,4 +1,4 @@
-"""Distributions against SciPy: densities, moments, entropies; samples by moments, divergences by integration."""
+"""Compares distributions with SciPy: densities, moments, entropies, sample moments, and divergences by integration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def t(*values: float) -> Any:
     return torch.tensor(values, dtype=torch.float64)
 
 
-#: Distributions, SciPy's, and values at which to compare them.
+#: A distribution, SciPy's, and the values at which they are compared.
 TABLE: dict[str, tuple[Any, Any, list[float]]] = {
     "normal": (lambda: D.Normal(t(0.5), t(2.0)), stats.norm(0.5, 2), [-1, 0.3, 4]),
     "log normal": (lambda: D.LogNormal(t(0.2), t(0.4)), stats.lognorm(0.4, scale=np.exp(0.2)), [0.3, 1, 2]),

@@ -1,4 +1,4 @@
-"""The programs of examples/learning learn: a few steps of each, on the device under test."""
+"""Runs a few steps of each program of examples/learning on the device under test; the loss must fall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import DEVICE
 
 FOLDER = Path(__file__).parent.parent.parent / "examples" / "learning"
 
-#: Programs: steps, and how much of the first loss may be left.
+#: Program -> steps, and the largest allowed ratio of the last loss to the first.
 PROGRAMS = {"simple_net": (60, 0.95), "cnn": (8, 0.999), "char_rnn": (12, 0.95), "lstm": (15, 0.8), "gru": (20, 0.8),
             "transformer": (20, 0.9), "digits": (30, 0.5), "gpt": (15, 0.9)}  # fmt: skip
 

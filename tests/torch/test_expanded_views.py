@@ -1,4 +1,4 @@
-"""Expanded and overlapping views: each place at which an element is read counts once."""
+"""Tests gradients of expanded and overlapping views: each position that reads an element contributes once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tensor = torch.Tensor
 
 I = torch.tensor([0, 1, 0])  # noqa: E741
 
-#: Functions of (2, 3) matrices that read by index, or whose gradients are written by index.
+#: Functions of (2, 3) matrices that gather by index, or whose gradients scatter by index.
 READS: dict[str, Callable[[Tensor], Tensor]] = {
     "rows": lambda a: a[torch.tensor([0, 1])],
     "equal rows": lambda a: a[torch.tensor([0, 0, 1])],
@@ -128,7 +128,7 @@ def test_a_gradient_set_from_outside_may_be_expanded() -> None:
 
 
 def test_second_derivatives_of_writes_by_index() -> None:
-    """The gradient of what was written is read at an offset: after others in one array."""
+    """The gradient of the written value is read at an offset, after others in one array."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     target = torch.zeros(3).index_put((torch.tensor([2, 0]),), x[:2])
     y = torch.cat([x, target]) ** 3
@@ -152,7 +152,7 @@ def test_writes_to_expanded_views_are_refused_as_in_pytorch() -> None:
 
 
 def test_hooks_of_an_expanded_view_of_which_parts_are_read() -> None:
-    """Parts of it are known by their memory: places that share memory share what it gets, and the sum is right."""
+    """Parts of a view are identified by memory: positions that share memory share the gradient; the sum is right."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     view = x.expand(2, 3)
     view.retain_grad()

@@ -1,4 +1,4 @@
-"""Functions of functions, computing again, hooks and anomalies."""
+"""Tests function transforms, checkpoints, hooks and anomaly detection."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_jacobians_and_products() -> None:
     close(jacfwd(f)(x()), expected)
     output, back = vjp(f, x())
     g = torch.tensor([1.0, -2.0])
-    (product,) = back(g)  # a tuple, also of one argument
+    (product,) = back(g)  # a tuple even for one argument
     close(product, g.to_numpy() @ expected)
     primal, pushed = jvp(f, (x(),), (x() + 1,))
     close(primal, output)
@@ -231,7 +231,7 @@ def test_anomalies_name_the_line() -> None:
 
 
 def test_values_that_are_overwritten_are_kept() -> None:
-    """Where PyTorch raises because a value was overwritten, its old contents are used."""
+    """Uses the old contents of overwritten values, for which PyTorch raises."""
     v = x().requires_grad_()
     y = v.exp()
     total = (y * y).sum()

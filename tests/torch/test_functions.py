@@ -1,4 +1,4 @@
-"""Rearrangements and statistics against NumPy: one table."""
+"""Compares rearrangements and statistics with NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import cuprous.torch as torch
 A = np.random.default_rng(0).normal(size=(3, 4, 5))
 M, V, K = A[0], A[0, 0], np.array([[3, 1, 3, 0], [1, 1, 2, 0], [0, 5, 5, 5]])
 
-#: What is called, on both sides: (with torch and its tensors, with NumPy).
+#: The call on each side: (with torch and its tensors, with NumPy).
 TABLE: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "rot90": (lambda t: t(M).rot90(3), lambda: np.rot90(M, 3)),
     "rot90 of other dims": (lambda t: torch.rot90(t(A), 1, (1, 2)), lambda: np.rot90(A, 1, (1, 2))),

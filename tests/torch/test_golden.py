@@ -1,4 +1,4 @@
-"""Values, gradients, dtypes, texts and training against what PyTorch wrote to golden.json."""
+"""Compares values, gradients, dtypes, texts and training with PyTorch's results in golden.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RTOL = {"simple_net_adam": 1e-4}
 
 
 def same(ours: Any, theirs: Any, where: str, rtol: float) -> None:
-    """Compares nested values, naming the place where they differ."""
+    """Compares nested values and names the position of a difference."""
     if isinstance(theirs, dict):
         assert ours.keys() == theirs.keys(), where
         for key in theirs:

@@ -1,4 +1,4 @@
-"""Every rule against central differences in float64, and second derivatives by the same walk."""
+"""Compares every gradient rule with central differences in float64, and second derivatives likewise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def index(*values: Any) -> Tensor:
     return torch.tensor(list(values))
 
 
-#: Functions of one operand: names by the range in which they are smooth.
+#: Functions of one operand, by the range in which they are smooth.
 UNARY = {
     (-1.5, 1.5): "exp exp2 expm1 sin cos tan sinh cosh tanh asinh atan erf erfc sigmoid square sinc abs neg sign floor "
     "ceil trunc round frac deg2rad rad2deg",
@@ -57,7 +57,7 @@ def test_functions_of_two_operands_sum_over_what_was_broadcast(name: str, shape:
     assert torch.autograd.gradcheck(getattr(torch, name), [x, y])
 
 
-#: What is no scalar function: name -> (function, shapes of its operands).
+#: Functions that are not elementwise: name -> (function, shapes of its operands).
 RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "where": (lambda a, b: torch.where(a > 0, a * 2, b), [(3, 4), (4,)]),
     "power of a number": (lambda a: 2.0**a + a**3 + a**2, [(3,)]),
@@ -210,7 +210,7 @@ def _write_to_constant(a: Tensor, b: Tensor) -> Tensor:
 def _kept_then_overwritten(a: Tensor, b: Tensor) -> Tensor:
     w = a.exp()
     product = w * b
-    w.mul_(3)  # the product and exp keep what w was
+    w.mul_(3)  # the product and exp use the old value of w
     return product + w
 
 
@@ -228,7 +228,7 @@ def test_products_with_zeros(zeros: int) -> None:
     assert torch.autograd.gradcheck(lambda a: a.cumprod(1), [x])
 
 
-#: Functions whose gradient is differentiated once more.
+#: Functions whose gradient is differentiated again.
 TWICE: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": torch.exp,
     "tanh": torch.tanh,

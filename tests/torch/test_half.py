@@ -1,4 +1,4 @@
-"""Half precision with numbers: computed in float32, rounded once."""
+"""Half precision with Python numbers is computed in float32 and rounded once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_layout_of_the_result_is_that_of_the_operand() -> None:
 
 
 def test_powers_and_comparisons_round_their_number() -> None:
-    """As PyTorch: an exponent and a bound are of the tensor's dtype."""
+    """As in PyTorch, exponents and bounds have the tensor's dtype."""
     a = torch.tensor([3.09375, 2.0]).bfloat16()
     assert (a == 3.1).tolist() == [True, False]
     assert (a**3.1).tolist() == (a ** float(torch.tensor(3.1).bfloat16())).tolist()

@@ -1,4 +1,4 @@
-"""Every layer and function of the table against finite differences, and recurrences and attention against NumPy."""
+"""Compares every layer and function of the table with finite differences, and recurrences and attention with NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ rnn = nn.utils.rnn
 
 
 def _slope(row: tuple[Any, ...], is_layer: bool) -> tuple[float, float]:
-    """The derivative along one random direction of everything: by differences, and by the gradients."""
+    """Returns the derivative along a random direction of all inputs, by differences and by gradients."""
     expression, *specs = row
     inputs = [layers.tensor(torch, spec, 7 + k) for k, spec in enumerate(specs)]
     module = layers.layer(torch, expression) if is_layer else None
@@ -38,7 +38,7 @@ def _slope(row: tuple[Any, ...], is_layer: bool) -> tuple[float, float]:
     return (ends[0] - ends[1]) / 2e-6, exact
 
 
-#: What is no function of its input's neighbourhood alone: rows are shortened in place, or gradients are divided.
+#: Layers without a comparable derivative: rows are renormalized in place, or gradients are divided.
 _UNUSUAL = ("max_norm", "scale_grad_by_freq")
 
 
@@ -98,7 +98,7 @@ def _step(mode: str, x: Any, h: Any, c: Any, p: dict[str, Any]) -> tuple[Any, An
 
 
 def _recurrence(module: Any, mode: str, x: Any) -> tuple[Any, Any]:
-    """A sequence (T, F) through all layers, both directions, from zeros: outputs and last states."""
+    """Runs a sequence (T, F) through all layers and directions from zero states; returns outputs and last states."""
     last = []
     for layer in range(module.num_layers):
         sides = []
@@ -136,7 +136,7 @@ def test_recurrences_of_padded_and_packed_sequences(mode: str) -> None:
         np.testing.assert_allclose(_numbers(padded[k, :n]), expected, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(_numbers(end[:, k]), last, rtol=1e-10, atol=1e-12)
         assert (_numbers(padded[k, n:]) == -7).all()
-    # Gradients of packed sequences are those of the sequences one by one.
+    # Gradients of packed sequences equal those of the single sequences.
     module.zero_grad()
     (padded[:, :5].cos() * torch.tensor(np.arange(5) < np.array(lengths)[:, None])[..., None]).sum().backward()
     together = [_numbers(p.grad) for p in module.parameters()]
@@ -229,7 +229,7 @@ def test_output_sizes_of_transposed_convolutions_and_unpooling() -> None:
     assert nn.MaxUnpool1d(2)(values, places).tolist() == [[[0, 5, 0, 3]]]
 
 
-#: Calls that must fail, with what the message says of the layer and of shapes.
+#: Calls that must fail, with words of the message about the layer and the shapes.
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "linear": (lambda: nn.Linear(3, 2)(torch.ones(2, 4)), RuntimeError, r"Linear\(in_features=3.*\[2, 4\]"),
     "dtype": (lambda: nn.Linear(3, 2)(torch.ones(2, 3, dtype=torch.float64)), RuntimeError,
@@ -274,7 +274,7 @@ def test_errors_name_layer_and_shapes(name: str) -> None:
         function()
 
 
-# --- what shares and products at zero do, and layers that stand for others
+# --- ties, products with zeros, and aliases of layers
 
 
 def test_scatter_reduce_shares_and_zeros() -> None:
@@ -322,7 +322,7 @@ def test_synchronised_normalisation_is_the_plain_one() -> None:
 
 @pytest.mark.parametrize("layer", ["LSTM(3, 4, 2, bidirectional=True)", "GRU(3, 4)", "RNN(3, 4, nonlinearity='relu')"])
 def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sequences of one length have their own backward pass; second derivatives go through the steps."""
+    """Sequences of equal length have a dedicated backward pass; second derivatives go through the steps."""
     from cuprous.torch.nn import _recurrent
 
     module = eval(f"nn.{layer}").double()
@@ -335,7 +335,7 @@ def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest
         return list(torch.autograd.grad(loss, [x, *module.parameters()]))
 
     whole = gradients()
-    # cuDNN's gradient has no derivative, in PyTorch as here.
+    # cuDNN's gradient has no derivative, as in PyTorch.
     with torch.backends.cudnn.flags(enabled=False):
         assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
 

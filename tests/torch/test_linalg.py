@@ -1,4 +1,4 @@
-"""`torch.linalg` and `torch.fft` against NumPy and SciPy, first and second derivatives against differences."""
+"""Compares `torch.linalg` and `torch.fft` with NumPy and SciPy, and derivatives with differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def definite(a: Any) -> Any:
 
 
 def free(u: Any, s: Any, vh: Any) -> tuple[Any, ...]:
-    """What of singular vectors does not hang on their phases."""
+    """Returns the parts of singular vectors that do not depend on their phases."""
     return s, (u * s.unsqueeze(-2)) @ vh, u @ vh, u.abs(), vh.abs()
 
 
@@ -96,7 +96,7 @@ CASES = [(name, False) for name in BOTH | REAL] + [(name, True) for name in BOTH
 
 
 def real(function: Callable[..., Any], pairs: bool) -> Callable[..., Any]:
-    """A function of real tensors (or of pairs of them, for complex numbers) with real results."""
+    """Returns a function of real tensors (for complex numbers, of pairs) with real results."""
 
     def called(*inputs: Any) -> Any:
         outputs = function(*(torch.complex(p[0], p[1]) if pairs else p for p in inputs))
@@ -120,7 +120,7 @@ def test_first_and_second_derivatives(name: str, pairs: bool) -> None:
     assert torch.autograd.gradcheck(slopes, inputs)
 
 
-#: Names that NumPy has as well, and what they are called with.
+#: Names that NumPy also has, with their arguments.
 LIKE_NUMPY: dict[str, tuple[Any, ...]] = {
     "inv": (), "det": (), "cholesky": (), "svdvals": (), "eigvalsh": (), "pinv": (), "matrix_rank": (),
     "matrix_norm": (), "vector_norm": (), "cond": (), "matrix_power": (3,), "slogdet": (),
@@ -202,7 +202,7 @@ def test_errors_are_pytorchs() -> None:
 
 
 def test_custom_functions_are_differentiated_twice() -> None:
-    """What `save_for_backward` keeps of an output is that output, at its own position in the graph."""
+    """An output saved by `save_for_backward` keeps its own position in the graph."""
     x = torch.tensor([0.5, 1.0]).requires_grad_()
     (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(slope.sum(), x)

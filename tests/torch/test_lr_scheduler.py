@@ -1,4 +1,4 @@
-"""Schedules of the learning rate against formulas of the step's number."""
+"""Compares learning rate schedules with formulas of the step number."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_formulas(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rates(schedule, o, 13, *()) == pytest.approx([formula(t) for t in range(13)], rel=1e-12)
-    # Saved in the middle and loaded again it goes on in the same way.
+    # Saved and loaded in the middle, a schedule continues in the same way.
     first, second = optimizer(), optimizer()
     one, two = make(first), make(second)
     rates(one, first, 4)

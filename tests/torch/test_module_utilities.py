@@ -1,4 +1,4 @@
-"""What is done with modules: containers, hooks, state, starting values, parametrised weights."""
+"""Tests module utilities: containers, hooks, state, initialization, parametrized weights."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_weight_norm(make: str) -> None:
     np.testing.assert_allclose(_numbers(lengths), np.linalg.norm(before, axis=1, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(_numbers(layer.weight), before, rtol=1e-6)
     layer(torch.ones(1, 3)).sum().backward()
-    # The length's gradient is what the weight's has along the direction; the direction's is at right angles to it.
+    # The gradient of the length is the weight's gradient along the direction; the direction's is orthogonal to it.
     unit = before / np.linalg.norm(before, axis=1, keepdims=True)
     np.testing.assert_allclose(_numbers(lengths.grad), unit.sum(1, keepdims=True), rtol=1e-5)
     np.testing.assert_allclose((_numbers(directions.grad) * before).sum(1), 0, atol=1e-5)

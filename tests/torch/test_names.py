@@ -1,4 +1,4 @@
-"""The names that nine of ten PyTorch programs need are there, and what is not is known."""
+"""The names that nine of ten PyTorch programs need exist, and missing ones are documented."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import cuprous.torch as torch
 from tests.torch.names import NAMES
 
-#: What is there only where its package is installed.
+#: Names that exist only if their package is installed.
 ABSENT: dict[str, str] = {
     "utils.tensorboard": "SummaryWriter",
 }

@@ -1,4 +1,4 @@
-"""Modules: parts by name, state, hooks, starting values, dropout, and layers against formulas."""
+"""Tests modules: submodules by name, state, hooks, initialization, dropout, and layers against formulas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ F = nn.functional
 
 class Net(nn.Module):
     def __init__(self) -> None:
-        super(Net, self).__init__()  # noqa: UP008 - as the seeds write it
+        super(Net, self).__init__()  # noqa: UP008 - as many programs write it
         self.first = nn.Linear(3, 4)
         self.rest = nn.Sequential(OrderedDict(act=nn.ReLU(), last=nn.Linear(4, 2, bias=False)))
         self.register_buffer("seen", torch.zeros(1))

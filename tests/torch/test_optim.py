@@ -1,4 +1,4 @@
-"""Optimizers against the formulas of PyTorch's documentation, and what all of them share."""
+"""Compares optimizers with the formulas of PyTorch's documentation, and tests their common behavior."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_rules(name: str) -> None:
     planned = 0
     for k, g in enumerate(grads):
         p.grad, q.grad = torch.tensor(g), torch.tensor(-g)
-        if k == STEPS // 2:  # state goes to another optimizer in the middle
+        if k == STEPS // 2:  # the state moves to another optimizer in the middle
             state = copy.deepcopy(first.state_dict())
             first = make([p, idle])
             first.load_state_dict(state)
@@ -132,7 +132,7 @@ def test_rules(name: str) -> None:
         second.step()
         if k == 13:
             planned = _core.stats()["planned"]
-    assert _core.stats()["planned"] == planned  # the step's number makes no new program
+    assert _core.stats()["planned"] == planned  # the step number does not create a new program
     expected = formula(start, grads)
     np.testing.assert_allclose(p.detach().cpu().numpy(), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(q.detach().cpu().numpy(), expected, rtol=1e-9, atol=1e-12)

@@ -1,5 +1,5 @@
-"""Training steps that are recognised must stay those that the program wrote: every way to be silently wrong is a
-scenario here, which is run op by op, fused and replayed."""
+"""Replayed training steps must do what the program wrote. Each scenario is a way to be silently wrong, run op by op,
+fused and replayed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def step(model: Any, optimizer: Any, x: Any, y: Any) -> Any:
 
 
 def schedules() -> Iterator[Any]:
-    """The rate falls to nothing, so that the last steps change nothing."""
+    """The learning rate falls to 0, so that the last steps change nothing."""
     model, (x, y) = network(), data()
     optimizer = optim.AdamW(model.parameters(), lr=0.05)
     schedule = optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, STEPS - 4)
@@ -49,7 +49,7 @@ def schedules() -> Iterator[Any]:
 
 
 def dropout() -> Iterator[Any]:
-    """Each step has a mask of its own."""
+    """Each step has a different mask."""
     model, (x, y) = network(nn.Dropout(0.5)), data()
     optimizer = optim.SGD(model.parameters(), lr=0.0)
     losses = []
@@ -70,7 +70,7 @@ def ragged_batches() -> Iterator[Any]:
 
 
 def training_and_evaluation() -> Iterator[Any]:
-    """They take turns; evaluation draws no mask and changes nothing."""
+    """Training and evaluation alternate; evaluation draws no mask and changes nothing."""
     model, (x, y) = network(nn.Dropout(0.5)), data()
     optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for _ in range(STEPS // 2):
@@ -84,7 +84,7 @@ def training_and_evaluation() -> Iterator[Any]:
 
 
 def branches() -> Iterator[Any]:
-    """What Python decides differs from step to step, also by a value that was computed."""
+    """Python branches differ between steps, also depending on computed values."""
     model, (x, y) = network(), data()
     optimizer = optim.SGD(model.parameters(), lr=0.1)
     for k in range(STEPS):
@@ -113,7 +113,7 @@ def accumulation() -> Iterator[Any]:
 
 
 def clipping() -> Iterator[Any]:
-    """The norm is brought down to a bound that changes."""
+    """Gradients are clipped to a norm that changes."""
     model, (x, y) = network(), data()
     optimizer = optim.SGD(model.parameters(), lr=0.5)
     for k in range(STEPS):
@@ -157,7 +157,7 @@ def weights_changed_from_outside() -> Iterator[Any]:
 
 
 def constants_that_count() -> Iterator[Any]:
-    """Numbers of Python's in the loss are read each time."""
+    """Python numbers in the loss are read in each step."""
     model, (x, y) = network(), data()
     optimizer = optim.SGD(model.parameters(), lr=0.1)
     for k in range(STEPS):
@@ -170,7 +170,7 @@ def constants_that_count() -> Iterator[Any]:
 
 
 def two_networks() -> Iterator[Any]:
-    """One learns from the other, in turns, with an optimizer each; the gradient of one is left over in the other."""
+    """Two networks train alternately with one optimizer each; the gradient of one remains in the other."""
     maker, judge = nn.Linear(4, 6), network()
     steps = [optim.Adam(net.parameters(), lr=0.02) for net in (maker, judge)]
     x, y = data()
@@ -191,7 +191,7 @@ def two_networks() -> Iterator[Any]:
 
 
 def running_statistics() -> Iterator[Any]:
-    """Batch normalisation moves buffers while it trains, and reads them otherwise; weights have a running mean."""
+    """Batch normalization updates buffers in training and reads them in evaluation; weights have a running mean."""
     model, (x, y) = network(nn.BatchNorm1d(16)), data()
     optimizer = optim.SGD(model.parameters(), lr=0.1)
     mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
@@ -206,7 +206,7 @@ def running_statistics() -> Iterator[Any]:
 
 
 def outputs_that_are_kept() -> Iterator[Any]:
-    """What a step gave is not written over by the next one, also where it is a view."""
+    """The next step does not overwrite the results of a step, including views."""
     model, (x, y) = network(), data()
     optimizer = optim.SGD(model.parameters(), lr=0.5)
     kept, copies = [], []
@@ -224,7 +224,7 @@ def outputs_that_are_kept() -> Iterator[Any]:
 
 
 def infinite_gradients() -> Iterator[Any]:
-    """Steps are left out, and what counts steps does not count them; the scale moves."""
+    """Skipped steps are not counted; the scale changes."""
     model, (x, y) = network(), data()
     optimizer = optim.Adam(model.parameters(), lr=0.05)
     scaler = torch.amp.GradScaler(DEVICE.split(":")[0], init_scale=64.0, growth_interval=3)
@@ -268,11 +268,11 @@ def test_scenarios(name: str, taken_back: bool, monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(run("fused"), expected, rtol=1e-4)
     first = run("auto")
     np.testing.assert_allclose(first, expected, rtol=1e-4)
-    assert run("auto") == first  # the same seed gives the same bits, whatever was recognised by then
+    assert run("auto") == first  # the same seed gives the same bits, whether or not steps were replayed
 
 
 def test_steps_match_a_numpy_formula() -> None:
-    """Thirty steps with a schedule, by NumPy in float64."""
+    """Compares thirty steps with a schedule with NumPy in float64."""
     rng = np.random.default_rng(0)
     x, y, w = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=3)
     p = nn.Parameter(torch.tensor(w))
@@ -315,7 +315,7 @@ def test_a_thousand_steps_leak_nothing() -> None:
     objects = len(gc.get_objects())
     used, planned = _core.memory_stats(DEVICE)["used_bytes"], _core.stats()["planned"]
     grown = []
-    for _ in range(3):  # what leaks grows each time; an allocator that takes a larger piece does so once
+    for _ in range(3):  # a leak grows each time, while an allocator takes a larger block once
         memory = resident()
         epochs(250)
         gc.collect()
@@ -330,7 +330,7 @@ def test_a_thousand_steps_leak_nothing() -> None:
 
 @pytest.mark.parametrize("amsgrad", [False, True])
 def test_a_step_of_many_parameters_is_one_program(amsgrad: bool) -> None:
-    """However many there are, and although the tape repeats itself within the step."""
+    """For any number of parameters, although the tape repeats itself within the step."""
     torch.manual_seed(3)
     shapes = [(8, 8), (8,), (16, 8), (16,)] * 10
     parameters = [nn.Parameter(torch.randn(*shape)) for shape in shapes]
@@ -346,7 +346,7 @@ def test_a_step_of_many_parameters_is_one_program(amsgrad: bool) -> None:
 
 
 def test_optimizer_steps_with_noncontiguous_gradients() -> None:
-    """Parameters whose gradient or state lies in another order take the way of single operations."""
+    """Parameters whose gradient or state has another memory order are updated by single operations."""
     torch.manual_seed(4)
     start, slope = torch.randn(5, 3), torch.randn(3, 5)
     got = []
@@ -361,7 +361,7 @@ def test_optimizer_steps_with_noncontiguous_gradients() -> None:
 
 
 def test_a_step_keeps_what_a_graph_still_needs() -> None:
-    """A parameter that is overwritten by the step, while a graph wants its old values."""
+    """The step overwrites a parameter while a graph needs its old values."""
     w = nn.Parameter(torch.tensor([2.0, 3.0]))
     x = torch.tensor([1.0, 1.0], requires_grad=True)
     optimizer = optim.Adam([w], lr=0.5)

@@ -1,4 +1,4 @@
-"""What is saved for the backward pass is what it was then, whatever is written later; cycles are collected."""
+"""Saved tensors keep their values whatever is written later, and reference cycles are collected."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_writes_to_operands_and_results_leave_gradients_as_they_were(name: str, 
         np.testing.assert_allclose(found.tolist(), expected.tolist(), rtol=1e-12, err_msg=overwritten)
 
 
-def test_a_leaf_overwritten_without_grad_counts_as_it_was() -> None:
+def test_overwritten_leaf_uses_its_saved_value() -> None:
     x = leaf(1, 2)
     y = Square.apply(x).sum()
     with torch.no_grad():
@@ -79,7 +79,7 @@ def test_a_leaf_overwritten_without_grad_counts_as_it_was() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_what_forward_itself_overwrites_counts_as_forward_leaves_it() -> None:
+def test_values_overwritten_in_forward_use_their_final_value() -> None:
     class Late(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -108,7 +108,7 @@ def test_second_derivatives_go_through_saved_operands_and_results() -> None:
         np.testing.assert_allclose(found.tolist(), second)
 
 
-def test_parameters_come_back_as_the_objects_they_are() -> None:
+def test_saved_parameters_keep_their_identity() -> None:
     seen = []
 
     class Scale(torch.autograd.Function):
@@ -128,7 +128,7 @@ def test_parameters_come_back_as_the_objects_they_are() -> None:
     assert seen[0][0] is weight and seen[0][1] is None
 
 
-def test_saved_tensors_go_with_the_graph() -> None:
+def test_saved_tensors_are_freed_with_the_graph() -> None:
     contexts = []
 
     class Keep(torch.autograd.Function):
@@ -153,7 +153,7 @@ def test_saved_tensors_go_with_the_graph() -> None:
         _ = ctx.saved_tensors
 
 
-def test_checkpoint_computes_again_from_what_its_inputs_were() -> None:
+def test_checkpoint_recomputes_from_its_original_inputs() -> None:
     x = leaf(1, 2)
     a = x * 1
     y = checkpoint(lambda pair, by: pair[0].exp() * pair[1] * by, (a, a), by=a, use_reentrant=False)
@@ -167,14 +167,14 @@ def test_checkpoint_computes_again_from_what_its_inputs_were() -> None:
 
 
 def collected(make: Callable[[], Any]) -> bool:
-    """Whether the collector finds what a function makes and forgets."""
+    """Returns true if the garbage collector finds an object that a function creates and drops."""
     gone = weakref.ref(make())
     gc.collect()
     return gone() is None
 
 
 class Big:
-    """Something in a cycle."""
+    """An object in a cycle."""
 
 
 def hook_on_a_leaf() -> Any:
@@ -255,7 +255,7 @@ def test_cycles_are_collected(make: Callable[[], Any]) -> None:
     assert collected(make)
 
 
-def test_a_hook_that_is_reached_through_a_result_stays() -> None:
+def test_hook_reachable_from_a_result_is_kept() -> None:
     seen = []
 
     def graph() -> Tensor:
@@ -283,7 +283,7 @@ def test_backward_with_a_graph_warns_once() -> None:
     assert said.startswith("1 Using backward() with create_graph=True will create a reference cycle")
 
 
-def test_a_gradient_with_a_graph_is_no_view_of_anything() -> None:
+def test_gradient_with_a_graph_is_not_a_view() -> None:
     x = leaf(1, 2, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -294,7 +294,7 @@ def test_a_gradient_with_a_graph_is_no_view_of_anything() -> None:
 
 
 def test_the_collector_may_run_at_any_time() -> None:
-    """Making a tensor allocates, so a collection may find it half made."""
+    """Creating a tensor allocates, so a collection may see it half initialized."""
     before = gc.get_threshold()
     gc.set_threshold(1)
     try:

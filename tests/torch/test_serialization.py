@@ -1,4 +1,4 @@
-"""Files: PyTorch's zip format, built by hand and by us; what must not be read; safetensors."""
+"""Tests files: PyTorch's zip format, built by hand and by Cuprous, hostile files, and safetensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ints(*values: int) -> bytes:
 
 
 def tensor(kind: str, key: str, count: int, offset: int, size: bytes, stride: bytes, where: str = "cpu") -> bytes:
-    """What PyTorch's pickles have for a tensor."""
+    """Returns the pickled form of a tensor in PyTorch's files."""
     storage = b"(" + text("storage") + b"ctorch\n" + kind.encode() + b"\n" + text(key) + text(where)
     storage += b"J" + struct.pack("<i", count) + b"tQ"
     place = storage + b"J" + struct.pack("<i", offset) + size + stride + b"\x89ccollections\nOrderedDict\n)R"
@@ -72,7 +72,7 @@ def test_a_file_made_by_hand() -> None:
     assert type(found) is OrderedDict and found["step"] == 7 and found["dtype"] is torch.float16
     assert found["whole"].tolist() == [[0, 1, 2], [3, 4, 5]] and found["half"].tolist() == [1.0, -2.5]
     assert found["half"].dtype is torch.bfloat16
-    found["column"].zero_()  # it shares memory with the other
+    found["column"].zero_()  # it shares memory with the other tensor
     assert found["whole"].tolist() == [[0, 0, 2], [3, 0, 5]]
     swapped = archive(data, {"0": np.arange(6, dtype=">f4").tobytes(), "1": bf[1::-1] + bf[:1:-1]}, byteorder=b"big")
     assert torch.load(swapped)["whole"].tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -302,7 +302,7 @@ def test_small_files_need_little_memory(name: str) -> None:
 
 
 def test_sizes_that_the_file_does_not_have() -> None:
-    """A deflated storage is read as far as it is needed; sizes in the directory are believed up to what can be."""
+    """Only the needed part of a deflated storage is read; sizes in the directory are trusted only if possible."""
     small = tensor("FloatStorage", "0", 2, 0, ints(2), ints(1))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:

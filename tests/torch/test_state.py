@@ -1,4 +1,4 @@
-"""State of the whole process: random numbers, devices, switches, the profiler, and parts that there are not."""
+"""Tests process-wide state: random numbers, devices, switches, the profiler, and unsupported parts."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_threads_are_set_before_the_first_computation() -> None:
 
 
 def test_importing_takes_no_numpy() -> None:
-    """Nor what takes as long: that is imported when it is used."""
+    """Other slow modules are also imported only when they are used."""
     names = "{'numpy', 'inspect', 'ctypes', 'pickle'}"
     code = f"import sys; a = set(sys.modules); import cuprous.torch; print(*({names} & (set(sys.modules) - a)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -156,7 +156,7 @@ def test_unsupported_parts_raise() -> None:
         with pytest.raises(NotImplementedError, match=f"torch.{part}.{name}"):
             getattr(module, name)
         assert not hasattr(module, name)
-    with pytest.raises(NotImplementedError, match="one process"):  # what is imported early raises when it is called
+    with pytest.raises(NotImplementedError, match="one process"):  # raises when called, not at import
         torch.distributed.init_process_group("nccl")
     assert not torch.jit.is_scripting() and not torch.distributed.is_available()
     assert not hasattr(torch.jit, "__path__")
@@ -188,12 +188,12 @@ def test_the_profiler(tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*.pt.trace.json")
     events = json.loads(path.read_text())["traceEvents"]
     assert {e["name"] for e in events} >= {"inside", "ProfilerStep#2"}
-    # Parts lie within their steps, and steps follow each other.
+    # Ranges are nested in their steps, and steps do not overlap.
     spans = {e["name"]: (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["cat"] == "part"}
     last = spans["ProfilerStep#3"]
     assert last[0] - 1 <= spans["step"][0] <= spans["inside"][0] + 1 <= spans["inside"][1] + 2 <= last[1] + 3
     assert spans["ProfilerStep#2"][1] <= last[0] + 1
-    # Work of the device begins in them, a GPU's also shortly after what gave it, and counts for them.
+    # Device work starts within a step (on a GPU also shortly after it was submitted) and counts for it.
     ran = [e["ts"] for e in events if e["ph"] == "X" and e["pid"] > 1]
     assert any(spans["inside"][0] <= at <= spans["step"][1] for at in ran)
     assert rows["inside"].device_time_total > 0 and prof.profile.total.launches >= 2

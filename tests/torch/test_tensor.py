@@ -209,5 +209,5 @@ def test_indices_may_be_lists_and_tensors_of_the_cpu() -> None:
     assert x[places, [1, 0]].tolist() == [5, 0] and x[torch.tensor(1, device="cpu")].tolist() == [2, 3]
     x[places] = 7
     assert x.tolist() == [[7, 7], [2, 3], [7, 7]]
-    there = torch.arange(4, device="cpu")  # not the default device, where that is a GPU
+    there = torch.arange(4, device="cpu")  # not the default device if that is a GPU
     assert there[[3, 1]].tolist() == [3, 1] and there[there > 1].tolist() == [2, 3]

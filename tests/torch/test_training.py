@@ -20,7 +20,7 @@ nn = torch.nn
 
 
 def setup(make: Callable[[Any], Any] = lambda p: torch.optim.Adam(p, lr=0.01)) -> tuple[Any, Any, Callable[[], Any]]:
-    """Seed 001's network, an optimizer, and a step that gives back the loss."""
+    """Returns a linear network, an optimizer, and a step that returns the loss."""
     model = nn.Linear(10, 2)
     optimizer = make(model.parameters())
     criterion = nn.MSELoss()
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_bits() -> None:
 
 
 def test_the_same_seed_gives_the_same_bits_of_every_kind_of_layer() -> None:
-    """Also where gradients of many places are added to one, numbers are drawn and batches are shuffled."""
+    """Also with gradients accumulated at repeated indices, random numbers and shuffled batches."""
 
     class Net(nn.Module):
         def __init__(self) -> None:
@@ -151,7 +151,7 @@ def test_a_thousand_steps_leak_nothing() -> None:
 
 
 def _reference(name: str, p: Any, gradients: list[Any]) -> Any:
-    """The update rules as the papers have them, in float64."""
+    """Returns the update rules of the papers, in float64."""
     m, v, buffer = np.zeros_like(p), np.zeros_like(p), None
     for t, g in enumerate(gradients, 1):
         if name == "sgd":
@@ -185,7 +185,7 @@ def test_update_rules(name: str, make: Any) -> None:
     optimizer = make([p, idle])
     for k, g in enumerate(gradients):
         p.grad = torch.tensor(g)
-        if k == 2:  # state goes to another optimizer in the middle
+        if k == 2:  # the state moves to another optimizer in the middle
             state = optimizer.state_dict()
             optimizer = make([p, idle])
             optimizer.load_state_dict(state)
@@ -216,7 +216,7 @@ def test_groups_closures_and_errors() -> None:
 
 
 def test_unmodified_pytorch_training_loop() -> None:
-    """Seed 001's third program, of which only the import is changed."""
+    """Runs a published PyTorch program of which only the import is changed."""
     program = Path(__file__).parents[2] / "examples" / "seeds" / "001_training.py"
     names: dict[str, Any] = {}
     exec(compile(program.read_text(), str(program), "exec"), names)

@@ -1,4 +1,4 @@
-"""Readers of local files, transforms, grids, and the writer for TensorBoard."""
+"""Tests readers of local files, transforms, image grids, and the TensorBoard writer."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_fake_data() -> None:
 
 
 def pictures() -> list[Any]:
-    """The same picture as an array, as a tensor, and as Pillow's where that is installed."""
+    """Yields the same picture as an array, as a tensor and, if Pillow is installed, as a Pillow image."""
     host = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
     tensor = torch.tensor(host).permute(2, 0, 1).contiguous()
     return [host, tensor, *([image(host)] if image(host) is not host else [])]

@@ -1,4 +1,4 @@
-"""A real browser for tests: a headless Chromium, driven over a pipe by its own protocol."""
+"""A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAYWRIGHTS = "~/.cache/ms-playwright/chromium*/chrome-*linux*/*head*less*shell"
 
 
 def find() -> str:
-    """The browser's path; skips the test where there is none."""
+    """Returns the browser's path; skips the test if it is not installed."""
     named = os.environ.get("CUPROUS_BROWSER")
     found = [named] if named else [*filter(None, map(shutil.which, NAMES)), *glob.glob(os.path.expanduser(PLAYWRIGHTS))]
     if not found:
@@ -31,7 +31,7 @@ def find() -> str:
 
 
 class Browser:
-    """One tab. Failures of the page's scripts and all requests are kept."""
+    """One tab. Script failures of the page and all requests are recorded."""
 
     def __init__(self, folder: Path) -> None:
         to_read, self._write = os.pipe()
@@ -39,11 +39,11 @@ class Browser:
         flags = ["--headless", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
         flags += [f"--user-data-dir={folder}", "--disable-dev-shm-usage", "--force-device-scale-factor=1"]
         if os.geteuid() == 0:
-            flags.append("--no-sandbox")  # its sandbox refuses root; it sees no page but ours
+            flags.append("--no-sandbox")  # its sandbox does not work as root; it only loads our pages
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read, to_write)]
 
         def speak() -> None:
-            for number, end in zip((3, 4), ends, strict=True):  # where the protocol is spoken
+            for number, end in zip((3, 4), ends, strict=True):  # the file descriptors of the protocol
                 os.dup2(end, number)
 
         quiet = subprocess.DEVNULL
@@ -96,7 +96,7 @@ class Browser:
             self.requests.append(params["request"]["url"])
 
     def run(self, script: str) -> Any:
-        """The value of an expression; a promise is awaited."""
+        """Returns the value of an expression; awaits a promise."""
         done = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
@@ -110,7 +110,7 @@ class Browser:
         return value
 
     def open(self, address: str) -> None:
-        # A fragment alone would not load the page anew.
+        # A change of only the fragment would not reload the page.
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=address)
         self.until("document.readyState === 'complete' && location.protocol === 'http:'")
@@ -131,7 +131,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def picture(self, name: str) -> bytes:
-        """A screenshot of the whole page, kept where CUPROUS_SCREENSHOTS names a folder."""
+        """Returns a screenshot of the whole page; saves it if CUPROUS_SCREENSHOTS names a folder."""
         data = base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
         if folder := os.environ.get("CUPROUS_SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)

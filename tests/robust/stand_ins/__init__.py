@@ -1,4 +1,4 @@
-"""Machines that are not there: small C libraries that stand in for NVIDIA's, and another /dev, /sys and /proc."""
+"""Simulated machines: small C libraries that stand in for NVIDIA's, and another /dev, /sys and /proc."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUILD = HERE.parents[2] / "build" / "stand-ins"
 
 @functools.cache
 def compiled(source: str, file: str) -> Path:
-    """The folder with a shared library of that name, compiled once for each version of its source."""
+    """Returns a folder with a shared library of that name, compiled once per version of its source."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None or os.name != "posix" or os.uname().sysname != "Linux":
         pytest.skip("stand-in libraries need Linux and a C compiler")
@@ -28,20 +28,20 @@ def compiled(source: str, file: str) -> Path:
         unfinished = folder / f"{file}.{os.getpid()}"
         options = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror"]
         subprocess.run([compiler, *options, "-o", str(unfinished), str(HERE / source), "-ldl"], check=True)
-        unfinished.replace(folder / file)  # another process may do the same
+        unfinished.replace(folder / file)  # another process may do the same concurrently
     return folder
 
 
 @functools.cache
 def has_nvidias_own() -> bool:
-    """True where the loader finds NVIDIA's libraries by themselves: no stand-in can make them missing."""
+    """Returns true if the loader finds NVIDIA's libraries by itself, so that no stand-in can hide them."""
     return Path("/usr/local/cuda").exists() or any(
         ctypes.util.find_library(name) for name in ("cuda", "nvrtc", "cublasLt")
     )
 
 
 class Machine:
-    """A simulated machine: the environment in which a command sees it."""
+    """A simulated machine, as an environment for commands."""
 
     def __init__(self, root: Path) -> None:
         if has_nvidias_own():
@@ -58,7 +58,7 @@ class Machine:
             "CUDA_PATH": None,
             "CUDA_HOME": None,
             "KUBERNETES_SERVICE_HOST": None,
-            # A cache of its own: the user's may have thousands of files, which the doctor counts.
+            # A separate cache, because the doctor counts files and the user's cache may have thousands.
             "CUPROUS_CACHE_DIR": str(root / "cache"),
         }
         for folder in ("dev", "proc", "sys/bus/pci/devices"):
@@ -70,7 +70,7 @@ class Machine:
         target.write_text(text)
 
     def card(self, vendor: str = "0x10de", address: str = "0000:01:00.0") -> Machine:
-        """A graphics card on the bus."""
+        """Adds a graphics card on the bus."""
         self.write(f"/sys/bus/pci/devices/{address}/class", "0x030200\n")
         self.write(f"/sys/bus/pci/devices/{address}/vendor", f"{vendor}\n")
         return self
@@ -81,7 +81,7 @@ class Machine:
         return self
 
     def driver(self, cuda: int = 13000, status: int = 0, compute: int = 90) -> Machine:
-        """The driver's library and kernel module."""
+        """Adds the driver's library and kernel module."""
         line = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (builder)\n"
         self.write("/proc/driver/nvidia/version", line)
         self.libraries.append(compiled("driver.c", "libcuda.so.1"))

@@ -1,4 +1,4 @@
-"""`import numba` in a process that a test starts: it binds the peer's imports there too, then stands aside."""
+"""Replaces `import numba` in processes that tests start: binds the peer's imports there, then removes itself."""
 
 import sys
 from pathlib import Path
