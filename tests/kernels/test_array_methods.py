@@ -60,7 +60,7 @@ def test_reshape_of_empty_arrays_and_bad_shapes() -> None:
     with pytest.raises(ValueError, match="different number of elements"):
         run(two_axes, np.zeros(6), (4, -1), np.zeros(1))
     if not cuda.is_available():  # copies to a GPU have no gaps
-        with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*gaps"):
+        with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*may not be contiguous"):
             run(kernel, np.zeros(12)[::2], 6, np.zeros(1))
     with pytest.raises(cuda.errors.TypingError, match="must be an integer, not float64"):
         run(kernel, np.zeros(6), 2.0, np.zeros(1))
@@ -103,7 +103,7 @@ def test_view_as_another_dtype(dtype: Any) -> None:
     def ragged(a, out):
         out[0] = a[:7].view(np.int32)[0]
 
-    with pytest.raises(ValueError, match="no whole number of int32"):
+    with pytest.raises(ValueError, match="the size of int32 does not divide the size of the last axis"):
         run(ragged, a.ravel(), np.zeros(1, np.int32))
 
 
