@@ -1,4 +1,4 @@
-"""Tests assignment: values must fit the dtype as in NumPy, Python integers of any size, non-numbers."""
+"""Tests assignment: values must fit the dtype as in NumPy; Python integers of any size; other objects."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def test_function(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TABLE)
 def test_function_of_bfloat16(name: str) -> None:
-    """Only functions that accept bfloat16 in NumPy, which sometimes promotes it, as it does not know the dtype."""
+    """Only functions for which NumPy accepts bfloat16. NumPy sometimes promotes it: the dtype is not its own."""
     for a in inputs(name, ["bfloat16"]):
         if not isinstance(outcome(lambda a=a: TABLE[name](np, a)), Exception):
             check(name, a, dtype=False)

@@ -1,4 +1,4 @@
-"""Draws launches of user kernels among other operations. Only later operations may see their writes."""
+"""Draws launches of user kernels among other operations: only later operations may see their writes."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def masked_reduction(m: Maker) -> None:
 
 
 def safe(source: np.ndarray, target: np.ndarray) -> bool:
-    """Returns true if a reduction of `source` may write to `target`; NumPy allows all, in the target's dtype."""
+    """Returns true if a reduction of `source` may write to `target`. NumPy allows any and computes in its dtype."""
     wide = np.dtype("int64") if source.dtype.kind == "b" else source.dtype
     return wide.kind == target.dtype.kind and np.can_cast(wide, target.dtype, "same_kind")
 

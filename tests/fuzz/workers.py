@@ -1,4 +1,4 @@
-"""Runs cases in separate processes, so that a crash or a hang is a failure of one case and not the end of the run."""
+"""Runs cases in separate processes, so that a crash or a hang is a failure with a case number."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def f(a, b, c, d, e, out, u, s, t, y, m, n):
 
 
 class Threads(Writer):
-    """Writes a random kernel without races: between barriers a thread writes its own elements or reads any."""
+    """Writes a random kernel without races: between barriers a thread writes its own elements, or reads any."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)

@@ -1,4 +1,5 @@
-"""The ufuncs with one output, as objects of the native type, one per row of the operation table, and NumPy's aliases."""
+"""The ufuncs with one output, as objects of the native type, one per row of the operation table, and NumPy's
+aliases."""
 
 from __future__ import annotations
 
