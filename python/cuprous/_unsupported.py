@@ -82,7 +82,7 @@ class Unsupported:
         return f"<unsupported function {self.__name__!r}: {self.alternative}>"
 
 
-def refusing(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
+def unsupported_function(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
     """A function of another library that there is none of here: calling it raises NotImplementedError.
 
     Args:
@@ -99,4 +99,4 @@ def refusing(name: str, instead: str, module: str = "") -> Callable[..., NoRetur
     return refuse
 
 
-__all__ = ["Unsupported", "refusing"]
+__all__ = ["Unsupported", "unsupported_function"]

@@ -124,7 +124,7 @@ def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:
 
 def kernel(**given: Any) -> report.Kernel:
     values = {
-        "name": "k", "place": "p", "signature": "(float32)", "source": "", "body": "", "options": (),
+        "name": "k", "location": "p", "signature": "(float32)", "source": "", "body": "", "options": (),
         "launch": ((1000,), (256,), 0),
     }  # fmt: skip
     return report.Kernel(**{**values, **given})

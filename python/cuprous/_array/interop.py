@@ -8,7 +8,7 @@ from typing import Any
 import cuprous
 from cuprous import _core
 from cuprous._common import dtypes, transfers
-from cuprous._common.arguments import beside_arrays, ndarray
+from cuprous._common.arguments import as_operands, ndarray
 from cuprous._common.convert import asnumpy, convert
 from cuprous._common.layout import axis_order, inverse, order_letter
 from cuprous._common.operands import is_numpy_array
@@ -36,7 +36,7 @@ def _numba_stream(array: ndarray) -> Any:
     return found[1]
 
 
-def show_memory(self: ndarray) -> None:
+def check_buffer_export(self: ndarray) -> None:
     """Raises if an array on the CPU may not expose its memory to NumPy and other consumers of the buffer protocol (the
     native type's hook).
 
@@ -70,7 +70,7 @@ def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -
     if copy is False:
         raise ValueError("`copy=False` is not supported. A copy is always created.")
     if not numba:
-        transfers.leaves(self)
+        transfers.count_download(self)
     host = asnumpy(self)
     host = host if dtype is None else host.astype(dtype, copy=False)
     host.flags.writeable = bool(copy) or numba
@@ -235,7 +235,7 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     # A NumPy scalar on the left of a comparison arrives as a 0-d array.
     given = [x[()] if is_numpy_array(x) and x.ndim == 0 else x for x in inputs]
     if method != "at":
-        given = beside_arrays(given)
+        given = as_operands(given)
     if method == "__call__":
         return ours(*given, **kwargs)
     return getattr(ours, method)(*given, **kwargs)

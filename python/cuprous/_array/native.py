@@ -138,11 +138,11 @@ UFUNC_ATTRIBUTES: dict[str, Any] = {
 
 #: Functions that the native types call for the cases that they do not handle themselves.
 HOOKS: dict[str, Callable[..., Any]] = {
-    "buffer": interop.show_memory,
+    "buffer": interop.check_buffer_export,
     "compare": operands.compare,
     "getitem": indexing.getitem,
     "matmul": products.matmul_operator,
-    "operand": operands.beside,
+    "operand": operands.operand_like,
     "setitem": indexing.setitem,
     "ufunc_call": ufunc_methods.call,
 }

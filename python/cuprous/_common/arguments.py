@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._common import dtypes, transfers
 from cuprous._common.casting import astype, check_casting, promoted
 from cuprous._common.convert import convert
-from cuprous._common.operands import PYTHON_SCALARS, beside, is_masked, is_numpy_array, is_scalar
+from cuprous._common.operands import PYTHON_SCALARS, is_masked, is_numpy_array, is_scalar, operand_like
 
 ndarray = _core.ndarray
 
@@ -27,7 +27,7 @@ NO_BOOLEAN_SUBTRACT = (
 )
 
 
-def beside_arrays(args: Iterable[Any]) -> list[Any]:
+def as_operands(args: Iterable[Any]) -> list[Any]:
     """Operands as `_core.map` takes them: lists and NumPy arrays become arrays on the device of the first array.
 
     Raises:
@@ -38,7 +38,7 @@ def beside_arrays(args: Iterable[Any]) -> list[Any]:
     for i, x in enumerate(args):
         if isinstance(x, (ndarray, *PYTHON_SCALARS)) or is_scalar(x):
             continue
-        found = None if like is None or is_masked(x) else beside(like, x)
+        found = None if like is None or is_masked(x) else operand_like(like, x)
         args[i] = array(x) if found is None else found
     return args
 
@@ -67,7 +67,7 @@ def array(x: ArrayLike) -> ndarray:
     if is_numpy_array(x):
         if is_masked(x):
             raise TypeError("masked arrays are not supported; fill them, or pass .data and .mask")
-        transfers.arrives(x, _core.get_device())
+        transfers.count_upload(x, _core.get_device())
 
     return convert(x)
 

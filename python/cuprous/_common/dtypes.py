@@ -39,7 +39,7 @@ _LETTERS = {
 }  # fmt: skip
 
 #: Anything seen so far -> name. Keys are dtype-likes (strings, types, numpy.dtype objects).
-_SEEN: dict[Any, str] = {
+_NAMES: dict[Any, str] = {
     **{name: name for name in TABLE},
     **_LETTERS,
     **{f"{kind}{size}": name for name, (kind, size) in TABLE.items() if kind != "b" and name != "bfloat16"},
@@ -61,18 +61,18 @@ def name_of(dtype: Any) -> str:
     if dtype is None:
         return "float64"
     try:
-        return _SEEN[dtype]
+        return _NAMES[dtype]
     except KeyError:
         pass
     except TypeError:  # not hashable
-        return _ask_numpy(dtype)
-    name = _ask_numpy(dtype)
+        return _name_from_numpy(dtype)
+    name = _name_from_numpy(dtype)
     if not hasattr(dtype, "item"):  # numbers of different dtypes are equal as keys
-        _SEEN[dtype] = name
+        _NAMES[dtype] = name
     return name
 
 
-def _ask_numpy(dtype: Any) -> str:
+def _name_from_numpy(dtype: Any) -> str:
     import numpy as np
 
     if getattr(dtype, "__name__", None) == "bfloat16":

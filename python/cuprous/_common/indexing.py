@@ -45,7 +45,7 @@ def _bad_index(value: Any) -> IndexError:
     )
 
 
-def at_home(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Makes the first argument's device the default one while the function runs: offsets are made beside the array."""
 
     @functools.wraps(function)
@@ -150,13 +150,13 @@ def _expand(a: ndarray, key: Any) -> list[Any]:
     if used > a.ndim:
         raise IndexError(f"too many indices for array: array is {a.ndim}-dimensional, but {used} were indexed")
     fill = [slice(None)] * (a.ndim - used)
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if item is Ellipsis:
-            return items[:place] + (fill or [Ellipsis]) + items[place + 1 :]
+            return items[:position] + (fill or [Ellipsis]) + items[position + 1 :]
     return items + fill
 
 
-class _Plan:
+class _ResolvedKey:
     """An indexing expression, resolved: shape of the result and offset of each of its elements.
 
     `for_read` asks for NumPy's memory order, in which the axes of the index arrays come first: `offsets` has its axes
@@ -190,7 +190,7 @@ class _Plan:
                 kinds.append(self._from_item(a, item, axis))
                 axis += 1
         self.view = a[tuple(basic)]
-        self._place(kinds, gap, for_read)
+        self._arrange_axes(kinds, gap, for_read)
 
     @staticmethod
     def _from_mask(a: ndarray, mask: ndarray, axis: int) -> list[_Index]:
@@ -222,10 +222,10 @@ class _Plan:
             return _Index(wrapped(array(item), n, axis), True)
         raise _bad_index(item)
 
-    def _place(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
+    def _arrange_axes(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
         """Where the axes of the index arrays go: in their place if they stand together, otherwise to the front."""
-        places = [i for i, k in enumerate(kinds) if k is not None]
-        together = places[-1] - places[0] + 1 == len(places) and not places[0] < gap <= places[-1]
+        index_axes = [i for i, k in enumerate(kinds) if k is not None]
+        together = index_axes[-1] - index_axes[0] + 1 == len(index_axes) and not index_axes[0] < gap <= index_axes[-1]
         shapes = [k.values.shape for k in kinds if k is not None and isinstance(k.values, ndarray)]
         try:
             picked = broadcast_shapes(*shapes)
@@ -236,11 +236,11 @@ class _Plan:
             ) from None
         shape, strides = self.view.shape, self.view.element_strides
         free = [i for i, k in enumerate(kinds) if k is None]
-        before = [i for i in free if i < places[0]] if together else []
+        before = [i for i in free if i < index_axes[0]] if together else []
         after = [i for i in free if i not in before]
         self.axes: tuple[int, ...] | None = None
         if for_read and free:
-            before, after = self._lay(before, after, len(picked))
+            before, after = self._order_sliced_axes(before, after, len(picked))
         self.shape = (*(shape[i] for i in before), *picked, *(shape[i] for i in after))
         if len(self.shape) > MAX_NDIM:
             raise IndexError(
@@ -265,7 +265,7 @@ class _Plan:
         else:
             self.offsets = grid + offsets.reshape(offsets.shape + (1,) * len(after))
 
-    def _lay(self, before: list[int], after: list[int], picked: int) -> tuple[list[int], list[int]]:
+    def _order_sliced_axes(self, before: list[int], after: list[int], picked: int) -> tuple[list[int], list[int]]:
         """The sliced axes in the order of memory, all behind those of the index arrays; sets `axes`."""
         strides = self.view.element_strides
         free = sorted(before + after, key=lambda i: -abs(strides[i]))
@@ -293,13 +293,13 @@ def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
     return mask if mask.shape == a.shape[: mask.ndim] else None
 
 
-@at_home
+@on_array_device
 def getitem(a: ndarray, key: Any) -> ndarray:
     """`a[key]` for keys with index arrays, lists and masks: always a copy (the native type's hook)."""
     mask = _whole_mask(a, key)
     if mask is not None and mask.ndim == a.ndim:
         return select_flat(mask.reshape(-1), a.reshape(-1))
-    read = _Plan(a, key, for_read=True)
+    read = _ResolvedKey(a, key, for_read=True)
     result = _core.gather(read.view, read.offsets)
     return result if read.axes is None else _core.without_base(result.transpose(read.axes))
 
@@ -322,7 +322,7 @@ def assigned_value(a: ndarray, value: Any) -> Any:
     return source if source.dtype_name != "float64" or source.size else astype(source, a.dtype_name)
 
 
-@at_home
+@on_array_device
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
     nested = isinstance(value, (list, tuple))
@@ -331,12 +331,12 @@ def setitem(a: ndarray, key: Any, value: Any) -> None:
         warn_of_lost_parts(value.dtype_name, a.dtype_name)
     basic = _basic_key(key)
     if basic is not None:
-        places = view_at(a, basic)
-        if nested and value.ndim > places.ndim:
+        selected = view_at(a, basic)
+        if nested and value.ndim > selected.ndim:
             raise ValueError(
-                f"setting an array element with a sequence: lists of depth {value.ndim} for {places.ndim} dimensions"
+                f"setting an array element with a sequence: lists of depth {value.ndim} for {selected.ndim} dimensions"
             )
-        _core.update(places, value)
+        _core.update(selected, value)
         return
     mask = _whole_mask(a, key)
     if mask is not None and (not isinstance(value, ndarray) or value.size == 1 or mask.ndim == a.ndim):
@@ -381,11 +381,11 @@ def is_basic_key(key: Any) -> bool:
     return _basic_key(key) is not None
 
 
-def plan(a: ndarray, key: Any) -> _Plan:
+def plan(a: ndarray, key: Any) -> _ResolvedKey:
     """The places that any key names."""
     basic = _basic_key(key)
     # the trivial mask `True` in front makes an index array of a basic key
-    return _Plan(a, key if basic is None else (True, *basic))
+    return _ResolvedKey(a, key if basic is None else (True, *basic))
 
 
 def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
@@ -409,14 +409,14 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
     return value if value.shape == shape else _core.broadcast_to(value, shape)
 
 
-@at_home
+@on_array_device
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
     """Writes (or folds) values at the places that any key names."""
     check_writable(a)
-    places = plan(a, key)
+    resolved = plan(a, key)
     if isinstance(value, ndarray):
-        value = broadcast_value(astype(value, a.dtype_name), places.shape)
-    _core.scatter(places.view, places.offsets, value, op)
+        value = broadcast_value(astype(value, a.dtype_name), resolved.shape)
+    _core.scatter(resolved.view, resolved.offsets, value, op)
 
 
 def gather_flat(flat: ndarray, index: ndarray) -> ndarray:

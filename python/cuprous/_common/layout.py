@@ -40,8 +40,8 @@ def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
 def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation that undoes another."""
     result = [0] * len(axes)
-    for place, axis in enumerate(axes):
-        result[axis] = place
+    for position, axis in enumerate(axes):
+        result[axis] = position
     return tuple(result)
 
 
@@ -79,21 +79,21 @@ def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
     known = [(a.shape, a.element_strides) for a in arrays]
     order: list[int] = []
     for axis in range(arrays[0].ndim):
-        place = len(order)
+        position = len(order)
         for i in range(len(order) - 1, -1, -1):
             other = order[i]
             pairs = [(abs(t[axis]), abs(t[other])) for s, t in known if s[axis] != 1 and s[other] != 1]
             if pairs and not all(mine > its for mine, its in pairs):
                 break
             if pairs:
-                place = i
-        order.insert(place, axis)
+                position = i
+        order.insert(position, axis)
     return None if order == list(range(len(order))) else tuple(order)
 
 
-def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
+def empty_in_order(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
     """A new array with arbitrary contents, whose axes lie in memory in that order, the slowest first (None: C)."""
     if axes is None:
         return _core.empty(shape, dtype)
-    upright = _core.empty([shape[i] for i in axes], dtype)
-    return _core.without_base(upright.transpose(inverse(tuple(axes))))
+    c_ordered = _core.empty([shape[i] for i in axes], dtype)
+    return _core.without_base(c_ordered.transpose(inverse(tuple(axes))))

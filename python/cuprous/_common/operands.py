@@ -26,7 +26,7 @@ def host_operand(x: Any) -> bool:
     return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or isinstance(x, (bytearray, memoryview))
 
 
-def beside(like: ndarray, x: Any) -> Any:
+def operand_like(like: ndarray, x: Any) -> Any:
     """The operand for a list or a NumPy array beside an array of ours (the native type's hook): an array on the same
     device, or None if the other object implements the operator.
 
@@ -37,7 +37,7 @@ def beside(like: ndarray, x: Any) -> Any:
         return None
 
     device = like.device_name
-    transfers.arrives(x, device)
+    transfers.count_upload(x, device)
     before = _core.get_device()
     if before == device:
         return convert(x)
@@ -56,7 +56,7 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
     kind = type(x)
     if host_operand(x):
         try:
-            other = beside(a, x)
+            other = operand_like(a, x)
         except TypeError:  # a list of texts, for example
             if transfers.refuses():
                 raise

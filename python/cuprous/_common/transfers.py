@@ -28,7 +28,7 @@ class TransferWarning(UserWarning):
     """A line implicitly copies a large array between host and device."""
 
 
-class _Line:
+class _LineCounts:
     """The copies of one source line in one direction."""
 
     __slots__ = ("bytes", "copies")
@@ -40,7 +40,7 @@ class _Line:
 class _State:
     mode = "warn"
     #: By direction ("to the host", "to the device") and line.
-    lines: dict[tuple[str, str], _Line] = {}  # noqa: RUF012 (one for the process)
+    lines: dict[tuple[str, str], _LineCounts] = {}  # noqa: RUF012 (one for the process)
     lock = threading.Lock()
 
 
@@ -111,14 +111,14 @@ def refuse_reading() -> None:
         )
 
 
-def leaves(array: ndarray) -> None:
+def count_download(array: ndarray) -> None:
     """Counts an implicit copy of an array to the host. Raises as `refuse_reading`."""
     refuse_reading()
     if array.device_name != "cpu":
-        _note("to the host", array.nbytes, "use .get() where the copy is wanted")
+        _record("to the host", array.nbytes, "use .get() where the copy is wanted")
 
 
-def arrives(x: Any, device: str) -> None:
+def count_upload(x: Any, device: str) -> None:
     """Counts an implicit copy of a NumPy operand to a device.
 
     Raises:
@@ -127,23 +127,23 @@ def arrives(x: Any, device: str) -> None:
     if _State.mode == "refuse":
         raise TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
     if device != "cpu":
-        _note("to the device", int(getattr(x, "nbytes", 0)), "use cp.asarray(...) once, before it is needed")
+        _record("to the device", int(getattr(x, "nbytes", 0)), "use cp.asarray(...) once, before it is needed")
 
 
-def _note(direction: str, size: int, hint: str) -> None:
-    where = _line()
+def _record(direction: str, size: int, hint: str) -> None:
+    location = _caller_location()
     with _State.lock:
-        line = _State.lines.setdefault((direction, where), _Line())
+        line = _State.lines.setdefault((direction, location), _LineCounts())
         line.copies += 1
         line.bytes += size
         first = size > LARGE >= line.bytes - size
     if first and _State.mode == "warn":
-        text = f"{where}: an array of {size} bytes is implicitly copied {direction}; {hint}"
+        text = f"{location}: an array of {size} bytes is implicitly copied {direction}; {hint}"
         # The text names the line, which may be far up the stack.
         warnings.warn(TransferWarning(text), stacklevel=2)
 
 
-def _line() -> str:
+def _caller_location() -> str:
     """The innermost source line of the user's program, or of a library if only libraries are on the stack."""
     package = __file__.rpartition("_common")[0]
     frame: Any = sys._getframe(2)
@@ -164,8 +164,8 @@ def report() -> str:
     with _State.lock:
         lines = sorted(_State.lines.items(), key=lambda item: -item[1].bytes)
     return "".join(
-        f"implicitly copied {direction}: {line.copies} x, {line.bytes} bytes in all, at {where}\n"
-        for (direction, where), line in lines
+        f"implicitly copied {direction}: {line.copies} x, {line.bytes} bytes in all, at {location}\n"
+        for (direction, location), line in lines
     )
 
 

@@ -20,7 +20,7 @@ from cuprous._common.arguments import (
 )
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.indexing import gather_flat
-from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._common.operands import is_scalar
 from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.creation import diagonal_view
@@ -137,7 +137,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         steps = diff(astype(x, dtypes.inexact(x.dtype_name))).reshape(
             tuple(-1 if i == axis else 1 for i in range(f.ndim))
         )
-    result = laid_out(f.shape, f.dtype_name, axis_order(f, "K"))
+    result = empty_in_order(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
         _core.update(result[_slice(f.ndim, axis, start, stop)], value)

@@ -13,7 +13,7 @@ from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import warn_of_lost_parts
 from cuprous._common.convert import check_range, convert
 from cuprous._common.device import device_word
-from cuprous._common.layout import axis_order, inverse, laid_out, order_letter
+from cuprous._common.layout import axis_order, empty_in_order, inverse, order_letter
 from cuprous._common.layout import with_order as _with_order
 from cuprous._common.operands import is_scalar
 from cuprous._functions.manipulation import moveaxis
@@ -33,7 +33,7 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
     dims = as_shape(shape)
     if device is not None:
         return _on_device(empty(shape, dtype, order), device)
-    return laid_out(dims, dtypes.name_of(dtype), None if order == "C" else range(len(dims) - 1, -1, -1))
+    return empty_in_order(dims, dtypes.name_of(dtype), None if order == "C" else range(len(dims) - 1, -1, -1))
 
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:

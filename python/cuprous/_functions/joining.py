@@ -9,11 +9,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Axis, array, beside_arrays, ndarray, normalize_axis, write_out
+from cuprous._common.arguments import ArrayLike, Axis, array, as_operands, ndarray, normalize_axis, write_out
 from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
 from cuprous._common.convert import asnumpy, convert
 from cuprous._common.indexing import mask_of
-from cuprous._common.layout import axis_order, fortran_or_c, joint_order, laid_out, with_order
+from cuprous._common.layout import axis_order, empty_in_order, fortran_or_c, joint_order, with_order
 from cuprous._common.operands import is_scalar
 from cuprous._common.overrides import dispatched
 from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, moveaxis
@@ -24,7 +24,7 @@ _MAX_ARRAYS = 2**31 - 1
 
 
 def _arrays(sequence: Any) -> list[ndarray]:
-    return [array(x) for x in beside_arrays(sequence)]
+    return [array(x) for x in as_operands(sequence)]
 
 
 @dispatched
@@ -78,7 +78,7 @@ def concatenate(
     if isinstance(out, ndarray) and out.shape != shape:
         wrong = "has wrong dimensionality" if out.ndim != ndim else "is the wrong shape"
         raise ValueError(f"Output array {wrong}: {out.shape} instead of {shape}")
-    result = laid_out(shape, name, joint_order(parts))
+    result = empty_in_order(shape, name, joint_order(parts))
     front = (slice(None),) * axis
     start = 0
     for part in parts:
@@ -400,7 +400,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
             source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
             source = moveaxis(source, 0, axis)
         count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1
-        result = laid_out((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
+        result = empty_in_order(
+            (*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A")
+        )
         front = (slice(None),) * axis
         _core.update(result[(*front, slice(None, position))], arr[(*front, slice(None, position))])
         _core.update(result[(*front, slice(position, position + count))], source)
@@ -413,7 +415,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
         new[i] = positions[i] + rank
     taken = set(new)
     old = [i for i in range(total) if i not in taken]
-    result = laid_out((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
+    result = empty_in_order((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
     front = (slice(None),) * axis
     result[(*front, old)] = arr
     if new:

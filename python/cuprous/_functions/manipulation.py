@@ -25,7 +25,7 @@ from cuprous._common.arguments import broadcast_shapes as _broadcast_shapes
 from cuprous._common.casting import astype, check_casting, check_rule
 from cuprous._common.convert import convert
 from cuprous._common.indexing import gather_flat
-from cuprous._common.layout import axis_order, laid_out, order_letter
+from cuprous._common.layout import axis_order, empty_in_order, order_letter
 from cuprous._common.operands import is_numpy_array
 from cuprous._functions.counting import argwhere
 
@@ -287,7 +287,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         if n and s % n:
             s %= n
             front = (slice(None),) * i
-            rolled = laid_out(a.shape, a.dtype_name, axis_order(a, "K"))
+            rolled = empty_in_order(a.shape, a.dtype_name, axis_order(a, "K"))
             _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
             _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
             result = rolled

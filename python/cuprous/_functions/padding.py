@@ -11,7 +11,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, ndarray
 from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import astype
-from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._common.operands import is_scalar
 from cuprous._functions import reductions
 from cuprous._functions.creation import linspace
@@ -104,7 +104,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
 def _frame(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, tuple[Any, ...]]:
     """Returns a new array of the padded shape that holds `a`, and the slices where `a` is."""
     shape = [b + n + c for n, (b, c) in zip(a.shape, widths, strict=True)]
-    result = laid_out(shape, a.dtype_name, axis_order(a, "A"))
+    result = empty_in_order(shape, a.dtype_name, axis_order(a, "A"))
     _core.update(result, 0)
     center = (*(slice(b, b + n) for n, (b, _) in zip(a.shape, widths, strict=True)), ...)
     if a.size:

@@ -11,7 +11,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import (
     ArrayLike,
     array,
-    beside_arrays,
+    as_operands,
     broadcast_shapes,
     ndarray,
     normalize_axis,
@@ -214,7 +214,7 @@ def matmul_operator(a: Any, b: Any) -> Any:
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
             return NotImplemented  # it may implement the operator
-    a, b = beside_arrays((a, b))
+    a, b = as_operands((a, b))
     return matrix_product(array(a), array(b))
 
 

@@ -19,7 +19,7 @@ from cuprous._common.arguments import (
     write_exactly,
 )
 from cuprous._common.casting import astype, check_casting, starting_value, sum_dtype, warn_of_lost_parts
-from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._functions.complex_parts import imag, real
 
 _reduce = _core.reduce
@@ -405,7 +405,7 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
     result = _scan(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
     i = normalize_axis(axis, x.ndim)
     shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
-    extended = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    extended = empty_in_order(shape, result.dtype_name, axis_order(result, "K"))
     front = (slice(None),) * i
     _core.update(extended[(*front, slice(0, 1))], first)
     _core.update(extended[(*front, slice(1, None))], result)

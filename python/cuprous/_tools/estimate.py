@@ -140,8 +140,8 @@ def estimate(
 
 
 def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Sequence[Sequence[float]]]:
-    told = counting.on(name, gpu, tf32)
-    return On(told["name"], told["seconds"], told["bound"], told["measured"], told["fits"]), told["steps"]
+    run = counting.on(name, gpu, tf32)
+    return On(run["name"], run["seconds"], run["bound"], run["measured"], run["fits"]), run["steps"]
 
 
 def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:

@@ -40,7 +40,7 @@ class Kernel(NamedTuple):
     """A kernel of the program, and how it was launched last."""
 
     name: str
-    place: str
+    location: str
     signature: str
     source: str
     body: str
@@ -90,11 +90,11 @@ def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
     """What is worth changing, in words."""
     notes = []
     if facts.spills:
-        cure = "fewer variables at a time, a smaller loop body, or a larger max_registers"
-        notes.append(f"{facts.spills} bytes of registers are spilled to memory: {cure}")
+        remedy = "fewer variables at a time, a smaller loop body, or a larger max_registers"
+        notes.append(f"{facts.spills} bytes of registers are spilled to memory: {remedy}")
     elif facts.stack:
-        cure = "local arrays stay in registers only with constants as indices"
-        notes.append(f"a thread keeps {facts.stack} bytes in memory: {cure}")
+        remedy = "local arrays stay in registers only with constants as indices"
+        notes.append(f"a thread keeps {facts.stack} bytes in memory: {remedy}")
     line = _first_float64(kernel.body)
     if line and "float64" not in kernel.signature and "complex128" not in kernel.signature:
         notes.append(f"float64 though no argument is float64: write float32(0.5) for 0.5; first in `{line}`")
@@ -108,13 +108,13 @@ def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
     if held == 0:
         notes.append(f"a block does not fit: {what}")
     elif share < 0.5:
-        cure = {
+        remedy = {
             "registers": f"{facts.registers} registers a thread; max_registers= lowers that, at the price of spills",
             "shared memory": f"{facts.shared + dynamic} bytes a block; use smaller tiles or narrower types",
             "blocks": f"only {threads} threads a block; 128 to 256 fill a multiprocessor",
             "threads": f"{threads} threads a block; smaller blocks fit more often",
         }[what]
-        notes.append(f"{share:.0%} of the threads that could be at work are: {what} are the limit, {cure}")
+        notes.append(f"{share:.0%} of the threads that could be at work are: {what} are the limit, {remedy}")
     if blocks < 100:
         notes.append(f"{blocks} block{'s' * (blocks != 1)} in its last launch: a large GPU runs more than 100 at once")
     return notes
@@ -123,11 +123,11 @@ def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
 # --- watching the program
 
 
-class _Watch:
+class _LaunchRecorder:
     """Kernels that the program makes and launches."""
 
     def __init__(self) -> None:
-        self.made: list[tuple[Any, dict[str, Any]]] = []
+        self.created: list[tuple[Any, dict[str, Any]]] = []
         self.launches: dict[int, tuple[Any, ...]] = {}
         self.modules: list[Any] = []
 
@@ -136,12 +136,12 @@ class _Watch:
         """Watches within the block."""
         patched: Any = Dispatcher
         raw_patched: Any = RawKernel
-        made, launched, raw = Dispatcher.__new__, Dispatcher.__getitem__, RawKernel.__call__
+        new_dispatcher, launched, raw = Dispatcher.__new__, Dispatcher.__getitem__, RawKernel.__call__
 
         def new(cls: Any, function: Any, device: bool = False, **options: Any) -> Any:
-            kernel = made(cls, function, device, **options)
+            kernel = new_dispatcher(cls, function, device, **options)
             if not device and not str(kernel.__module__).startswith("cuprous."):
-                self.made.append((kernel, options))
+                self.created.append((kernel, options))
             return kernel
 
         def launch(kernel: Any, key: Any) -> Any:
@@ -159,22 +159,22 @@ class _Watch:
         try:
             yield
         finally:
-            patched.__new__, patched.__getitem__, raw_patched.__call__ = made, launched, raw
+            patched.__new__, patched.__getitem__, raw_patched.__call__ = new_dispatcher, launched, raw
 
     def kernels(self) -> Iterator[Kernel]:
         """All of them, one for each list of types."""
-        for kernel, options in self.made:
+        for kernel, options in self.created:
             flags = ["--use_fast_math"] * bool(options.get("fastmath"))
             flags.append(f"--fmad={str(options.get('fma', True)).lower()}")
             if options.get("max_registers"):
                 flags.append(f"--maxrregcount={options['max_registers']}")
             flags += options.get("extra", ())
             code = kernel.py_func.__code__
-            place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+            location = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
             for keys, types in zip(kernel.compiled_types(), kernel.signatures, strict=True):
                 source, body = kernel.cuda_code(keys, True, True), kernel.cuda_code(keys, False, True)
                 launch = self.launches.get(id(kernel))
-                yield Kernel(kernel.__name__, place, repr(types), source, body, tuple(flags), launch)
+                yield Kernel(kernel.__name__, location, repr(types), source, body, tuple(flags), launch)
         for kernel in self.modules:
             if kernel.code is not None:
                 flags = [*kernel.options, *include_options()]
@@ -203,12 +203,12 @@ def measure(kernel: Kernel, arch: str) -> Facts:
     return facts_of(_entry(log, kernel.name))
 
 
-def _rows(watch: _Watch, arch: str) -> list[dict[str, Any]]:
+def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
     number = int(re.sub(r"\D", "", arch))
     rows = []
     for kernel in watch.kernels():
         row: dict[str, Any] = {
-            "kernel": kernel.name, "place": kernel.place, "types": kernel.signature, "arch": arch,
+            "kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch,
         }  # fmt: skip
         try:
             facts = measure(kernel, arch)
@@ -281,7 +281,7 @@ def main(argv: Sequence[str]) -> int:
     if not os.path.exists(options.file):
         print(f"cuprous: there is no file {options.file!r}", file=sys.stderr)
         return 2
-    watch = _Watch()
+    watch = _LaunchRecorder()
     before, sys.argv = sys.argv, [options.file, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)))
     failed = None

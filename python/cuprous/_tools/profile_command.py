@@ -94,12 +94,12 @@ def _run(script: str, module: bool) -> int:
         print("cuprous profile: interrupted", file=sys.stderr)
         return 130
     except BaseException as error:
-        _tell(error)
+        _print_traceback(error)
         return 1
     return 0
 
 
-def _tell(error: BaseException) -> None:
+def _print_traceback(error: BaseException) -> None:
     """The traceback as Python prints it: without this file and those that run the script."""
     frames = error.__traceback__
     while frames is not None and (

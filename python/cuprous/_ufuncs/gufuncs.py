@@ -11,8 +11,8 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import (
     ArrayLike,
     array,
+    as_operands,
     axis_error,
-    beside_arrays,
     check_subok,
     ndarray,
     normalize_axis,
@@ -181,7 +181,7 @@ def matmul(
     Raises:
         ValueError: for 0-d operands, or if the inner extents differ.
     """
-    a, b = (array(x) for x in beside_arrays((x1, x2)))
+    a, b = (array(x) for x in as_operands((x1, x2)))
     if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
         return matrix_product(a, b)  # fast path
     first, second = (min(max(x.ndim, 1), 2) for x in (a, b))

@@ -11,7 +11,7 @@ from cuprous._common.arguments import (
     Axes,
     Axis,
     array,
-    beside_arrays,
+    as_operands,
     check_subok,
     ndarray,
     normalize_axes,
@@ -138,7 +138,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     override = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
     if override is not NotImplemented:
         return override
-    args = tuple(beside_arrays(args))
+    args = tuple(as_operands(args))
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
@@ -336,7 +336,7 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
     if override is not NotImplemented:
         return override
-    a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
+    a, b = map(array, as_operands((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import ArrayLike, array, beside_arrays, ndarray
+from cuprous._common.arguments import ArrayLike, array, as_operands, ndarray
 from cuprous._common.overrides import ufunc_result
 from cuprous._ufuncs.methods import check_loop, finish, keywords, loop_dtype, signature_dtype, take_outs
 
@@ -32,7 +32,7 @@ class TwoOutputs:
         override = ufunc_result(self, "__call__", args, outs, kwargs)
         if override is not NotImplemented:
             return override
-        args = tuple(beside_arrays(args))
+        args = tuple(as_operands(args))
         where, casting, order = keywords(args, kwargs)
         dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
         first, second = self._compute(*args, dtype=dtype)

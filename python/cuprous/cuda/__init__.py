@@ -60,7 +60,7 @@ _EXPORTS = _Exports(
     __name__,
     {
         "._compile": "compile compile_all compile_for_current_device compile_ptx compile_ptx_for_current_device",
-        "._host": (
+        "._host_api": (
             "In InOut Out cuda_error is_bfloat16_supported is_float16_supported is_supported_version mapped "
             "profile_start profile_stop profiling require_context set_memory_manager"
         ),

@@ -35,8 +35,8 @@ _LIMIT = 100
 def source(code: CodeType) -> list[str] | None:
     """Lines of a function that compiles to the same instructions; None where it cannot be rebuilt."""
     try:
-        for words in (False, True):
-            text = _text(code, words)
+        for explicit_return in (False, True):
+            text = _text(code, explicit_return)
             around = compile(text, "<rebuilt>", "exec", code.co_flags & _FUTURE, True)
             again = next(c for c in around.co_consts if isinstance(c, CodeType))
             if code.co_freevars:
@@ -76,21 +76,21 @@ def facts(code: CodeType) -> tuple[Any, ...]:
     return instructions, counts, set(code.co_varnames), code.co_varnames[: sum(counts[::2])], code.co_freevars, table
 
 
-def _tail(body: list[ast.stmt], words: bool) -> None:
-    """Takes away `return None` where the function ends, which needs no words; `words`: at its very end only."""
+def _tail(body: list[ast.stmt], explicit_return: bool) -> None:
+    """Removes the implicit `return None` of every path; with `explicit_return` only the last one."""
     last = body[-1]
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is None:
         body[-1:] = [] if len(body) > 1 else [ast.Pass()]
         last = body[-1]
-    if isinstance(last, ast.If) and not words:
+    if isinstance(last, ast.If) and not explicit_return:
         for inner in (last.body, last.orelse):
             if inner:
-                _tail(inner, words)
+                _tail(inner, explicit_return)
 
 
-def _text(code: CodeType, words: bool) -> str:
+def _text(code: CodeType, explicit_return: bool) -> str:
     body = _Reader(code).block(0, None, [], None)
-    _tail(body, words)
+    _tail(body, explicit_return)
     names = [ast.arg(name) for name in code.co_varnames]
     plain, kwonly = code.co_argcount, code.co_kwonlyargcount
     if code.co_flags & 0xC or "<" in code.co_name:
@@ -244,10 +244,10 @@ class _Reader:
             elif name in ("CALL", "CALL_FUNCTION", "CALL_METHOD", "CALL_KW", "CALL_FUNCTION_KW"):
                 if name.endswith("_KW"):
                     names = stack.pop().value
-                given = take(arg)
+                arguments = take(arg)
                 plain = arg - len(names)
-                words = [ast.keyword(word, value) for word, value in zip(names, given[plain:], strict=True)]
-                push(ast.Call(stack.pop(), given[:plain], words))
+                keywords = [ast.keyword(word, value) for word, value in zip(names, arguments[plain:], strict=True)]
+                push(ast.Call(stack.pop(), arguments[:plain], keywords))
                 names = ()
             elif name in ("COPY", "DUP_TOP", "DUP_TOP_TWO"):
                 count, at = {"COPY": (1, arg), "DUP_TOP": (1, 1), "DUP_TOP_TWO": (2, 2)}[name]

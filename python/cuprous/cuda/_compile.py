@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from cuprous.cuda import types
+from cuprous.cuda._generated_functions import make_function
 from cuprous.cuda._jit import jit
-from cuprous.cuda._made import made
 from cuprous.cuda._nvrtc import compile_source
 from cuprous.cuda._ptx import _target
 
@@ -23,7 +23,7 @@ class _Parameter:
         self.name, self.cpp = f"a{k}", cpp
         found = re.fullmatch(r"(array|strided)<(.*), (\d+)>", cpp)
         #: How it is declared, and the statement that puts it together.
-        self.declared, self.made = [f"{cpp} {self.name}"], ""
+        self.declared, self.definition = [f"{cpp} {self.name}"], ""
         if found is None:
             return
         kind, item, axes = found[1], found[2], int(found[3])
@@ -35,7 +35,7 @@ class _Parameter:
         parts = [f"{self.name}_data", f"{{{', '.join(shape) or '1'}}}"]
         if kind == "strided":
             parts.append(f"{{{', '.join(strides) or '0'}}}")
-        self.made = f"{cpp} {self.name} = {{{', '.join(parts)}}}; "
+        self.definition = f"{cpp} {self.name} = {{{', '.join(parts)}}}; "
 
 
 def _check(args: Any) -> None:
@@ -44,38 +44,40 @@ def _check(args: Any) -> None:
             raise NotImplementedError(f"[cuda.compile] a parameter of {arg} is not supported: numbers and arrays are")
 
 
-def _function(pyfunc: Any, args: Any, wanted: types.Type | None, options: Any, abi: str, name: str) -> tuple[str, Any]:
+def _function(
+    pyfunc: Any, args: Any, return_type: types.Type | None, options: Any, abi: str, name: str
+) -> tuple[str, Any]:
     """CUDA C++ of a function for code elsewhere, and the type of what it returns."""
     _check(args)
     core = jit(device=True, **options)(pyfunc)
-    if wanted is not None and wanted is not types.none:
+    if return_type is not None and return_type is not types.none:
         params = [f"a{k}" for k in range(len(args))]
-        names = {"core": core, "result": wanted}
+        names = {"core": core, "result": return_type}
         core = jit(device=True, **options)(
-            made("converted", params, [f"return result(core({', '.join(params)}))"], names)
+            make_function("converted", params, [f"return result(core({', '.join(params)}))"], names)
         )
     source, own, ret, cpps, key = core.device_code([t.key for t in args], name)
     if key[0] in ("array", "tuple"):
         raise NotImplementedError(f"[cuda.compile] a device function that returns {types._from_key(key)}: numbers are")
     all_params = [_Parameter(k, cpp) for k, cpp in enumerate(cpps)]
-    before = "".join(p.made for p in all_params)
-    given = ", ".join(text for p in all_params for text in p.declared)
+    definitions = "".join(p.definition for p in all_params)
+    declarations = ", ".join(text for p in all_params for text in p.declared)
     call = f"{own}({', '.join(p.name for p in all_params)})"
     if abi == "kernel":
-        given_bounds = options["launch_bounds"] or ()
-        given_bounds = (given_bounds,) if isinstance(given_bounds, int) else given_bounds
-        bounds = [str(int(n or 0)) for n in given_bounds]
+        thread_limits = options["launch_bounds"] or ()
+        thread_limits = (thread_limits,) if isinstance(thread_limits, int) else thread_limits
+        bounds = [str(int(n or 0)) for n in thread_limits]
         limits = f"__launch_bounds__({', '.join(bounds)}) " if bounds else ""
-        text = f'extern "C" __global__ void {limits}{name}({given}) {{ {before}{call}; }}'
+        text = f'extern "C" __global__ void {limits}{name}({declarations}) {{ {definitions}{call}; }}'
     elif abi == "c":
-        head = f'extern "C" __device__ {ret} {name}({given})'
-        text = f"{head} {{ {before}{'' if ret == 'void' else 'return '}{call}; }}"
+        head = f'extern "C" __device__ {ret} {name}({declarations})'
+        text = f"{head} {{ {definitions}{'' if ret == 'void' else 'return '}{call}; }}"
     else:
         # As Numba has it: the result goes through the first parameter, and 0 says that nothing was raised.
         out = "void* r" if ret == "void" else f"{ret}* r"
-        given = f"{out}, {given}" if given else out
-        head = f'extern "C" __device__ int {name}({given})'
-        text = f"{head} {{ {before}{'' if ret == 'void' else '*r = '}{call}; return 0; }}"
+        declarations = f"{out}, {declarations}" if declarations else out
+        head = f'extern "C" __device__ int {name}({declarations})'
+        text = f"{head} {{ {definitions}{'' if ret == 'void' else '*r = '}{call}; return 0; }}"
     return f"{source}\n{text}\n", types._from_key(key)
 
 
@@ -115,7 +117,7 @@ def compile(
     if output not in ("ptx", "ltoir"):
         raise NotImplementedError(f"Unsupported output type: {output}")
     found = types.signature_of(sig)
-    args, wanted = (found.args, found.return_type) if isinstance(found, types.Signature) else (found, None)
+    args, return_type = (found.args, found.return_type) if isinstance(found, types.Signature) else (found, None)
     options = {"fastmath": fastmath, "lineinfo": lineinfo, "launch_bounds": launch_bounds}
     flags = (["--use_fast_math"] if fastmath else []) + (["-lineinfo"] if lineinfo and not debug else [])
     if debug:
@@ -123,12 +125,12 @@ def compile(
     pyfunc = getattr(pyfunc, "py_func", pyfunc)
     name = _identifier((abi_info or {}).get("abi_name") or pyfunc.__name__)
     if device:
-        source, returns = _function(pyfunc, args, wanted, options, abi or "c", name)
+        source, returns = _function(pyfunc, args, return_type, options, abi or "c", name)
         flags.append("--relocatable-device-code=true")
         if forceinline:
             source = source.replace('extern "C" __device__ ', 'extern "C" __device__ __attribute__((always_inline)) ')
     else:
-        if wanted is not None and wanted is not types.none:
+        if return_type is not None and return_type is not types.none:
             raise TypeError("CUDA kernel must have void return type.")
         source, returns = _function(pyfunc, args, None, options, "kernel", name)
         if returns is not types.none:

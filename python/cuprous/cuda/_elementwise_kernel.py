@@ -219,20 +219,22 @@ class ElementwiseKernel(Typed):
         """
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin} or {self.nargs}, got {len(args)}")
-        given = self._arguments(args)
-        letters = self._letters(self.params[: len(given)], given)
-        spread = [a for p, a in zip(self.params, given, strict=False) if isinstance(a, ndarray) and not p.raw]
+        operands = self._arguments(args)
+        letters = self._letters(self.params[: len(operands)], operands)
+        broadcast_inputs = [
+            a for p, a in zip(self.params, operands, strict=False) if isinstance(a, ndarray) and not p.raw
+        ]
         if size is not None:
-            if spread:
+            if broadcast_inputs:
                 raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
             shape: tuple[int, ...] = (size,)
-        elif spread:
-            shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
+        elif broadcast_inputs:
+            shape = cuprous.broadcast_shapes(*(a.shape for a in broadcast_inputs))
         else:
             raise ValueError("Loop size is undecided.")
-        for param in self.out_params[len(given) - self.nin :]:
-            given.append(_core.empty(shape, param.dtype(letters)))
-        for param, out in zip(self.out_params, given[self.nin :], strict=True):
+        for param in self.out_params[len(operands) - self.nin :]:
+            operands.append(_core.empty(shape, param.dtype(letters)))
+        for param, out in zip(self.out_params, operands[self.nin :], strict=True):
             if not param.raw and out.shape != shape:
                 raise ValueError("Out shape is mismatched")
         if block_size <= 0:
@@ -241,18 +243,18 @@ class ElementwiseKernel(Typed):
         for n in shape:
             count *= n
         if count:
-            self._launch(given, letters, shape, count, block_size)
-        outs = given[self.nin :]
+            self._launch(operands, letters, shape, count, block_size)
+        outs = operands[self.nin :]
         if self.no_return or not outs:
             return None
         return tuple(outs) if len(outs) > 1 or self.return_tuple else outs[0]
 
     def _launch(
-        self, given: list[Any], letters: dict[str, str], shape: tuple[int, ...], count: int, block_size: int
+        self, operands: list[Any], letters: dict[str, str], shape: tuple[int, ...], count: int, block_size: int
     ) -> None:
         arrays = [
             _core.broadcast_to(a, shape) if isinstance(a, ndarray) and not p.raw else a
-            for p, a in zip(self.params, given, strict=True)
+            for p, a in zip(self.params, operands, strict=True)
         ]
         # Of a contiguous array only the element's number matters; of a raw one the code sees the axes.
         arrays = [

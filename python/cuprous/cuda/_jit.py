@@ -54,13 +54,13 @@ class Dispatcher(_core.Kernel):
 
     def __new__(cls, function: Any, device: bool = False, callbacks: Any = (), **options: Any) -> Dispatcher:
         params = parameters(function)
-        told: dict[str, Any] = {}
+        load_options: dict[str, Any] = {}
         if callbacks:
             from cuprous.cuda import _link  # few kernels link anything
 
             # Not the kernel itself, which would keep itself alive.
-            told["on_load"] = _link.loader(callbacks, lambda: reference())
-        self: Any = super().__new__(cls, function, params, device=device, **options, **told)
+            load_options["on_load"] = _link.loader(callbacks, lambda: reference())
+        self: Any = super().__new__(cls, function, params, device=device, **options, **load_options)
         reference: Any = weakref.ref(self)
         self.device = device
         self.specialized = False
@@ -128,10 +128,10 @@ class Dispatcher(_core.Kernel):
             raise RuntimeError("Dispatcher already specialized")
         key = tuple(a if isinstance(a, types.Type) else types.typeof(a) for a in args)
         if key not in self.specializations:
-            made = Dispatcher(self.py_func, self.device, **self._options)
-            made.compile(key)
-            made.specialized = True
-            self.specializations[key] = made
+            kernel = Dispatcher(self.py_func, self.device, **self._options)
+            kernel.compile(key)
+            kernel.specialized = True
+            self.specializations[key] = kernel
         found: Dispatcher = self.specializations[key]
         return found
 

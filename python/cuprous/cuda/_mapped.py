@@ -47,7 +47,7 @@ class ManagedNDArray(MappedNDArray):
     """The same, where the driver moves pages."""
 
 
-def _given_back(context: Any, name: str, address: int) -> None:
+def _release(context: Any, name: str, address: int) -> None:
     driver = _driver()
     if driver.cuCtxPushCurrent_v2(context) == 0:  # it need not be this thread's
         getattr(driver, name)(ctypes.c_uint64(address))
@@ -57,14 +57,14 @@ def _given_back(context: Any, name: str, address: int) -> None:
 def _memory(kind: type[MappedNDArray], size: int, flags: int) -> Any:
     _core.synchronize()  # the context is current afterwards
     driver, found = _driver(), ctypes.c_uint64()
-    take, give = (
+    allocate, free = (
         ("cuMemAllocManaged", "cuMemFree_v2") if kind is ManagedNDArray else ("cuMemHostAlloc", "cuMemFreeHost")
     )
-    _check(take, getattr(driver, take)(ctypes.byref(found), ctypes.c_size_t(size), ctypes.c_uint(flags)))
+    _check(allocate, getattr(driver, allocate)(ctypes.byref(found), ctypes.c_size_t(size), ctypes.c_uint(flags)))
     context = ctypes.c_void_p()
     _check("cuCtxGetCurrent", driver.cuCtxGetCurrent(ctypes.byref(context)))
     memory = (ctypes.c_char * size).from_address(found.value)
-    weakref.finalize(memory, _given_back, context, give, found.value).atexit = False
+    weakref.finalize(memory, _release, context, free, found.value).atexit = False
     return memory
 
 
@@ -78,12 +78,12 @@ def shared(
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
     if size and not dtype.hasobject and _core.get_device().startswith("cuda"):
         memory = _memory(kind, size, flags)
-        made = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
-        made._memory = memory
+        array = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
+        array._memory = memory
     else:
-        made = np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
-    made.stream = stream or 0
-    return made
+        array = np.empty(shape, dtype, order).view(kind)  # type: ignore[call-overload]
+    array.stream = stream or 0
+    return array
 
 
 def mapped_array(

@@ -33,9 +33,9 @@ def wheel_roots() -> list[Path]:
     """Where NVIDIA's wheels are."""
     import importlib.util
 
-    given = os.environ.get("CUPROUS_NVIDIA_ROOTS")
-    if given:
-        return [Path(root) for root in given.split(os.pathsep)]
+    roots = os.environ.get("CUPROUS_NVIDIA_ROOTS")
+    if roots:
+        return [Path(root) for root in roots.split(os.pathsep)]
     spec = importlib.util.find_spec("nvidia")
     return [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
 
@@ -132,10 +132,12 @@ def compile_source(
     arguments = [f"--gpu-architecture={target}", "-default-device", *lto, *defaults, *options]
     encoded = (ctypes.c_char_p * len(arguments))(*(a.encode() for a in arguments))
     program = ctypes.c_void_p()
-    given = headers or {}
-    texts = (ctypes.c_char_p * len(given))(*(text.encode() for text in given.values()))
-    names_of = (ctypes.c_char_p * len(given))(*(file.encode() for file in given))
-    _call("nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), len(given), texts, names_of)
+    header_texts = headers or {}
+    texts = (ctypes.c_char_p * len(header_texts))(*(text.encode() for text in header_texts.values()))
+    names_of = (ctypes.c_char_p * len(header_texts))(*(file.encode() for file in header_texts))
+    _call(
+        "nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), len(header_texts), texts, names_of
+    )
     try:
         for expression in expressions:
             _call("nvrtcAddNameExpression", program, expression.encode())

@@ -26,7 +26,7 @@ class Reduce:
         known = self._kernels.get(dtype.name)
         if known is not None:
             return known
-        fold = jit(device=True)(self._functor)
+        combine = jit(device=True)(self._functor)
         threads = _THREADS
 
         @jit
@@ -36,18 +36,18 @@ class Reduce:
             if i < size:
                 total = values[i]
                 for k in range(i + gridsize(1), size, gridsize(1)):
-                    total = fold(total, values[k])
+                    total = combine(total, values[k])
                 part[t] = total
             syncthreads()
-            there = size - blockIdx.x * blockDim.x
+            remaining = size - blockIdx.x * blockDim.x
             step = threads // 2
             while step > 0:
-                if t < step and t + step < there:
-                    part[t] = fold(part[t], part[t + step])
+                if t < step and t + step < remaining:
+                    part[t] = combine(part[t], part[t + step])
                 syncthreads()
                 step //= 2
             if t == 0:
-                out[blockIdx.x] = fold(start, part[0]) if has_start else part[0]
+                out[blockIdx.x] = combine(start, part[0]) if has_start else part[0]
 
         self._kernels[dtype.name] = kernel
         return kernel

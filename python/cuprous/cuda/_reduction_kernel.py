@@ -64,14 +64,16 @@ class ReductionKernel(Typed):
             args = tuple(rest)
         if len(args) != self.nin:
             raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin}, got {len(args)}")
-        given = self._arguments(args)
-        letters = self._letters(self.in_params, given)
+        inputs = self._arguments(args)
+        letters = self._letters(self.in_params, inputs)
         if out is not None and self.out_params[0].generic:
             letters.setdefault(self.out_params[0].type, out.dtype_name)
-        spread = [a for p, a in zip(self.in_params, given, strict=True) if isinstance(a, ndarray) and not p.raw]
-        if not spread:
+        broadcast_inputs = [
+            a for p, a in zip(self.in_params, inputs, strict=True) if isinstance(a, ndarray) and not p.raw
+        ]
+        if not broadcast_inputs:
             raise ValueError("Loop size is undecided.")
-        shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
+        shape = cuprous.broadcast_shapes(*(a.shape for a in broadcast_inputs))
         axes = tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(a + len(shape) if a < 0 else a for a in axes)
         if len(set(axes)) != len(axes):
@@ -91,7 +93,7 @@ class ReductionKernel(Typed):
         target = _core.empty(plain, self.out_params[0].dtype(letters))
         values: list[Any] = []
         dtypes = []
-        for param, a in zip(self.in_params, given, strict=True):
+        for param, a in zip(self.in_params, inputs, strict=True):
             if isinstance(a, ndarray) and not param.raw:
                 moved = cuprous.transpose(_core.broadcast_to(a, shape), (*kept, *axes))
                 a = cuprous.ascontiguousarray(moved)

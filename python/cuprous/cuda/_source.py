@@ -100,10 +100,10 @@ def _facts(code: CodeType) -> tuple[Any, ...]:
 
 def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
     """The code of a function's node, compiled in the same scope as the function."""
-    given = node.args  # type: ignore[attr-defined]
+    params = node.args  # type: ignore[attr-defined]
     args = ast.arguments(
-        posonlyargs=given.posonlyargs, args=given.args, vararg=given.vararg, kwonlyargs=given.kwonlyargs,
-        kw_defaults=[None] * len(given.kwonlyargs), kwarg=given.kwarg, defaults=[],
+        posonlyargs=params.posonlyargs, args=params.args, vararg=params.vararg, kwonlyargs=params.kwonlyargs,
+        kw_defaults=[None] * len(params.kwonlyargs), kwarg=params.kwarg, defaults=[],
     )  # fmt: skip
     body: list[ast.stmt]
     if isinstance(node, ast.Lambda):

@@ -103,13 +103,13 @@ class Stream(_StreamBase):
             raise NotImplementedError("[Stream] priority= is not supported; leave it out")
         self._is_null = null
         self._non_blocking = non_blocking
-        self._made: _core.Stream | None = None
+        self._stream: _core.Stream | None = None
 
     @property
     def _native(self) -> _core.Stream:  # type: ignore[override]
-        if self._made is None:  # made late: importing this module must not start CUDA
-            self._made = _core.Stream(0) if self._is_null else _core.Stream(None, self._non_blocking)
-        return self._made
+        if self._stream is None:  # made late: importing this module must not start CUDA
+            self._stream = _core.Stream(0) if self._is_null else _core.Stream(None, self._non_blocking)
+        return self._stream
 
 
 class ExternalStream(_StreamBase):

@@ -15,9 +15,9 @@ from cuprous._common.arguments import ndarray
 from cuprous._common.convert import convert
 from cuprous.cuda import _pickling, types
 from cuprous.cuda._arrays import as_cuda_array
+from cuprous.cuda._generated_functions import make_function, result_types
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
-from cuprous.cuda._made import made, result_types
 from cuprous.cuda._reduce import Reduce
 
 #: What Numba's decorators take besides, and what is accepted of it.
@@ -38,12 +38,12 @@ def _check_target(target: str) -> None:
         raise ValueError(f"Unsupported target: {target!r}; the device of the arguments, or the default one, is used")
 
 
-def _signatures(given: Any) -> list[types.Signature]:
-    found = [types.signature_of(s) for s in (given if isinstance(given, (list, tuple)) else [given])]
-    for s in found:
+def _signatures(declared: Any) -> list[types.Signature]:
+    signatures = [types.signature_of(s) for s in (declared if isinstance(declared, (list, tuple)) else [declared])]
+    for s in signatures:
         if not isinstance(s, types.Signature):
             raise TypeError(f'{s!r} does not say what is returned; write "float32(float32, float32)"')
-    return [s for s in found if isinstance(s, types.Signature)]
+    return [s for s in signatures if isinstance(s, types.Signature)]
 
 
 def _item(t: types.Type) -> str:
@@ -68,14 +68,14 @@ def _dtype(value: Any) -> np.dtype[Any]:
 
 def _choose(inputs: list[Any], choices: list[list[str]], name: str) -> int:
     """The signature for some arguments: exact dtypes, then the first that all of them convert to without loss."""
-    given = [_dtype(v).name for v in inputs]
-    if given in choices:
-        return choices.index(given)
-    for k, wanted in enumerate(choices):
-        pairs = zip(inputs, wanted, strict=True)
+    argument_dtypes = [_dtype(v).name for v in inputs]
+    if argument_dtypes in choices:
+        return choices.index(argument_dtypes)
+    for k, choice in enumerate(choices):
+        pairs = zip(inputs, choice, strict=True)
         if all(_converts(v, dtypes.numpy_dtype(w)) for v, w in pairs):
             return k
-    raise TypeError(f"No matching version.  {name} takes {choices}, not {given}; convert with astype")
+    raise TypeError(f"No matching version.  {name} takes {choices}, not {argument_dtypes}; convert with astype")
 
 
 def _converts(value: Any, to: np.dtype[Any]) -> bool:
@@ -84,47 +84,47 @@ def _converts(value: Any, to: np.dtype[Any]) -> bool:
     return np.can_cast(_dtype(value), to, "safe")
 
 
-def _shown(out: Any) -> Any:
+def _as_output(out: Any) -> Any:
     """An array to write to: other libraries' by the memory that they show."""
     known = out is None or isinstance(out, (ndarray, np.ndarray))
     return as_cuda_array(out) if not known and hasattr(out, "__cuda_array_interface__") else out
 
 
 class _Results:
-    """Where results go: arrays given with `out=`, or new ones on the side where the arguments are."""
+    """Where results go: arrays out_array with `out=`, or new ones on the side where the arguments are."""
 
     def __init__(self, out: Any, count: int, inputs: list[Any]) -> None:
-        given = (list(out) if isinstance(out, tuple) else [out]) if out is not None else [None] * count
-        self.given = [_shown(o) for o in given]
-        if len(self.given) != count:
-            raise ValueError(f"{count} outputs, but out= has {len(self.given)}")
-        self.on_host = not any(isinstance(v, ndarray) for v in [*inputs, *self.given])
+        out_array = (list(out) if isinstance(out, tuple) else [out]) if out is not None else [None] * count
+        self.outs = [_as_output(o) for o in out_array]
+        if len(self.outs) != count:
+            raise ValueError(f"{count} outputs, but out= has {len(self.outs)}")
+        self.on_host = not any(isinstance(v, ndarray) for v in [*inputs, *self.outs])
 
     def target(self, k: int, shape: tuple[int, ...], dtype: str) -> ndarray:
         """An array to compute output `k` in."""
-        given = self.given[k]
-        ones = len(shape) - given.ndim if given is not None else 0  # loops of one turn may be missing in `out`
-        if given is not None and (1,) * ones + tuple(given.shape) != shape:
-            raise ValueError(f"output {k} has shape {tuple(given.shape)}, the result {shape}")
-        if isinstance(given, ndarray) and given.dtype_name == dtype and given.is_c_contiguous and not ones:
-            return given
+        out_array = self.outs[k]
+        ones = len(shape) - out_array.ndim if out_array is not None else 0  # loops of one turn may be missing in `out`
+        if out_array is not None and (1,) * ones + tuple(out_array.shape) != shape:
+            raise ValueError(f"output {k} has shape {tuple(out_array.shape)}, the result {shape}")
+        if isinstance(out_array, ndarray) and out_array.dtype_name == dtype and out_array.is_c_contiguous and not ones:
+            return out_array
         return cuprous.empty(shape, dtype)
 
     def finish(self, targets: list[ndarray]) -> Any:
         """The results as the caller sees them."""
-        found: list[Any] = []
-        for given, target in zip(self.given, targets, strict=True):
-            if given is not None and given is not target:
-                shaped = target.reshape(given.shape)
-                given[...] = cuprous.asnumpy(shaped) if isinstance(given, np.ndarray) else shaped
-            if given is not None:
-                found.append(given)
+        results: list[Any] = []
+        for out_array, target in zip(self.outs, targets, strict=True):
+            if out_array is not None and out_array is not target:
+                shaped = target.reshape(out_array.shape)
+                out_array[...] = cuprous.asnumpy(shaped) if isinstance(out_array, np.ndarray) else shaped
+            if out_array is not None:
+                results.append(out_array)
             elif self.on_host:
                 host = cuprous.asnumpy(target)
-                found.append(host if host.ndim else host[()])
+                results.append(host if host.ndim else host[()])
             else:
-                found.append(target)
-        return found[0] if len(found) == 1 else tuple(found)
+                results.append(target)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
 def _rebuilt(kind: Any, function: tuple[Any, ...], made_of: tuple[Any, ...]) -> Any:
@@ -135,12 +135,12 @@ class _Pickled:
     """Goes to other processes by its name, or else by the code of its function."""
 
     py_func: Any
-    _made_of: tuple[Any, ...]
+    _constructor_arguments: tuple[Any, ...]
 
     def __reduce__(self) -> Any:
         if _pickling.is_importable(self.py_func):
             return str(self.py_func.__qualname__)
-        return _rebuilt, (type(self), _pickling.reduced(self.py_func), self._made_of)
+        return _rebuilt, (type(self), _pickling.reduced(self.py_func), self._constructor_arguments)
 
 
 class UFunc(_Pickled):
@@ -153,7 +153,7 @@ class UFunc(_Pickled):
         self.__wrapped__ = self.py_func
         self.__module__ = self.py_func.__module__
         self.core = jit(device=True, **options)(self.py_func)
-        self._made_of = (signatures, options)
+        self._constructor_arguments = (signatures, options)
         self.signatures = signatures
         self.nin = self.py_func.__code__.co_argcount
         for s in signatures:
@@ -183,7 +183,7 @@ class UFunc(_Pickled):
             ins, outs = [f"a{k}" for k in range(self.nin)], [f"r{k}" for k in range(nout)]
             call = f"core({', '.join(f'{a}[i]' for a in ins)})"
             body = ["i = grid(1)", "if i < r0.size:", f"    {', '.join(f'{r}[i]' for r in outs)} = {call}"]
-            function = made(f"vectorized_{self.__name__}", ins + outs, body, {"grid": grid, "core": self.core})
+            function = make_function(f"vectorized_{self.__name__}", ins + outs, body, {"grid": grid, "core": self.core})
             self._kernels[nout] = jit(function)
         return self._kernels[nout]
 
@@ -202,8 +202,8 @@ class UFunc(_Pickled):
         key, returns = self._types(inputs)
         results = _Results(out, len(returns), inputs)
         shape = np.broadcast_shapes(*(np.shape(v) for v in inputs))
-        if results.given[0] is not None:
-            shape = np.broadcast_shapes(shape, results.given[0].shape)
+        if results.outs[0] is not None:
+            shape = np.broadcast_shapes(shape, results.outs[0].shape)
         targets = [results.target(k, shape, dtype) for k, dtype in enumerate(returns)]
         flat = [_flat(convert(v, dtype), shape) for v, dtype in zip(inputs, key, strict=True)]
         if targets[0].size:
@@ -285,21 +285,21 @@ class GUFunc(_Pickled):
         self.__doc__ = self.py_func.__doc__
         self.__wrapped__ = self.py_func
         self.__module__ = self.py_func.__module__
-        self._made_of = (signatures, signature, options)
+        self._constructor_arguments = (signatures, signature, options)
         self.signature = signature
         self.inputs, self.outputs = _axes(signature)
         known = {name for axes in self.inputs for name in axes}
         self.needs_out = any(name not in known for axes in self.outputs for name in axes)
         self.core = jit(device=True, **options)(self.py_func)
         self.types = [tuple(s.args if isinstance(s, types.Signature) else s) for s in signatures]
-        for given in self.types:
-            if len(given) != len(self.inputs) + len(self.outputs):
+        for row_types in self.types:
+            if len(row_types) != len(self.inputs) + len(self.outputs):
                 raise TypeError(f"{self.__name__}: {signature} has {len(self.inputs) + len(self.outputs)} arguments, "
-                                f"a list of types {len(given)}")  # fmt: skip
+                                f"a list of types {len(row_types)}")  # fmt: skip
         self._kernels: dict[tuple[bool, ...], Any] = {}
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
-        """The function of each row. Results are NumPy's where all arrays are; `out` takes them where it is given.
+        """The function of each row. Results are NumPy's where all arrays are; `out` takes them where it is out_arrays.
 
         Raises:
             TypeError: for another number of arguments, or dtypes that no list of types takes.
@@ -316,13 +316,13 @@ class GUFunc(_Pickled):
                 f"{_counted(nin + len(self.outputs))} (when providing input and output). Got {_counted(len(args))}."
             )
         inputs = [_operand(v) for v in args[:nin]]
-        given = tuple(map(_shown, out if isinstance(out, tuple) else () if out is None else (out,)))
-        chosen = self._chosen(inputs, given)
-        results = _Results(given or None, len(self.outputs), inputs)
+        out_arrays = tuple(map(_as_output, out if isinstance(out, tuple) else () if out is None else (out,)))
+        chosen = self._chosen(inputs, out_arrays)
+        results = _Results(out_arrays or None, len(self.outputs), inputs)
         extents: dict[str, int] = {}
         loops = [self._measure(k, np.shape(v), extents) for k, v in enumerate(inputs)]
-        if given and self.needs_out:
-            for axes, o in zip(self.outputs, given, strict=True):
+        if out_arrays and self.needs_out:
+            for axes, o in zip(self.outputs, out_arrays, strict=True):
                 extents.update({name: o.shape[k - len(axes)] for k, name in enumerate(axes) if name not in extents})
         if any(name not in extents for axes in self.outputs for name in axes):
             raise ValueError(f"{self.__name__}: {self.signature} does not say how large its result is: give out=")
@@ -342,31 +342,31 @@ class GUFunc(_Pickled):
             self._kernel(chosen).forall(count)(count, *rows, *outs)
         return results.finish(targets)
 
-    def _chosen(self, inputs: list[Any], given: tuple[Any, ...]) -> tuple[types.Type, ...]:
+    def _chosen(self, inputs: list[Any], out_arrays: tuple[Any, ...]) -> tuple[types.Type, ...]:
         nin = len(self.inputs)
         if self.types:
             choices = [[_item(t) for t in ts[:nin]] for ts in self.types]
             if len(choices) == 1 and self._is_narrower(inputs, choices[0]):
                 return self.types[0]
             return self.types[_choose(inputs, choices, self.__name__)]
-        if not given:
+        if not out_arrays:
             raise ValueError(f"{self.__name__} has no types: it needs its outputs as arguments")
         found: list[types.Type] = []
-        for v, axes in zip([*inputs, *given], self.inputs + self.outputs, strict=True):
+        for v, axes in zip([*inputs, *out_arrays], self.inputs + self.outputs, strict=True):
             t = types.as_type(_dtype(v))
             is_row = axes or len(found) >= nin
             found.append(types.Array(t, max(len(axes), 1)) if is_row else t)
         return tuple(found)
 
     @staticmethod
-    def _is_narrower(inputs: list[Any], wanted: list[str]) -> bool:
+    def _is_narrower(inputs: list[Any], row_dtypes: list[str]) -> bool:
         """Whether arrays of the host become the only types that there are by a cast within their kind.
 
         Raises:
             TypeError: if one of a device would.
         """
-        cast = [v for v, w in zip(inputs, wanted, strict=True) if not _converts(v, dtypes.numpy_dtype(w))]
-        kinds = zip(inputs, wanted, strict=True)
+        cast = [v for v, w in zip(inputs, row_dtypes, strict=True) if not _converts(v, dtypes.numpy_dtype(w))]
+        kinds = zip(inputs, row_dtypes, strict=True)
         if not all(np.can_cast(_dtype(v), dtypes.numpy_dtype(w), "same_kind") for v, w in kinds):
             return False
         for v in cast:
@@ -399,7 +399,7 @@ class GUFunc(_Pickled):
             ]
             body = ["i = grid(1)", "if i < count:", f"    core({', '.join(parts)})"]
             space = {"grid": grid, "core": self.core}
-            self._kernels[wants_array] = jit(made(f"rows_{self.__name__}", ["count", *names], body, space))
+            self._kernels[wants_array] = jit(make_function(f"rows_{self.__name__}", ["count", *names], body, space))
         return self._kernels[wants_array]
 
 

@@ -14,7 +14,7 @@ from types import FunctionType
 import numpy as np
 
 from cuprous.cuda import _intrinsics, libdevice, types
-from cuprous.cuda._made import made
+from cuprous.cuda._generated_functions import make_function
 from cuprous.cuda.types import bfloat16
 
 _NAMES = {
@@ -97,17 +97,17 @@ def _bodies() -> Iterator[tuple[str, list[str]]]:
 
 
 _BODIES = dict(_bodies())
-_made: dict[str, FunctionType] = {}
+_functions: dict[str, FunctionType] = {}
 
 
 def __getattr__(name: str) -> FunctionType:
     if name not in _BODIES:
         raise AttributeError(f"module 'cuprous.cuda.bf16' has no attribute {name!r}")
-    if name not in _made:
+    if name not in _functions:
         body = _BODIES[name]
         takes = [x for x in "abc" if any(re.search(rf"\b{x}\b", line) for line in body)]
-        _made[name] = made(name, takes, body, _NAMES)
-    return _made[name]
+        _functions[name] = make_function(name, takes, body, _NAMES)
+    return _functions[name]
 
 
 def __dir__() -> list[str]:

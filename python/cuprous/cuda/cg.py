@@ -9,7 +9,7 @@ blocks run at once, so there may only be as many as the GPU holds. `cg.this_thre
 
 from __future__ import annotations
 
-from cuprous._unsupported import refusing
+from cuprous._unsupported import unsupported_function
 from cuprous.cuda._intrinsics import _Intrinsic
 
 this_grid = _Intrinsic("cuda.cg.this_grid")
@@ -17,8 +17,8 @@ this_thread_block = _Intrinsic("cuda.cg.this_thread_block")
 sync = _Intrinsic("cuda.cg.sync")
 
 _COPY = "copy in a loop, and wait with cg.this_thread_block().sync()"
-memcpy_async = refusing("memcpy_async", _COPY, "cuda.cg.")
-wait = refusing("wait", _COPY, "cuda.cg.")
-wait_prior = refusing("wait_prior", _COPY, "cuda.cg.")
+memcpy_async = unsupported_function("memcpy_async", _COPY, "cuda.cg.")
+wait = unsupported_function("wait", _COPY, "cuda.cg.")
+wait_prior = unsupported_function("wait_prior", _COPY, "cuda.cg.")
 
 __all__ = ["memcpy_async", "sync", "this_grid", "this_thread_block", "wait", "wait_prior"]

@@ -44,7 +44,7 @@ def _is_int(t: Tensor) -> bool:
     return not (t.is_floating_point() or t.is_complex())
 
 
-@arrays.at_home
+@arrays.on_array_device
 def getitem(self: Tensor, key: Any) -> Tensor:
     """Returns `self[key]` for keys with tensors, lists and masks, as a copy."""
     key = _plain(key, self.device_name)
@@ -64,7 +64,7 @@ def _strided_like(self: Tensor, view: Any) -> Tensor:
     return _core.t_strided(self, list(view.shape), list(view.element_strides), start)
 
 
-@arrays.at_home
+@arrays.on_array_device
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Implements `self[key] = value` for all kinds of keys."""
     value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
@@ -282,7 +282,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return result
 
 
-@arrays.at_home
+@arrays.on_array_device
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Returns the indices of the nonzero elements."""
     parts = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.indexing import at_home
+from cuprous._common.indexing import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
@@ -56,14 +56,14 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
     return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
 
-@at_home
+@on_array_device
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
     """Returns the indices at which elements would be inserted into a sorted vector."""
     values = input.as_array() if isinstance(input, Tensor) else input
     return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
 
 
-@at_home
+@on_array_device
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Returns how often each integer from 0 to the largest occurs."""
     return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
@@ -74,7 +74,7 @@ def msort(input: Tensor) -> Tensor:
     return sort(input, 0).values
 
 
-@at_home
+@on_array_device
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """Returns the distinct elements in order, and optionally inverse indices and counts."""

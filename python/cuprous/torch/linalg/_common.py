@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core, linalg
-from cuprous._common.indexing import at_home
+from cuprous._common.indexing import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
 from cuprous.torch._creation import eye as identity
@@ -17,7 +17,7 @@ class _ArrayLinalg:
     """The functions of `cuprous.linalg`, whose temporary arrays are created on the operand's device."""
 
     def __getattr__(self, name: str) -> Any:
-        function = at_home(getattr(linalg, name))
+        function = on_array_device(getattr(linalg, name))
         setattr(self, name, function)
         return function
 

@@ -23,7 +23,7 @@ _FROM_C = {
 }  # fmt: skip
 
 
-def made(name: str, params: list[str], body: list[str], names: Mapping[str, Any]) -> FunctionType:
+def make_function(name: str, params: list[str], body: list[str], names: Mapping[str, Any]) -> FunctionType:
     """The function `def name(params): body`, which knows `names`."""
     name = re.sub(r"\W", "_", name)  # `<lambda>` is no name
     lines = [f"def {name}({', '.join(params)}):\n", *(f"    {line}\n" for line in body)]
@@ -39,7 +39,7 @@ def made(name: str, params: list[str], body: list[str], names: Mapping[str, Any]
 def result_types(core: Any, keys: list[types.Type]) -> list[str]:
     """The dtypes that a device function returns for arguments of such types: none, one, or those of a tuple."""
     params = [f"p{k}" for k in range(len(keys))]
-    probe = jit(made("probe", params, [f"core({', '.join(params)})"], {"core": core}))
+    probe = jit(make_function("probe", params, [f"core({', '.join(params)})"], {"core": core}))
     code = probe.cuda_source(tuple(keys))
     declared = {name: kind for kind, name in re.findall(r"(?m)^static __device__ (\w+) (\w+)\(.*\);$", code)}
     called = re.search(r"(?m)^    (?:.* = )?(\w+)\(p0.*\);$", code[code.index("__global__ void probe(") :])

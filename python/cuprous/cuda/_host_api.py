@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cuprous import _core
-from cuprous._unsupported import refusing
+from cuprous._unsupported import unsupported_function
 from cuprous.cuda._arrays import to_device
 from cuprous.cuda._device import Device, is_available
 
@@ -101,7 +101,7 @@ def profiling() -> Iterator[None]:
 
 _MEMORY = "memory comes from the engine's pool; see cuprous.get_default_memory_pool"
 
-set_memory_manager = refusing("set_memory_manager", _MEMORY, "cuda.")
+set_memory_manager = unsupported_function("set_memory_manager", _MEMORY, "cuda.")
 
 __all__ = [
     "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported", "is_supported_version",
