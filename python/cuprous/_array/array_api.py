@@ -10,7 +10,7 @@ from cuprous._common.dtype_info import dtypes_of
 
 __array_api_version__ = "2025.12"
 
-#: Folds take arrays of up to that many.
+#: The largest number of dimensions of operands of reductions.
 MAX_DIMENSIONS = 32
 
 #: Versions of the standard that `array.__array_namespace__` can be asked for; each contains the ones before.

@@ -130,7 +130,7 @@ UFUNC_METHODS: tuple[Callable[..., Any], ...] = (
 
 #: Attributes of ufuncs.
 UFUNC_ATTRIBUTES: dict[str, Any] = {
-    "identity": property(ufunc_methods.identity, doc="What an empty fold gives, or None."),
+    "identity": property(ufunc_methods.identity, doc="The result of a reduction of no elements, or None."),
     "nargs": property(lambda self: self.nin + self.nout, doc="Number of operands and results."),
     "signature": None,
     "__repr__": lambda self: f"<ufunc '{self.__name__}'>",

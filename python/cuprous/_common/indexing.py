@@ -411,7 +411,7 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 @on_array_device
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
-    """Writes (or folds) values at the places that any key names."""
+    """Writes values to the elements that a key selects, or combines them with those."""
     check_writable(a)
     resolved = plan(a, key)
     if isinstance(value, ndarray):

@@ -19,7 +19,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cuprous profile",
         description="Runs a Python script and tells, line by line, where its time went.",
-        epilog="The exit code is the script's own. Its profile is told also where it fails or calls sys.exit().",
+        epilog="The exit code is the script's own. Its profile is printed even if it fails or calls sys.exit().",
     )
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
                         help="write the timeline (FILE.json, for `cuprous serve --profile FILE.json` and "

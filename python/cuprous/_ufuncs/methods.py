@@ -199,7 +199,7 @@ def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
 
 
 def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
-    """Reduces the first axis (length at least 1) of `a`. Associative ufuncs combine halves. Other ufuncs combine the
+    """Reduces the first axis (length at least 1) of `a`. Associative ufuncs combine pairs. Other ufuncs combine the
     elements selected by the mask one by one, beginning with `start` if given."""
     if name not in _ASSOCIATIVE:
         first = 0 if start is not None else 1

@@ -296,7 +296,7 @@ class Context:
         yield
 
     def reset(self) -> None:
-        """Lets go of cached programs and memory, and of modules that somebody is told of (`setup_callback`)."""
+        """Releases cached programs and memory, and modules with a `setup_callback`."""
         if "cuprous.cuda._link" in sys.modules:
             sys.modules["cuprous.cuda._link"].tear_down()
         close()

@@ -1,4 +1,4 @@
-"""`CUPROUS_DEBUG=1`: launches are told of and waited for, so that an error comes from the line that launched.
+"""`CUPROUS_DEBUG=1`: launches are printed and waited for, so that an error comes from the line that launched.
 
 CUPROUS_DEBUG=2 shows the CUDA C++ as well when a kernel is compiled.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from cuprous import _core
 
 _VALUE = os.environ.get("CUPROUS_DEBUG", "0")
-#: 0: off; 1: launches are told of; 2: so is the generated code.
+#: 0: off; 1: launches are printed; 2: the generated code too.
 LEVEL = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
 
 

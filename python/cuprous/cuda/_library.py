@@ -1,4 +1,4 @@
-"""NumPy's folds and `round` to digits, as functions of the kernel language that kernels call in their place."""
+"""NumPy's reductions and `round` to digits, as functions of the kernel language that kernels call in their place."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ _teardowns: list[weakref.finalize[Any, Any]] = []
 
 
 def tear_down() -> None:
-    """Lets the modules go that somebody is told of."""
+    """Releases the modules with callbacks."""
     while _teardowns:
         waiting = _teardowns.pop()
         alive = waiting.peek()

@@ -1,4 +1,4 @@
-"""CuPy's `ReductionKernel`: folds of axes with a few lines of CUDA C++."""
+"""CuPy's `ReductionKernel`: reductions over axes with a few lines of CUDA C++."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous.cuda._raw_kernels import RawKernel
 
 
 class ReductionKernel(Typed):
-    """A kernel that folds axes: `ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")`.
+    """A kernel that reduces axes: `ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")`.
 
     Args:
         in_params, out_params: the parameters, as for `ElementwiseKernel`; there is one output.
@@ -56,7 +56,7 @@ class ReductionKernel(Typed):
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
     ) -> Any:
-        """Folds some axes, all of them if `axis` is None."""
+        """Reduces some axes, all of them if `axis` is None."""
         import numpy as np
 
         if len(args) == self.nargs and out is None:
@@ -129,13 +129,13 @@ class ReductionKernel(Typed):
         out = self.out_params[0]
         dtypes.append(out.dtype(letters))
         out_type = C_TYPES[dtypes[-1]]
-        folded = self.reduce_type or out_type
+        reduce_dtype = self.reduce_type or out_type
         heads += [f"{out_type}* _out", "long long _rows", "long long _width"]
         types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
         start = f"_type_reduce({self.identity})" if self.identity not in (None, "") else "_type_reduce()"
         code = f"""{source(self.preamble + self.map_expr, dtypes)}
 {types}{self.preamble}
-typedef {folded} _type_reduce;
+typedef {reduce_dtype} _type_reduce;
 extern "C" __global__ void {self.name}({", ".join(heads)}) {{
     __shared__ __align__(16) unsigned char _memory[256 * sizeof(_type_reduce)];
     __shared__ bool _there[256];

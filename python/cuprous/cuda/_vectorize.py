@@ -211,7 +211,7 @@ class UFunc(_Pickled):
         return results.finish(targets)
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
-        """Folds an array of one axis with a function of two values.
+        """Reduces an array of one axis with a function of two values.
 
         Raises:
             TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
