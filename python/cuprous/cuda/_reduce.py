@@ -53,7 +53,8 @@ class Reduce:
         return kernel
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
-        """Reduces the first `size` elements of an array of one axis, beginning with `init`; into `res[0]` if it is given.
+        """Reduces the first `size` elements of an array of one axis, beginning with `init`; into `res[0]` if it is
+        given.
 
         Raises:
             TypeError: for an array of more axes.

@@ -22,7 +22,7 @@ class ReductionKernel(Typed):
         post_map_expr: what is done with the result `a`.
         identity: the value of nothing.
         name: the kernel's name.
-        reduce_type: the type in which it folds; that of the output if None.
+        reduce_type: the type in which it combines values; that of the output if None.
 
     Raises:
         NotImplementedError: where the device is a CPU.
