@@ -1,4 +1,4 @@
-"""`numpy.fft`'s transforms along several axes: together, or one after the other where one is named twice."""
+"""`numpy.fft`'s transforms along several axes: all at once, or one after the other if an axis is repeated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Points = Sequence[Any]
 def _axes_and_points(
     a: ndarray, s: Points | None, axes: Sequence[int] | None, half: bool = False
 ) -> tuple[list[Any], list[int]]:
-    """The points along each axis, by NumPy's rules; `half` where the last axis holds half a spectrum."""
+    """Returns the number of points of each axis by NumPy's rules, and the axes. `half` means that the last axis holds
+    half a spectrum."""
     if axes is None:
         axes = range(-(a.ndim if s is None else len(s)), 0)
         if s is not None:
@@ -50,7 +51,7 @@ def _one_by_one(
 def _all_at_once(
     kernel: _transforms.Kernel, forward: bool, a: ndarray, points: list[Any], axes: list[int], norm: str | None
 ) -> ndarray | None:
-    """Along several axes at once; None where there are fewer than two, or one is named twice."""
+    """Transforms along several axes at once. Returns None if there are fewer than two, or one is repeated."""
     positions = [normalize_axis(axis, a.ndim) for axis in axes]
     if len(positions) < 2 or len(set(positions)) < len(positions):
         return None
@@ -69,13 +70,13 @@ def fftn(
 
     Args:
         a: real or complex points.
-        s: how many points to use along each of the axes (-1: all of them).
-        axes: the axes, all by default. One that is named twice is transformed twice.
+        s: the number of points along each of the axes (-1: all of them).
+        axes: the axes, by default all. A repeated axis is transformed repeatedly.
         norm: as for `fft`.
-        out: where the result goes.
+        out: the array to write the result to.
 
     Raises:
-        ValueError: unless `s` and `axes` are of one length.
+        ValueError: unless `s` and `axes` have the same length.
         IndexError: if there is no such axis.
     """
     a = array(a)

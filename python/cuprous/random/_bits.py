@@ -68,7 +68,7 @@ def key_of(seed: Seed) -> int:
 
 
 class BitGenerator:
-    """What every bit generator has: a key and the number of the next block.
+    """The base class of bit generators: a key and the number of the next block.
 
     `take(blocks)` reserves that many blocks and returns the first one's number; threads may share a generator.
     """
@@ -91,7 +91,7 @@ class BitGenerator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The stream and the place in it; assigning it goes there."""
+        """The stream and the position in it. Assigning it sets both."""
         return {"bit_generator": type(self).__name__, "state": {"key": self.key, "counter": self.offset}}
 
     @state.setter
@@ -108,7 +108,7 @@ class BitGenerator:
             self.key, self.offset = key, counter
 
     def advance(self, delta: int) -> BitGenerator:
-        """Skips `delta` blocks (of four 32-bit words); negative values go back."""
+        """Skips `delta` blocks (of four 32-bit words). Negative values go backwards."""
         self.take(operator.index(delta) & _MASK)
         return self
 
@@ -119,7 +119,7 @@ class BitGenerator:
         return result
 
     def spawn(self, n_children: int) -> list[BitGenerator]:
-        """Independent generators, keyed by a hash of this key and a running number.
+        """Returns independent generators, keyed by a hash of this key and a counter.
 
         Raises:
             ValueError: if `n_children` is negative.
@@ -132,7 +132,7 @@ class BitGenerator:
         return [type(self)(mix((self.key, i))) for i in range(first, first + n_children)]
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
-        """Raw 64-bit words: an int, or a uint64 array of that shape; without `output` they are skipped."""
+        """Returns raw 64-bit words: an int, or a uint64 array of shape `size`. With `output` False, only skips them."""
         shape = () if size is None else shape_of(size)[0]
         count = 1
         for n in shape:

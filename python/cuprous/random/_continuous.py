@@ -1,7 +1,8 @@
 """Continuous distributions as compositions of a few native draws and elementwise maps, which fuse into one kernel.
 
 Parameters may be scalars or arrays that broadcast. Scalars outside a distribution's domain raise ValueError; arrays are
-not looked at, since that would wait for the device: they give NaN there. All methods return arrays (0-d for size=None).
+not checked, because that would wait for the device: invalid elements give NaN. All methods return arrays (0-d for
+size=None).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Continuous:
 
     _bits: BitGenerator
 
-    # --- the native draws
+    # --- native draws
     def _draw(self, name: str, shape: tuple[int, ...], wide: bool) -> ndarray:
         count = shape[0] if len(shape) == 1 else math.prod(shape)
         bits = self._bits
@@ -44,7 +45,7 @@ class Continuous:
         return self._draw("random_unit64" if wide else "random_unit32", shape, wide)
 
     def _open_unit(self, shape: tuple[int, ...], dtype: str) -> ndarray:
-        """Uniform on (0, 1): what would be 0 becomes half of the grid's step."""
+        """Uniform on (0, 1): replaces 0 by half of the step between values."""
         return _map("maximum", self._unit(shape, dtype), 2.0**-54 if dtype == "float64" else 2.0**-25)
 
     def _normal(self, shape: tuple[int, ...], dtype: str) -> ndarray:
@@ -97,7 +98,7 @@ class Continuous:
         non_negative(sigma, "sigma")
         return _map("exp", _shifted_and_scaled(self._normal(common_shape(size, mean, sigma), name), mean, sigma, name))
 
-    # --- of the gamma family
+    # --- the gamma family
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Gamma with that shape and scale."""
         shape, scale, name = parameter(shape), parameter(scale), float_dtype(dtype, "gamma")
@@ -253,7 +254,7 @@ class Continuous:
         shape = common_shape(size, mean, scale)
         z, u = self._normal(shape, "float64"), self._unit(shape)
         y = z * z * mean
-        # the smaller root m + (m / 2s)(y - sqrt(y (4s + y))), written without cancellation
+        # computes the smaller root m + (m / 2s)(y - sqrt(y (4s + y))), written without cancellation
         x = mean * (scale * 4.0) / _map("square", _map("sqrt", y) + _map("sqrt", y + scale * 4.0))
         return to_dtype(_map("where", u * (x + mean) <= mean, x, mean * mean / x), name)
 

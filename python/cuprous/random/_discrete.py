@@ -1,4 +1,4 @@
-"""Discrete distributions. They return int64 unless `dtype` says otherwise; as for the continuous ones, scalar
+"""Discrete distributions. They return int64 unless `dtype` says otherwise; as for continuous distributions, scalar
 parameters are checked and arrays are not."""
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Discrete(Continuous):
         return ((word >> 32) * n + ((word & _LOW_WORD) * n >> 32)) >> 32
 
     def _wide_product(self, n: Any, shape: tuple[int, ...]) -> ndarray:
-        """floor(x n / 2**128) of 128 random bits x = 2**64 a + b; a range n of 2**64 stands as 0 and gives a."""
+        """Returns floor(x n / 2**128) of 128 random bits x = 2**64 a + b. A range n = 2**64 is passed as 0 and gives a."""
         a = self._draw("random_bits64", shape, True)
         b = self._draw("random_bits64", shape, True)
         high, low = _product(a, n)
@@ -148,7 +148,7 @@ class Discrete(Continuous):
         return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
 
     def bytes(self, length: int) -> _Bytes:
-        """That many random bytes."""
+        """Returns `length` random bytes."""
         length = operator.index(length)
         check(length >= 0, "length must be non-negative")
         shape, _ = shape_of(-(-length // 4))
@@ -156,10 +156,10 @@ class Discrete(Continuous):
 
 
 def integer_dtype(dtype: Any) -> str:
-    """The name of a dtype that counts can have.
+    """Returns the name of an integer dtype that counts can have.
 
     Raises:
-        TypeError: for any other.
+        TypeError: for any other dtype.
     """
     name = "int64" if dtype is None else dtypes.name_of(dtype)
     if dtypes.kind(name) not in "iuf":
@@ -168,7 +168,7 @@ def integer_dtype(dtype: Any) -> str:
 
 
 def _as_uint64(value: Any) -> ndarray:
-    """A bound as uint64, modulo 2**64."""
+    """Converts a bound to uint64, modulo 2**64."""
     if isinstance(value, ndarray):
         wide = value if dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")
         return to_dtype(wide, "uint64")
@@ -176,7 +176,7 @@ def _as_uint64(value: Any) -> ndarray:
 
 
 def _product(a: ndarray, n: Any) -> tuple[ndarray, ndarray]:
-    """High and low word of the product of two 64-bit words, by halves."""
+    """Returns the high and low words of the product of two 64-bit words, computed from 32-bit halves."""
     a1, a0, n1, n0 = a >> 32, a & _LOW_WORD, n >> 32, n & _LOW_WORD
     middle = a1 * n0 + (a0 * n0 >> 32)
     cross = a0 * n1 + (middle & _LOW_WORD)

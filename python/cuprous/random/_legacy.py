@@ -20,21 +20,21 @@ class RandomState(Selection):
         self._bits = seed if isinstance(seed, BitGenerator) else Philox4x3210(seed)
 
     def seed(self, seed: Seed = None) -> None:
-        """Starts the stream of that seed from its beginning."""
+        """Restarts the stream of a seed from its beginning."""
         self._bits.state = {"bit_generator": type(self._bits).__name__, "state": {"key": key_of(seed), "counter": 0}}
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
-        """The stream and the place in it, as `set_state` takes it.
+        """Returns the stream and the position in it, for `set_state`.
 
         Raises:
-            NotImplementedError: for `legacy=True`: there is no Mersenne twister here.
+            NotImplementedError: for `legacy=True`: the Mersenne twister is not supported.
         """
         if legacy:
             raise NotImplementedError("[get_state] legacy=True: there is no Mersenne twister here")
         return self._bits.state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a place that `get_state` returned."""
+        """Restores a state that `get_state` returned."""
         self._bits.state = state
 
     def random_sample(self, size: Any = None, dtype: Any = None) -> ndarray:

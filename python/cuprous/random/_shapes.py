@@ -63,12 +63,12 @@ def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
     return shape
 
 
-#: dtype-likes seen so far.
+#: A cache of the names of dtype-likes.
 _FLOATS: dict[Any, str] = {None: "float64", float: "float64", "float64": "float64", "float32": "float32"}
 
 
 def float_dtype(dtype: Any, name: str) -> str:
-    """ "float32" or "float64".
+    """Returns "float32" or "float64".
 
     Raises:
         TypeError: for any other dtype.
@@ -91,8 +91,8 @@ def check(condition: bool, message: str) -> None:
 
 
 def non_negative(value: Any, name: str, nan: bool = True) -> None:
-    """Raises ValueError for a negative scalar, and for NaN unless `nan` (which then makes NaN). Arrays are not read:
-    that would wait for the device."""
+    """Raises ValueError for a negative scalar, and for NaN unless `nan` is true. Arrays are not checked, because that
+    would wait for the device."""
     if not isinstance(value, ndarray):
         check(not value < 0 if nan else value >= 0, f"{name} < 0" if nan else f"{name} < 0 or {name} is NaN")
 
@@ -115,7 +115,7 @@ def to_dtype(a: ndarray, name: str) -> ndarray:
 
 
 def in_dtype(value: Any, name: str) -> Any:
-    """A parameter that does not lift a computation in dtype `name`: arrays are cast, scalars stay."""
+    """Returns a parameter that does not promote a computation in dtype `name`: arrays are cast, scalars kept."""
     return to_dtype(value, name) if isinstance(value, ndarray) else value
 
 
@@ -128,10 +128,10 @@ def write(out: ndarray | None, result: ndarray) -> ndarray:
 
 
 def out_shape(out: Any, size: Any, dtype: str) -> Any:
-    """The size to draw, given `out`.
+    """Returns the size to draw, given `out`.
 
     Raises:
-        TypeError: if `out` is no array or has another dtype.
+        TypeError: if `out` is not an array or has another dtype.
         ValueError: if `size` differs from its shape.
     """
     if out is None:

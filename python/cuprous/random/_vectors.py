@@ -1,4 +1,4 @@
-"""Distributions of vectors. Parameters that are vectors or matrices are read back to be checked."""
+"""Distributions of vectors. Parameters that are vectors or matrices are copied to the host and checked."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Vectors(Rejection):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
     ) -> ndarray:
-        """How many of each color are among `nsample` things drawn without replacement, of which `colors` counts the
-        things of each; int64. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric` here.
+        """The number of items of each color (int64) among `nsample` drawn without replacement from a population with
+        `colors` items of each. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric` here.
 
         Raises:
-            ValueError: if `colors` is no vector of counts with a sum from `nsample` to 10**9, or for another method.
+            ValueError: if `colors` is not a vector of counts with a sum from `nsample` to 10**9, or for another method.
         """
         check(method in ("count", "marginals"), 'method must be "count" or "marginals".')
         counts = array(colors)
@@ -128,7 +128,7 @@ class Vectors(Rejection):
 
 
 def _factor(cov: Any, check_valid: str, tol: float, method: str) -> Any:
-    """A matrix A with AᵀA = cov."""
+    """Returns a matrix A with AᵀA = cov."""
     import numpy as np
 
     if method == "cholesky":
