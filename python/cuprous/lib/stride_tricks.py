@@ -11,7 +11,7 @@ from cuprous._functions.manipulation import broadcast_arrays, broadcast_shapes, 
 
 
 def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = None) -> ndarray:
-    """A view of an array's memory with any shape and strides (in bytes).
+    """Returns a view of an array's memory with any shape and strides (in bytes).
 
     Raises:
         ValueError: if an element would be outside the memory, or a stride is not a multiple of the item size.

@@ -214,7 +214,7 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
 
 
 def real_if_all_are(values: ndarray) -> ndarray:
-    """Returns the real parts if all imaginary parts are zero, otherwise `values`. The condition is copied to the host."""
+    """Returns the real parts if all imaginary parts are zero, otherwise `values`. Copies the condition to the host."""
     return real_part(values) if bool(all_(imag(values) == 0)) else values
 
 

@@ -88,7 +88,7 @@ def _double(*arrays: ArrayLike) -> tuple[str, list[ndarray]]:
 
 
 def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> ndarray:
-    """The Moore-Penrose pseudoinverse, by singular values, in double precision.
+    """Returns the Moore-Penrose pseudoinverse, by singular values, in double precision.
 
     Args:
         a: matrices of M x N.
@@ -171,8 +171,8 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
 
 
 def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = None) -> Any:
-    """The number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's epsilon)
-    times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
+    """Returns the number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's
+    epsilon) times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
 
     Raises:
         ValueError: for both `tol` and `rtol`.
@@ -190,8 +190,8 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
 
 
 def cond(x: ArrayLike, p: Any = None) -> ndarray:
-    """The condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2 and -2;
-    infinity for singular matrices.
+    """Returns the condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2
+    and -2; infinity for singular matrices.
 
     Raises:
         LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
@@ -233,7 +233,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
-    """The inverse with respect to tensordot(·, ·, ind).
+    """Returns the inverse with respect to tensordot(·, ·, ind).
 
     Raises:
         LinAlgError: unless `a` is square in that sense.

@@ -103,7 +103,7 @@ def reset_states() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Returns NumPy's `SeedSequence`, which seeds generators here, too. Raises with a hint for NumPy's bit generators."""
+    """Returns NumPy's `SeedSequence`, which seeds generators here, too. NumPy's bit generators raise with a hint."""
     if name == "SeedSequence":
         from numpy.random import SeedSequence
 

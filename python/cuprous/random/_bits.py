@@ -22,7 +22,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def splitmix64(x: int) -> int:
-    """A bijection of 64-bit words that flips about half of the bits for any change (Steele et al., OOPSLA 2014)."""
+    """Applies a bijection of 64-bit words that flips about half of the bits for any change (Steele et al., OOPSLA
+    2014)."""
     x = (x + _GOLDEN) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -41,8 +42,8 @@ def mix(integers: Sequence[int]) -> int:
 
 
 def key_of(seed: Seed) -> int:
-    """The 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a larger
-    integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
+    """Returns the 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a
+    larger integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
 
     Raises:
         ValueError: for negative integers.
@@ -113,7 +114,7 @@ class BitGenerator:
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """A generator of the same class, `jumps` times 2**48 blocks ahead."""
+        """Returns a generator of the same class, `jumps` times 2**48 blocks ahead."""
         result = type(self)(self.key)
         result.offset = (self.offset + (operator.index(jumps) << 48)) & _MASK
         return result

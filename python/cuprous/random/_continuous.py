@@ -63,7 +63,7 @@ class Continuous:
         return _core.random("random_gamma", shape, bits.key, first, in_dtype(alpha, "float64"))
 
     def _log_gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
-        """The logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
+        """Returns the logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
         alpha = in_dtype(alpha, "float64")
         power = _map("log", self._open_unit(shape, "float64")) / alpha
         return _map("log", self._gamma(alpha + 1.0, shape)) + power

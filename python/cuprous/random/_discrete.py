@@ -71,7 +71,7 @@ class Discrete(Continuous):
         return ((word >> 32) * n + ((word & _LOW_WORD) * n >> 32)) >> 32
 
     def _wide_product(self, n: Any, shape: tuple[int, ...]) -> ndarray:
-        """Returns floor(x n / 2**128) of 128 random bits x = 2**64 a + b. A range n = 2**64 is passed as 0 and gives a."""
+        """Returns floor(x n / 2**128) of 128 random bits x = 2**64 a + b. A range n = 2**64, passed as 0, gives a."""
         a = self._draw("random_bits64", shape, True)
         b = self._draw("random_bits64", shape, True)
         high, low = _product(a, n)

@@ -123,7 +123,7 @@ class Generator(Selection):
 
 
 def default_rng(seed: Seed | BitGenerator | Generator = None) -> Generator:
-    """A `Generator` over Philox4x32-10.
+    """Returns a `Generator` over Philox4x32-10.
 
     Args:
         seed: None (the operating system's entropy), a non-negative integer (below 2**64 it is Philox's key), a sequence

@@ -91,7 +91,7 @@ class Rejection(Discrete):
         return _core.cast(self._accepted(shape, propose, a), name)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """The number of good items among `nsample` drawn without replacement from `ngood` + `nbad` items.
+        """Returns the number of good items among `nsample` drawn without replacement from `ngood` + `nbad` items.
 
         Stadlober's ratio of uniforms ("The ratio of uniforms approach for generating discrete random variates", 1990);
         from a quarter of the candidates (where two values share all probability) to three quarters are accepted.

@@ -21,7 +21,8 @@ class Selection(Vectors):
     """`choice`, `permutation`, `permuted` and `shuffle`."""
 
     def _order(self, n: int) -> ndarray:
-        """The numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7 draws."""
+        """Returns the numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7
+        draws."""
         return _core.argsort(self._draw("random_bits64", (n,), True))
 
     def _distinct(self, n: int, count: int) -> ndarray:
@@ -76,7 +77,8 @@ class Selection(Vectors):
         return _map("minimum", found, n - 1)
 
     def permutation(self, x: Any, axis: int = 0) -> ndarray:
-        """The integers below `x` in random order, or a copy of an array with its slices along `axis` so ordered."""
+        """Returns the integers below `x` in random order, or a copy of an array with its slices along `axis` so
+        ordered."""
         if is_scalar(x):
             n = operator.index(x)
             check(n >= 0, "x must be a non-negative integer")

@@ -24,7 +24,7 @@ def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
 
 
 def parameter(value: Any) -> Any:
-    """A distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
+    """Returns a distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
 
     Raises:
         TypeError: for complex numbers.
@@ -43,7 +43,7 @@ def parameter(value: Any) -> Any:
 
 
 def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of a draw: `size`, or what the parameters broadcast to.
+    """Returns the shape of a draw: `size`, or what the parameters broadcast to.
 
     Raises:
         ValueError: if the parameters do not broadcast to `size`.
@@ -120,7 +120,7 @@ def in_dtype(value: Any, name: str) -> Any:
 
 
 def write(out: ndarray | None, result: ndarray) -> ndarray:
-    """The result, or `out` after writing it there."""
+    """Returns the result, or `out` after writing it there."""
     if out is None:
         return result
     _core.update(out, result)

@@ -68,8 +68,9 @@ class Vectors(Rejection):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
     ) -> ndarray:
-        """The number of items of each color (int64) among `nsample` drawn without replacement from a population with
-        `colors` items of each. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric` here.
+        """Returns the number of items of each color (int64) among `nsample` drawn without replacement from a population
+        with `colors` items of each. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric`
+        here.
 
         Raises:
             ValueError: if `colors` is not a vector of counts with a sum from `nsample` to 10**9, or for another method.
