@@ -11,7 +11,7 @@ def _along(
     kernel: _transforms.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None,
     out: ndarray | None,
 ) -> ndarray:  # fmt: skip
-    """Computes a transform along one axis with NumPy's dtype: a real result of half-precision input has half precision."""
+    """Transforms along one axis, with NumPy's dtype: half-precision input gives real results in half precision."""
     a = array(a)
     result = kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
     if a.dtype_name in ("float16", "bfloat16") and result.dtype_name == "float32":
@@ -46,7 +46,8 @@ def fft(
 def ifft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for `fft`."""
+    """Computes the inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for
+    `fft`."""
     return _along(_transforms.complex_to_complex, False, a, n, axis, norm, out)
 
 
@@ -64,7 +65,7 @@ def rfft(
 def irfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `rfft`: n real points (by default 2 * (m - 1), where m is the axis' extent).
+    """Computes the inverse of `rfft`: n real points (by default 2 * (m - 1), where m is the axis' extent).
 
     The imaginary parts of the first value and, with even n, of the last count as zero.
 
@@ -84,7 +85,7 @@ def hfft(
 def ihfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
+    """Computes the inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
     return _along(_transforms.real_to_half, False, a, n, axis, norm, out)
 
 

@@ -66,7 +66,7 @@ def fftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`fft` along several axes.
+    """Applies `fft` along several axes.
 
     Args:
         a: real or complex points.
@@ -89,7 +89,7 @@ def ifftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Inverse of `fftn`. Arguments as for `fftn`."""
+    """Computes the inverse of `fftn`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
@@ -100,7 +100,7 @@ def rfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
+    """Applies `rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
@@ -113,7 +113,7 @@ def irfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
+    """Computes the inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
     result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
@@ -126,7 +126,7 @@ def fft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`fftn` along two axes, the last two by default."""
+    """Applies `fftn` along two axes, the last two by default."""
     return fftn(a, s, axes, norm, out)
 
 
@@ -134,7 +134,7 @@ def ifft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`ifftn` along two axes, the last two by default."""
+    """Applies `ifftn` along two axes, the last two by default."""
     return ifftn(a, s, axes, norm, out)
 
 
@@ -142,7 +142,7 @@ def rfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`rfftn` along two axes, the last two by default."""
+    """Applies `rfftn` along two axes, the last two by default."""
     return rfftn(a, s, axes, norm, out)
 
 
@@ -150,7 +150,7 @@ def irfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`irfftn` along two axes, the last two by default."""
+    """Applies `irfftn` along two axes, the last two by default."""
     return irfftn(a, s, axes, norm, out)
 
 

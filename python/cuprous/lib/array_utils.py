@@ -82,7 +82,7 @@ def normalize_axis_tuple(
     argname : str, optional
         The argument's name, for the error's message.
     allow_duplicate : bool, default: False
-        Whether an axis may be named twice.
+        If true, an axis may be repeated.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def normalize_axis_tuple(
     AxisError
         If the array has no such axis.
     ValueError
-        If an axis is named twice.
+        If an axis is repeated.
     """
     axes = axis if isinstance(axis, Iterable) else (axis,)
     found = tuple(normalize_axis(a, ndim, argname) for a in axes)

@@ -211,7 +211,7 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
-    """X with tensordot(a, X, X.ndim) = b. `axes` of `a` are moved to the end first.
+    """Returns X with tensordot(a, X, X.ndim) = b. First moves `axes` of `a` to the end.
 
     Raises:
         LinAlgError: unless `a` is square in that sense.

@@ -43,7 +43,7 @@ class Rejection(Discrete):
         return result.reshape(shape)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Von Mises on [-pi, pi], with mode `mu` and concentration `kappa`.
+        """Draws von Mises values on [-pi, pi], with mode `mu` and concentration `kappa`.
 
         From a wrapped Cauchy variate (Best and Fisher, Applied Statistics 28, 1979), in half angles, where nothing
         cancels for any `kappa`; 65 % of the candidates or more are accepted.
@@ -71,7 +71,7 @@ class Rejection(Discrete):
         return to_dtype(angle - periods * (2 * math.pi), name)
 
     def zipf(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Zipf: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
+        """Draws Zipf values: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
 
         Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; 70 % of the candidates or more are accepted.
         """

@@ -14,7 +14,7 @@ ndarray = _core.ndarray
 
 
 def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
-    """Shape and number of elements of a `size` argument (None is one element without axes)."""
+    """Returns the shape and number of elements of a `size` argument (None is one element without axes)."""
     if size is None:
         return (), 1
     if type(size) is int and size >= 0:
@@ -110,7 +110,7 @@ def probability(value: Any, name: str = "p", above_zero: bool = False) -> None:
 
 
 def to_dtype(a: ndarray, name: str) -> ndarray:
-    """`a` itself if it has the dtype, otherwise a cast copy."""
+    """Returns `a` itself if it has the dtype, otherwise a cast copy."""
     return a if a.dtype_name == name else _core.cast(a, name)
 
 

@@ -28,7 +28,7 @@ class Vectors(Rejection):
     """Draws of vectors, along the last axis."""
 
     def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Dirichlet over a vector of concentrations, not negative; the result's last axis sums to one."""
+        """Draws Dirichlet vectors for a vector of concentrations, not negative; the result's last axis sums to one."""
         alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
         check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
         check(bool(all_(alpha >= 0)), "alpha < 0")
@@ -39,7 +39,7 @@ class Vectors(Rejection):
         return to_dtype(weights / _core.reduce("sum", weights, (weights.ndim - 1,), True), name)
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
+        """Draws counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
 
         Raises:
             ValueError: if probabilities are negative or sum to more than one, or shapes do not broadcast.
@@ -108,7 +108,8 @@ class Vectors(Rejection):
         *,
         method: str = "svd",
     ) -> ndarray:
-        """Normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or "cholesky").
+        """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
+        "cholesky").
 
         Raises:
             ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
