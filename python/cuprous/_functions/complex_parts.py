@@ -14,25 +14,25 @@ from cuprous._common.arguments import (
 
 
 def _part(a: ndarray, index: int) -> ndarray:
-    """A view of the real (0) or imaginary (1) parts of a complex array."""
+    """Returns a view of the real (0) or imaginary (1) parts of a complex array."""
     strides = [2 * s for s in a.element_strides]
     return _core.as_strided(a, a.shape, strides, index, dtypes.component(a.dtype_name))
 
 
 def real(val: ArrayLike) -> ndarray:
-    """The real part: a view of complex arrays, the array itself otherwise."""
+    """Returns the real part: a view of complex arrays, the array itself otherwise."""
     a = array(val)
     return _part(a, 0) if dtypes.kind(a.dtype_name) == "c" else a
 
 
 def imag(val: ArrayLike) -> ndarray:
-    """The imaginary part: a view of complex arrays, zeros otherwise."""
+    """Returns the imaginary part: a view of complex arrays, zeros otherwise."""
     a = array(val)
     return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name)
 
 
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
-    """The angle of complex numbers, in radians or degrees."""
+    """Returns the angle of complex numbers, in radians or degrees."""
     z = array(z)
     result = _core.map("angle", z) if dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))
     return result * (180 / math.pi) if deg else result

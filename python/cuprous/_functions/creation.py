@@ -28,7 +28,7 @@ def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """A new array with arbitrary contents."""
+    """Returns a new array with arbitrary contents."""
     order = order_letter(order, "CF", "C")
     dims = as_shape(shape)
     if device is not None:
@@ -37,21 +37,21 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """A new array of zeros."""
+    """Returns a new array of zeros."""
     if order == "C" and device is None:
         return _core.full(as_shape(shape), 0, dtypes.name_of(dtype))
     return _on_device(_filled(shape, 0, dtype, order), device)
 
 
 def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """A new array of ones."""
+    """Returns a new array of ones."""
     if order == "C" and device is None:
         return _core.full(as_shape(shape), 1, dtypes.name_of(dtype))
     return _on_device(_filled(shape, 1, dtype, order), device)
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
-    """A new array filled with a value (a scalar, or an array that broadcasts to the shape)."""
+    """Returns a new array filled with a value (a scalar, or an array that broadcasts to the shape)."""
     if is_scalar(fill_value):
         if dtype is None:
             dtype = convert(fill_value).dtype_name
@@ -86,7 +86,7 @@ def empty_like(
     prototype: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array with another's shape and dtype and arbitrary contents."""
+    """Returns a new array with another's shape and dtype and arbitrary contents."""
     return _like(prototype, None, dtype, order, subok, shape, device)
 
 
@@ -94,7 +94,7 @@ def zeros_like(
     a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array of zeros with another's shape and dtype."""
+    """Returns a new array of zeros with another's shape and dtype."""
     return _like(a, 0, dtype, order, subok, shape, device)
 
 
@@ -102,7 +102,7 @@ def ones_like(
     a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array of ones with another's shape and dtype."""
+    """Returns a new array of ones with another's shape and dtype."""
     return _like(a, 1, dtype, order, subok, shape, device)
 
 
@@ -110,7 +110,7 @@ def full_like(
     a: ArrayLike, fill_value: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A new array with another's shape and dtype, filled with a value."""
+    """Returns a new array with another's shape and dtype, filled with a value."""
     return _like(a, fill_value, dtype, order, subok, shape, device)
 
 
@@ -145,7 +145,7 @@ def asanyarray(
 
 
 def asfarray(a: Any, dtype: Any = float) -> ndarray:
-    """An array of a floating dtype."""
+    """Returns an array of a floating dtype."""
     name = dtypes.name_of(dtype)
     return convert(a, name if dtypes.kind(name) in "fc" else "float64")
 
@@ -166,13 +166,13 @@ def array(
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
-    """A C-contiguous array of at least one dimension."""
+    """Returns a C-contiguous array of at least one dimension."""
     result = convert(a, dtype, "C")
     return result if result.ndim else result.reshape((1,))
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
-    """A Fortran-contiguous array of at least one dimension."""
+    """Returns a Fortran-contiguous array of at least one dimension."""
     result = convert(a, dtype, "F")
     return result if result.ndim else result.reshape((1,))
 
@@ -219,21 +219,21 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
-    """A one-dimensional array from an object with Python's buffer protocol (copied to the device)."""
+    """Returns a one-dimensional array from an object with Python's buffer protocol (copied to the device)."""
     import numpy as np
 
     return _core.from_numpy(np.frombuffer(buffer, dtypes.numpy_dtype(dtypes.name_of(dtype)), count, offset))
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
-    """A one-dimensional array from an iterable."""
+    """Returns a one-dimensional array from an iterable."""
     import numpy as np
 
     return _core.from_numpy(np.fromiter(iter, dtypes.numpy_dtype(dtypes.name_of(dtype)), count))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "") -> ndarray:
-    """A one-dimensional array from numbers in a text, separated by `sep`.
+    """Returns a one-dimensional array from numbers in a text, separated by `sep`.
 
     Raises:
         ValueError: if `sep` is empty; `frombuffer` reads bytes.
@@ -446,14 +446,14 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 def eye(
     N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None
 ) -> ndarray:
-    """An N x M matrix with ones on the k-th diagonal."""
+    """Returns an N x M matrix with ones on the k-th diagonal."""
     result = zeros((N, N if M is None else M), dtype, order)
     _core.update(diagonal_view(result, operator.index(k)), 1)
     return _on_device(result, device)
 
 
 def identity(n: int, dtype: Any = float) -> ndarray:
-    """The n x n identity matrix."""
+    """Returns the n x n identity matrix."""
     return eye(n, dtype=dtype)
 
 
@@ -476,7 +476,7 @@ def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1)
 
 
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
-    """A copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
+    """Returns a copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
 
     Raises:
         ValueError: unless the input is 1-d or 2-d.
@@ -493,12 +493,12 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
-    """A matrix with the flattened input on its k-th diagonal."""
+    """Returns a matrix with the flattened input on its k-th diagonal."""
     return diag(as_array(v).reshape(-1), k)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
-    """A matrix with ones at and below the k-th diagonal."""
+    """Returns a matrix with ones at and below the k-th diagonal."""
     rows, columns = max(N, 0), max(N if M is None else M, 0)
     return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
                       dtypes.name_of(dtype))  # fmt: skip
@@ -515,12 +515,12 @@ def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
 
 
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
-    """A copy with zeros above the k-th diagonal."""
+    """Returns a copy with zeros above the k-th diagonal."""
     return _triangle(m, k, True)
 
 
 def triu(m: ArrayLike, k: int = 0) -> ndarray:
-    """A copy with zeros below the k-th diagonal."""
+    """Returns a copy with zeros below the k-th diagonal."""
     return _triangle(m, k, False)
 
 

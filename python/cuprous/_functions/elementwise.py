@@ -163,7 +163,7 @@ def _finite_max(name: str) -> float:
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
-    """The real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
+    """Returns the real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
         return a

@@ -71,13 +71,13 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
-    """Indices of the main diagonal of an array with `ndim` axes of length `n`."""
+    """Returns the indices of the main diagonal of an array with `ndim` axes of length `n`."""
     index = _core.iota((max(n, 0),), (1,), 0)
     return (index,) * max(ndim, 0)
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
-    """Indices of the main diagonal of an array.
+    """Returns the indices of the main diagonal of an array.
 
     Raises:
         ValueError: unless the array has two or more axes, all of the same length.
@@ -91,12 +91,12 @@ def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Indices of the lower triangle of an n x m matrix."""
+    """Returns the indices of the lower triangle of an n x m matrix."""
     return nonzero(creation.tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Indices of the upper triangle of an n x m matrix."""
+    """Returns the indices of the upper triangle of an n x m matrix."""
     return nonzero(_core.map("logical_not", creation.tri(n, m, k - 1, bool)))
 
 
@@ -108,13 +108,13 @@ def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
-    """Indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix."""
     rows, columns = _matrix_shape(arr)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
-    """Indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix."""
     rows, columns = _matrix_shape(arr)
     return triu_indices(rows, k, columns)
 

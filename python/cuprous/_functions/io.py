@@ -180,21 +180,21 @@ def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """An array from a text file, with NumPy's `loadtxt`."""
+    """Returns an array from a text file, with NumPy's `loadtxt`."""
     import numpy as np
 
     return _to_device(np.loadtxt(*args, **kwargs))
 
 
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """An array from a text file with missing values, with NumPy's `genfromtxt`."""
+    """Returns an array from a text file with missing values, with NumPy's `genfromtxt`."""
     import numpy as np
 
     return _to_device(np.genfromtxt(*args, **kwargs))
 
 
 def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
-    """A 1-d array from a file of raw elements or separated numbers."""
+    """Returns a 1-d array from a file of raw elements or separated numbers."""
     import numpy as np
 
     return _to_device(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))

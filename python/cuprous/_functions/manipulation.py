@@ -67,7 +67,7 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
-    """A view with the axes permuted, reversed by default."""
+    """Returns a view with the axes permuted, reversed by default."""
     a = as_array(a)
     return a.T if axes is None else a.transpose(tuple(axes))
 
@@ -76,7 +76,7 @@ permute_dims = transpose
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
-    """A view with two axes exchanged."""
+    """Returns a view with two axes exchanged."""
     a = as_array(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
@@ -105,7 +105,7 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
-    """A view with one axis moved before position `start`.
+    """Returns a view with one axis moved before position `start`.
 
     Raises:
         AxisError: for an axis or a position out of bounds.
@@ -119,7 +119,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
 
 
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
-    """A view with the last two axes exchanged.
+    """Returns a view with the last two axes exchanged.
 
     Raises:
         ValueError: for fewer than two axes.
@@ -131,7 +131,7 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 
 
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
-    """A view with axes of length one inserted.
+    """Returns a view with axes of length one inserted.
 
     Raises:
         TypeError: if an axis is not an integer.
@@ -183,7 +183,7 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ..
 
 
 def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
-    """The shape that these shapes broadcast to."""
+    """Returns the shape that these shapes broadcast to."""
     return _broadcast_shapes(*(as_shape(s) for s in args))
 
 
@@ -208,14 +208,14 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
 
 def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
-    """A view with the order of elements along axes (by default all) reversed."""
+    """Returns a view with the order of elements along axes (by default all) reversed."""
     m = as_array(m)
     axes = normalize_axes(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
 
 
 def flipud(m: ArrayLike) -> ndarray:
-    """A view with the first axis reversed.
+    """Returns a view with the first axis reversed.
 
     Raises:
         ValueError: for a 0-d array.
@@ -227,7 +227,7 @@ def flipud(m: ArrayLike) -> ndarray:
 
 
 def fliplr(m: ArrayLike) -> ndarray:
-    """A view with the second axis reversed.
+    """Returns a view with the second axis reversed.
 
     Raises:
         ValueError: for fewer than two axes.
@@ -239,7 +239,7 @@ def fliplr(m: ArrayLike) -> ndarray:
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
-    """A view rotated by k quarter turns in the plane of two axes, from the first towards the second.
+    """Returns a view rotated by k quarter turns in the plane of two axes, from the first towards the second.
 
     Raises:
         ValueError: unless `axes` are two different axes of the array.

@@ -321,7 +321,7 @@ def var(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is real also for complex arrays."""
+    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is always real."""
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
@@ -329,8 +329,7 @@ def std(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is real also for complex
-    arrays."""
+    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is always real."""
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
@@ -420,8 +419,7 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out
 
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                     include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Returns the cumulative product along an axis, optionally after a leading one. `axis` is optional for 1-d
-    arrays."""
+    """Returns the cumulative product along an axis, optionally after a one. `axis` is optional for 1-d arrays."""
     return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
 
 

@@ -235,18 +235,18 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
-    """The distinct elements of either array, in order."""
+    """Returns the distinct elements of either array, in order."""
     return unique(concatenate((ar1, ar2), axis=None))
 
 
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """The distinct elements of the first array that do not occur in the second."""
+    """Returns the distinct elements of the first array that do not occur in the second."""
     a = _distinct(ar1, assume_unique)
     return select_flat(isin(a, ar2, invert=True), a)
 
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """The distinct elements that occur in exactly one of the arrays, in order."""
+    """Returns the distinct elements that occur in exactly one of the arrays, in order."""
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
     ordered = _core.sort(concatenate((a, b)))
     first = _changes(ordered, equal_nan=False)

@@ -181,7 +181,7 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
 
 
 def sort_complex(a: ArrayLike) -> ndarray:
-    """The elements as complex numbers, sorted by real, then imaginary part."""
+    """Returns the elements as complex numbers, sorted by real, then imaginary part."""
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
         narrow = a.dtype_name in ("int8", "uint8", "int16", "uint16")

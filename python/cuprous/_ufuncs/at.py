@@ -31,9 +31,7 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         raise ValueError("second operand provided when ufunc is unary")
     if self.nin == 2 and b is None:
         raise ValueError("second operand needed for ufunc")
-    operands: tuple[ndarray, ...] = (
-        () if b is None else (array(b),)
-    )  # as in NumPy, NumPy scalars promote like arrays here
+    operands: tuple[ndarray, ...] = () if b is None else (array(b),)  # NumPy scalars promote like arrays here
     name = self.__name__
     _core.result_dtype(name, *(_core.empty((), x.dtype_name) for x in (a, *operands)))  # raises if there is no loop
     if name in _SCATTERS and _scatters_exactly(name, a, *operands):
@@ -53,9 +51,8 @@ def _scatters_exactly(name: str, a: ndarray, b: ndarray) -> bool:
     if common == a.dtype_name:
         return True
     own_kind, common_kind = dtypes.kind(a.dtype_name), dtypes.kind(common)
-    wraps = name not in ("maximum", "minimum") and {own_kind, common_kind} <= {
-        *"iu"
-    }  # the low bits do not depend on the width
+    # The low bits of integers do not depend on the width.
+    wraps = name not in ("maximum", "minimum") and {own_kind, common_kind} <= {*"iu"}
     return wraps or (own_kind == common_kind and own_kind in "fc")
 
 

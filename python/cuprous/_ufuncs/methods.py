@@ -142,9 +142,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
-        dtype = (
-            None  # the default loop returns it already: bool for comparisons, real for magnitudes of complex numbers
-        )
+        dtype = None  # the default loop returns it: bool for comparisons, real for magnitudes of complex numbers
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
         # `dtype` is the dtype of the result, so this finds the complex loop that returns it.
         complex_dtype = _core.promote_types(dtypes.name_of(dtype), "complex64")

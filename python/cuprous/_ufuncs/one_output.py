@@ -1,5 +1,4 @@
-"""The ufuncs with one output, as objects of the native type, one per row of the operation table, and NumPy's
-aliases."""
+"""The ufuncs with one output: an object of the native type per row of the operation table; and NumPy's aliases."""
 
 from __future__ import annotations
 

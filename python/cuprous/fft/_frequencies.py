@@ -1,4 +1,4 @@
-"""The frequencies that a transform's values belong to, and their order."""
+"""The frequencies of a transform's values, and their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _checked(n: Any) -> int:
 
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
-    """Frequencies of `fft`'s n values, in cycles per unit of the sample spacing d: 0, 1, …, -2, -1 over n d.
+    """Returns the frequencies of `fft`'s n values, in cycles per unit of the sample spacing d: 0, 1, …, -2, -1 over n
+    d.
 
     Raises:
         ValueError: unless `n` is an integer, at least 0, and `dtype` (float64 by default) floating-point.
@@ -40,7 +41,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
 
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
-    """Frequencies of `rfft`'s n // 2 + 1 values: 0, 1, …, n // 2 over n d. Arguments as for `fftfreq`."""
+    """Returns the frequencies of `rfft`'s n // 2 + 1 values: 0, 1, …, n // 2 over n d. Arguments as for `fftfreq`."""
     n = _checked(n)
     return _scaled(_core.iota((max(n // 2 + 1, 0),), (1,), 0), 1.0 / (n * d), dtype, device)
 
@@ -52,12 +53,12 @@ def _rolled(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarra
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
-    """Values of `fft` with frequency zero moved from the front to the middle, along all axes or some."""
+    """Returns values of `fft` with frequency zero moved from the front to the middle, along all axes or some."""
     return _rolled(x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
-    """Inverse of `fftshift`."""
+    """Undoes `fftshift`."""
     return _rolled(x, axes, lambda n: -(n // 2))
 
 

@@ -11,7 +11,7 @@ def _along(
     kernel: _transforms.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None,
     out: ndarray | None,
 ) -> ndarray:  # fmt: skip
-    """A transform along one axis, with NumPy's dtype: real results of half precision are of half precision."""
+    """Transforms along one axis, with NumPy's dtype: half-precision input gives real results in half precision."""
     a = array(a)
     result = kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
     if a.dtype_name in ("float16", "bfloat16") and result.dtype_name == "float32":
@@ -22,21 +22,22 @@ def _along(
 def fft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Discrete Fourier transform along an axis: element k is the sum of a[j] * exp(-2 pi i j k / n).
+    """Returns the discrete Fourier transform along an axis: element k is the sum of a[j] * exp(-2 pi i j k / n).
 
     Args:
         a: real or complex points.
-        n: how many points to use: others are cut off, missing ones are zero.
+        n: the number of points: the array is truncated or padded with zeros.
         axis: the axis.
-        norm: what is divided by the number of points: "backward" (the default) the inverse, "forward" this; "ortho"
-            divides both by its root.
-        out: where the result goes.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), this one
+        for
+            "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
 
     Returns:
         complex64 for float16, bfloat16, float32 and complex64, otherwise complex128.
 
     Raises:
-        ValueError: for fewer than one point, or another `norm`.
+        ValueError: for fewer than one point, or any other `norm`.
         AxisError: if there is no such axis.
     """
     return _along(_transforms.complex_to_complex, True, a, n, axis, norm, out)
@@ -45,14 +46,15 @@ def fft(
 def ifft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for `fft`."""
+    """Computes the inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for
+    `fft`."""
     return _along(_transforms.complex_to_complex, False, a, n, axis, norm, out)
 
 
 def rfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """The first n // 2 + 1 values of `fft` of real points; the others are the conjugates of those.
+    """Returns the first n // 2 + 1 values of `fft` of real points. The others are their conjugates.
 
     Raises:
         TypeError: for complex points.
@@ -63,12 +65,12 @@ def rfft(
 def irfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `rfft`: n real points (by default 2 * (m - 1), where m is the axis' extent).
+    """Computes the inverse of `rfft`: n real points (by default 2 * (m - 1), where m is the axis' extent).
 
     The imaginary parts of the first value and, with even n, of the last count as zero.
 
     Returns:
-        float32 for float32 and complex64, half precision for such, otherwise float64.
+        float32 for float32 and complex64, half precision for half-precision input, otherwise float64.
     """
     return _along(_transforms.half_to_real, False, a, n, axis, norm, out)
 
@@ -76,14 +78,14 @@ def irfft(
 def hfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """`fft` of n points whose second half are the conjugates of the first, which is given: real values."""
+    """Returns the real values of `fft` of n points, whose second half are the conjugates of the given first half."""
     return _along(_transforms.half_to_real, True, a, n, axis, norm, out)
 
 
 def ihfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
+    """Computes the inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
     return _along(_transforms.real_to_half, False, a, n, axis, norm, out)
 
 

@@ -1,4 +1,4 @@
-"""`numpy.fft`'s transforms along several axes: together, or one after the other where one is named twice."""
+"""`numpy.fft`'s transforms along several axes: all at once, or one after the other if an axis is repeated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Points = Sequence[Any]
 def _axes_and_points(
     a: ndarray, s: Points | None, axes: Sequence[int] | None, half: bool = False
 ) -> tuple[list[Any], list[int]]:
-    """The points along each axis, by NumPy's rules; `half` where the last axis holds half a spectrum."""
+    """Returns the number of points of each axis by NumPy's rules, and the axes. `half` means that the last axis holds
+    half a spectrum."""
     if axes is None:
         axes = range(-(a.ndim if s is None else len(s)), 0)
         if s is not None:
@@ -50,7 +51,7 @@ def _one_by_one(
 def _all_at_once(
     kernel: _transforms.Kernel, forward: bool, a: ndarray, points: list[Any], axes: list[int], norm: str | None
 ) -> ndarray | None:
-    """Along several axes at once; None where there are fewer than two, or one is named twice."""
+    """Transforms along several axes at once. Returns None if there are fewer than two, or one is repeated."""
     positions = [normalize_axis(axis, a.ndim) for axis in axes]
     if len(positions) < 2 or len(set(positions)) < len(positions):
         return None
@@ -65,17 +66,17 @@ def fftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`fft` along several axes.
+    """Applies `fft` along several axes.
 
     Args:
         a: real or complex points.
-        s: how many points to use along each of the axes (-1: all of them).
-        axes: the axes, all by default. One that is named twice is transformed twice.
+        s: the number of points along each of the axes (-1: all of them).
+        axes: the axes, by default all. A repeated axis is transformed repeatedly.
         norm: as for `fft`.
-        out: where the result goes.
+        out: the array to write the result to.
 
     Raises:
-        ValueError: unless `s` and `axes` are of one length.
+        ValueError: unless `s` and `axes` have the same length.
         IndexError: if there is no such axis.
     """
     a = array(a)
@@ -88,7 +89,7 @@ def ifftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Inverse of `fftn`. Arguments as for `fftn`."""
+    """Computes the inverse of `fftn`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
@@ -99,7 +100,7 @@ def rfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
+    """Applies `rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
@@ -112,7 +113,7 @@ def irfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
+    """Computes the inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
     result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
@@ -125,7 +126,7 @@ def fft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`fftn` along two axes, the last two by default."""
+    """Applies `fftn` along two axes, the last two by default."""
     return fftn(a, s, axes, norm, out)
 
 
@@ -133,7 +134,7 @@ def ifft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`ifftn` along two axes, the last two by default."""
+    """Applies `ifftn` along two axes, the last two by default."""
     return ifftn(a, s, axes, norm, out)
 
 
@@ -141,7 +142,7 @@ def rfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`rfftn` along two axes, the last two by default."""
+    """Applies `rfftn` along two axes, the last two by default."""
     return rfftn(a, s, axes, norm, out)
 
 
@@ -149,7 +150,7 @@ def irfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """`irfftn` along two axes, the last two by default."""
+    """Applies `irfftn` along two axes, the last two by default."""
     return irfftn(a, s, axes, norm, out)
 
 

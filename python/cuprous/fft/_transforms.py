@@ -1,6 +1,6 @@
-"""One transform along some axes: what `numpy.fft` and `scipy.fft` have in common.
+"""Transforms along axes, shared by `numpy.fft` and `scipy.fft`.
 
-`forward` is the sign of the exponent (minus) and decides, with `norm`, what the result is divided by.
+`forward` means a negative sign of the exponent. Together with `norm` it determines the divisor of the result.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from cuprous import _core
 from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 
-#: (array, points along each axis, the axes, forward, norm) -> transformed; no axis is named twice
+#: (array, points along each axis, the axes, forward, norm) -> transformed. Axes are distinct.
 Kernel: TypeAlias = "Callable[[ndarray, Sequence[Any], Sequence[int], bool, str | None], ndarray]"
-#: What a forward transform is divided by, and a backward one.
+#: The divisors of a forward and of a backward transform.
 _DIVISORS = {
     "backward": ("one", "points"),
     "ortho": ("root", "root"),
     "forward": ("points", "one"),
 }
-#: Dtypes that are transformed in single precision.
+#: The dtypes that are transformed in single precision.
 _SINGLE = frozenset({"float16", "bfloat16", "float32", "complex64"})
 
 
 def divisor(norm: str | None, forward: bool) -> str:
-    """ "one", "root" or "points".
+    """Returns the divisor of a transform: "one", "root" or "points".
 
     Raises:
-        ValueError: for other norms than None, "backward", "ortho" and "forward".
+        ValueError: if `norm` is not None, "backward", "ortho" and "forward".
     """
     for name, pair in _DIVISORS.items():
         if name == ("backward" if norm is None else norm):
@@ -38,10 +38,10 @@ def divisor(norm: str | None, forward: bool) -> str:
 
 
 def count(n: Any, default: int) -> int:
-    """The number of points.
+    """Returns the number of points.
 
     Raises:
-        ValueError: unless it is positive.
+        ValueError: if the number is not positive.
     """
     n = default if n is None else operator.index(n)
     if n < 1:
@@ -50,7 +50,7 @@ def count(n: Any, default: int) -> int:
 
 
 def fitted(a: ndarray, n: int, axis: int) -> ndarray:
-    """`a` with n elements along an axis: cut, or with zeros behind."""
+    """Returns `a` with n elements along an axis, truncated or padded with zeros."""
     length = a.shape[axis]
     if length > n:
         return a[(*(slice(None),) * axis, slice(n))]
@@ -60,7 +60,7 @@ def fitted(a: ndarray, n: int, axis: int) -> ndarray:
 
 
 def is_complex(a: ndarray) -> bool:
-    """Is it of a complex dtype?"""
+    """Returns true if the dtype is complex."""
     return a.dtype_name.startswith("complex")
 
 
@@ -73,7 +73,7 @@ def _complex(a: ndarray) -> ndarray:
 
 
 def _fitted_along(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> ndarray:
-    """With so many elements along each axis (all of them by default)."""
+    """Returns `a` truncated or padded to the given number of elements along each axis (None: all of them)."""
     for n, axis in zip(points, axes, strict=True):
         a = fitted(a, count(n, a.shape[axis]), axis)
     return a
@@ -82,7 +82,7 @@ def _fitted_along(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> nda
 def complex_to_complex(
     a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None
 ) -> ndarray:
-    """n points (all of them by default) to n values, along each of the axes."""
+    """Transforms n points (by default all) to n values along each of the axes."""
     a = _fitted_along(a, points, axes)
     kind = ("forward" if is_complex(a) else "whole") if forward else "backward"
     a = _real(a) if kind == "whole" else _complex(a)
@@ -90,8 +90,8 @@ def complex_to_complex(
 
 
 def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None) -> ndarray:
-    """n real points along the last of the axes to the first n // 2 + 1 values, of which the others are the conjugates;
-    then complex_to_complex along the other axes.
+    """Transforms n real points along the last of the axes to the first n // 2 + 1 values, whose conjugates are the
+    other values. Then applies complex_to_complex along the other axes.
 
     Raises:
         TypeError: for complex points.
@@ -105,8 +105,8 @@ def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
 
 
 def half_to_real(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None) -> ndarray:
-    """complex_to_complex along all axes but the last; then n // 2 + 1 values along that, of which the others are the
-    conjugates, to n real points (an even number by default)."""
+    """Applies complex_to_complex along all axes but the last. Then transforms n // 2 + 1 values along the last axis,
+    whose conjugates are the other values, to n real points (by default an even number)."""
     n = count(points[-1], 2 * (a.shape[axes[-1]] - 1))
     values = _complex(_fitted_along(a, [*points[:-1], n // 2 + 1], axes))
     if forward and is_complex(a):

@@ -12,7 +12,7 @@ from cuprous._common.pointers import MemoryPointer
 
 def byte_bounds(a: Any) -> tuple[int, int]:
     """
-    The addresses of an array's first byte and of the byte after its last one.
+    Returns the addresses of an array's first byte and of the byte after its last one.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def byte_bounds(a: Any) -> tuple[int, int]:
 
 def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) -> int:
     """
-    An axis of an array of `ndim` dimensions, counted from the front.
+    Returns an axis of an array of `ndim` dimensions, counted from the front.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def normalize_axis_tuple(
     axis: Any, ndim: int, argname: str | None = None, allow_duplicate: bool = False
 ) -> tuple[int, ...]:
     """
-    Several axes, counted from the front.
+    Returns several axes, counted from the front.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def normalize_axis_tuple(
     argname : str, optional
         The argument's name, for the error's message.
     allow_duplicate : bool, default: False
-        Whether an axis may be named twice.
+        If true, an axis may be repeated.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def normalize_axis_tuple(
     AxisError
         If the array has no such axis.
     ValueError
-        If an axis is named twice.
+        If an axis is repeated.
     """
     axes = axis if isinstance(axis, Iterable) else (axis,)
     found = tuple(normalize_axis(a, ndim, argname) for a in axes)

@@ -11,10 +11,10 @@ from cuprous._functions.manipulation import broadcast_arrays, broadcast_shapes, 
 
 
 def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = None) -> ndarray:
-    """A view of an array's memory with any shape and strides (in bytes).
+    """Returns a view of an array's memory with any shape and strides (in bytes).
 
     Raises:
-        ValueError: if it would leave the memory, or a stride is not a multiple of the item size.
+        ValueError: if an element would be outside the memory, or a stride is not a multiple of the item size.
     """
     x = array(x)
     dims = x.shape if shape is None else as_shape(shape)
@@ -29,13 +29,13 @@ def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = 
 def sliding_window_view(
     x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> ndarray:
-    """A view of every window of a shape, along new last axes.
+    """Returns a view of all windows of a shape, along new last axes.
 
-    It is writable whether `writeable` asks for it or not, as CuPy's; and there are no subclasses that `subok` could
-    pass on.
+    As in CuPy, it is always writable, whatever `writeable` is. `subok` has no effect, because arrays have no
+    subclasses.
 
     Raises:
-        ValueError: for a window greater than the array, or of another number of axes.
+        ValueError: if a window is larger than the array or has another number of axes.
     """
     x = array(x)
     windows = as_shape(window_shape)

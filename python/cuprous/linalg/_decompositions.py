@@ -1,6 +1,6 @@
 """Decompositions of matrices in the last two axes: Cholesky, QR, eigenvalues, determinants.
 
-Computed in the array's own precision (NumPy computes float32 in float64); integers in float64.
+They are computed in the precision of the array (NumPy computes float32 in float64); integers in float64.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from cuprous._functions.reductions import all as all_
 
 
 class EigResult(NamedTuple):
-    """Of `eig`."""
+    """The result of `eig`."""
 
     eigenvalues: ndarray
     eigenvectors: ndarray
 
 
 class EighResult(NamedTuple):
-    """Of `eigh`."""
+    """The result of `eigh`."""
 
     eigenvalues: ndarray
     eigenvectors: ndarray
 
 
 class QRResult(NamedTuple):
-    """Of `qr`."""
+    """The result of `qr`."""
 
     Q: ndarray
     R: ndarray
 
 
 class SlogdetResult(NamedTuple):
-    """Of `slogdet`."""
+    """The result of `slogdet`."""
 
     sign: ndarray
     logabsdet: ndarray
@@ -49,14 +49,14 @@ _NOT_CONVERGED = "Eigenvalues did not converge"
 
 
 def linalg_error(text: str) -> Exception:
-    """NumPy's LinAlgError."""
+    """Returns NumPy's LinAlgError with a message."""
     from numpy.linalg import LinAlgError
 
     return LinAlgError(text)
 
 
 def inexact(*arrays: ArrayLike) -> list[ndarray]:
-    """Arrays of one dtype that decompositions are computed in.
+    """Casts arrays to a common dtype that decompositions can be computed in.
 
     Raises:
         TypeError: for 16-bit floating point.
@@ -71,7 +71,7 @@ def inexact(*arrays: ArrayLike) -> list[ndarray]:
 
 
 def stacked(a: ndarray, square: bool = True) -> None:
-    """Checks for matrices.
+    """Checks that an array holds matrices.
 
     Raises:
         LinAlgError: for fewer than two axes, or matrices that should be square and are not.
@@ -85,11 +85,11 @@ def stacked(a: ndarray, square: bool = True) -> None:
 def results(
     name: str, a: ndarray, shapes: list[tuple[int, ...]], error: str | None = None, b: ndarray | None = None
 ) -> list[ndarray]:
-    """The results of a decomposition, each of the batch's shape and its own.
+    """Returns the results of a decomposition, each with the shape of the batch followed by its own shape in `shapes`.
 
     Raises:
-        LinAlgError: with that text where one of the matrices has no such decomposition; without a text, its results
-            are NaN.
+        LinAlgError: with the message `error` if the decomposition of a matrix fails. If `error` is None, the results of
+            that matrix are NaN instead.
     """
     batch = a.shape[:-2]
     if not a.size or not math.prod(batch + shapes[0]):
@@ -106,21 +106,21 @@ def results(
 
 
 def _empty_result(batch: tuple[int, ...], shape: tuple[int, ...], name: str) -> ndarray:
-    """What is left of a decomposition without elements: empty, or (singular vectors, Q) an identity."""
+    """Returns the result of a decomposition without elements: empty, or an identity for singular vectors and Q."""
     if len(shape) == 2 and shape[0] == shape[1]:
         return _core.broadcast_to(eye(shape[0], dtype=name), batch + shape).copy()
     return _core.full(batch + shape, 0, name)
 
 
 def adjoint(a: ndarray) -> ndarray:
-    """Transposed in the last two axes, and conjugated."""
+    """Returns the conjugate transpose over the last two axes."""
     transposed = a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
     return _core.map("conjugate", transposed) if dtypes.kind(a.dtype_name) == "c" else transposed
 
 
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
-    """L with A = L Lᴴ for Hermitian positive definite matrices, of which only the lower triangle is read; with `upper`,
-    U with A = Uᴴ U from the upper one.
+    """Returns L with A = L Lᴴ for Hermitian positive definite matrices. Only their lower triangle is read. With
+    `upper`, returns U with A = Uᴴ U from the upper triangle.
 
     Raises:
         LinAlgError: for matrices that are not positive definite, or not square.
@@ -132,16 +132,16 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
 
 
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
-    """A = Q R with orthonormal columns in Q and R upper triangular, by Householder reflections.
+    """Returns Q with orthonormal columns and R upper triangular with A = Q R, by Householder reflections.
 
     Args:
         a: matrices of M x N; K = min(M, N).
         mode: "reduced" for Q of M x K and R of K x N, "complete" for M x M and M x N, "r" for R of K x N alone, "raw"
-            for the reflectors (N x M) and their K factors as LAPACK's geqrf has them.
+            for the reflectors (N x M) and their K factors as in LAPACK's geqrf.
 
     Raises:
         LinAlgError: for fewer than two axes.
-        ValueError: for another mode.
+        ValueError: for any other mode.
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
@@ -159,12 +159,12 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
-    """Eigenvalues, ascending, and eigenvectors (orthonormal, in columns) of Hermitian matrices, of which only the
-    lower ("L") or upper ("U") triangle is read. Infinity or NaN in it makes NaN.
+    """Returns the ascending eigenvalues and the eigenvectors (orthonormal, in columns) of Hermitian matrices. Only
+    their lower ("L") or upper ("U") triangle is read. If it holds infinity or NaN, the results are NaN.
 
     Raises:
-        LinAlgError: for matrices that are not square, or where the iteration does not converge.
-        ValueError: for another UPLO.
+        LinAlgError: for matrices that are not square, or if the iteration does not converge.
+        ValueError: for any other UPLO.
     """
     a, upper = _hermitian(a, UPLO)
     n = a.shape[-1]
@@ -173,7 +173,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
-    """Eigenvalues, ascending, of Hermitian matrices; see `eigh`."""
+    """Returns the ascending eigenvalues of Hermitian matrices; see `eigh`."""
     a, upper = _hermitian(a, UPLO)
     return real_part(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
 
@@ -188,8 +188,8 @@ def _hermitian(a: ArrayLike, triangle: str) -> tuple[ndarray, str]:
 
 
 def eig(a: ArrayLike) -> EigResult:
-    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns): complex, also where all are real, as in NumPy
-    from 2.5 on and in the array API standard.
+    """Returns the eigenvalues, in unspecified order, and eigenvectors (of norm 1, in columns). They are complex even if
+    all are real, as in NumPy from 2.5 on and in the array API standard.
 
     Raises:
         LinAlgError: for matrices that are not square or not finite.
@@ -199,7 +199,7 @@ def eig(a: ArrayLike) -> EigResult:
 
 
 def eigvals(a: ArrayLike) -> ndarray:
-    """Eigenvalues, in no order; see `eig`."""
+    """Returns the eigenvalues, in unspecified order; see `eig`."""
     return _general("eigvals", a, vectors=False)[0]
 
 
@@ -214,13 +214,13 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
 
 
 def real_if_all_are(values: ndarray) -> ndarray:
-    """Complex numbers without their imaginary parts where all of those are zero, which is read back."""
+    """Returns the real parts if all imaginary parts are zero, otherwise `values`. Copies the condition to the host."""
     return real_part(values) if bool(all_(imag(values) == 0)) else values
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
-    """The determinant's sign (for complex matrices its phase) and the logarithm of its absolute value, (0, -inf) for
-    zero.
+    """Returns the sign of the determinant (for complex matrices its phase) and the logarithm of its absolute value:
+    (0, -inf) if it is zero.
 
     Raises:
         LinAlgError: for matrices that are not square.
@@ -235,7 +235,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
 
 
 def det(a: ArrayLike) -> ndarray:
-    """The determinant.
+    """Returns the determinant.
 
     Raises:
         LinAlgError: for matrices that are not square.

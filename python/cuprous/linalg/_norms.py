@@ -21,7 +21,8 @@ def _inexact(x: ArrayLike) -> ndarray:
 
 
 def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> ndarray:
-    """Norm of vectors (one axis) or matrices (two); without arguments, of the flattened array.
+    """Returns the norm of vectors (one axis) or matrices (two axes). Without arguments, returns the norm of the
+    flattened array.
 
     Raises:
         LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
@@ -43,7 +44,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
 
 
 def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> ndarray:
-    """Norm over one or more axes, by default all, taken as one vector. Integers are computed in float64.
+    """Returns the norm over one or more axes (by default all) as one vector. Integers are computed in float64.
 
     Raises:
         ValueError: for an order that is not a number.
@@ -53,7 +54,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
-    """Norms of the matrices in the last two axes. Integers are computed in float64.
+    """Returns the norms of the matrices in the last two axes. Integers are computed in float64.
 
     Raises:
         LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").

@@ -22,14 +22,15 @@ from cuprous._functions.reductions import max as max_
 from cuprous._functions.reductions import sum as sum_
 from cuprous.linalg._decompositions import adjoint, eigh, eigvalsh, qr, results
 
-#: For each precision of the result a bound of singular values that count as zero, and weights up to which 1 + c XᴴX is
-#: formed and inverted, without loss of what is asked for.
+#: For each precision of the result, the bound below which singular values count as zero, and the largest weight c for
+#: which forming and inverting 1 + c XᴴX keeps that precision.
 _BOUNDS = {"float32": (2.0**-26, 1e6), "float64": (2.0**-52, 100.0)}
 
 
 @functools.cache
 def weights(bound: float) -> tuple[tuple[float, float, float], ...]:
-    """a, b and c of each step that brings singular values from that bound on to 1, up to rounding of its size."""
+    """Returns a, b and c of the steps that map singular values from `bound` upwards to 1, up to an error of size
+    `bound`."""
     steps: list[tuple[float, float, float]] = []
     nearly = 1.0 - 4.0 * bound
     while bound < nearly and len(steps) < 9:
@@ -45,8 +46,8 @@ def weights(bound: float) -> tuple[tuple[float, float, float], ...]:
 
 
 def _unitary(a: ndarray, precision: str) -> ndarray:
-    """The factor U of a matrix that has at least as many rows as columns; its columns for singular values of the size
-    of rounding are not orthonormal."""
+    """Returns the factor U of a matrix with at least as many rows as columns. Its columns for singular values of the
+    size of rounding errors are not orthonormal."""
     m, n = a.shape
     bound, products = _BOUNDS[precision]
     norm = _core.map("sqrt", sum_(_core.map("square", _core.map("absolute", a))))
@@ -64,7 +65,8 @@ def _unitary(a: ndarray, precision: str) -> ndarray:
 
 
 def _scaled(a: ndarray) -> tuple[ndarray, float]:
-    """In double precision with elements near 1, whose squares are far from the ends of the range, and the scale."""
+    """Returns the matrix in double precision, scaled so that its elements are at most about 1 and squares do not
+    overflow, and the scale."""
     largest = float(max_(_core.map("absolute", a)))
     scale = 2.0 ** min(1000, max(-1000, math.frexp(largest)[1])) if largest else 1.0
     return _core.cast(a * (1.0 / scale), _core.promote_types(a.dtype_name, "float64")), scale
@@ -76,7 +78,7 @@ def _hermitian(core: ndarray, x: ndarray) -> ndarray:
 
 
 def values(a: ndarray) -> ndarray:
-    """The singular values of a matrix of finite numbers, in falling order."""
+    """Returns the singular values of a matrix of finite numbers, in descending order."""
     m, n = a.shape
     if m < n:
         a, m, n = adjoint(a).copy(), n, m
@@ -88,7 +90,8 @@ def values(a: ndarray) -> ndarray:
 
 
 def svd(a: ndarray, full: bool) -> tuple[ndarray, ndarray, ndarray]:
-    """U, the singular values in falling order, and Vᴴ of a matrix of finite numbers; `full`: all of U and of Vᴴ."""
+    """Returns U, the singular values in descending order, and Vᴴ of a matrix of finite numbers. With `full`, U and Vᴴ
+    are square."""
     m, n = a.shape
     name, real = a.dtype_name, dtypes.component(a.dtype_name)
     if m < n:
@@ -103,7 +106,7 @@ def svd(a: ndarray, full: bool) -> tuple[ndarray, ndarray, ndarray]:
     u = x @ v
     if tall is not None:
         u = tall.Q @ u
-    # Columns that are orthonormal stay what they are, up to a sign; the others are replaced.
+    # QR keeps orthonormal columns up to a sign or phase, and replaces the others.
     q, r = qr(u, "complete" if full else "reduced")
     diagonal = r.diagonal()
     phases = _core.map("where", _core.map("absolute", diagonal) < 0.5, 1.0, diagonal)

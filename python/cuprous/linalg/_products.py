@@ -17,12 +17,12 @@ from cuprous.linalg._solving import inv
 
 
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Matrix product with broadcast batch axes (`cuprous.matmul`)."""
+    """Returns the matrix product with broadcast batch axes (`cuprous.matmul`)."""
     return gufuncs.matmul(x1, x2)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
-    """Product of every element of one vector with every element of another.
+    """Returns the products of each element of one vector with each element of another.
 
     Raises:
         ValueError: unless both are 1-d.
@@ -34,7 +34,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 
 
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
-    """Cross product of vectors of length 3 along an axis; other axes broadcast.
+    """Returns the cross product of vectors of length 3 along an axis; other axes broadcast.
 
     Raises:
         ValueError: for other lengths.
@@ -50,30 +50,30 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
 
 
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
-    """Sum of products over pairs of axes (`cuprous.tensordot`)."""
+    """Returns the sum of products over pairs of axes (`cuprous.tensordot`)."""
     return products.tensordot(x1, x2, axes)
 
 
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
-    """Inner products of vectors along an axis, the first conjugated (`cuprous.vecdot`)."""
+    """Returns the inner products of vectors along an axis, the first conjugated (`cuprous.vecdot`)."""
     return gufuncs.vecdot(x1, x2, axis=axis)
 
 
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
-    """Diagonals of the matrices in the last two axes, as views."""
+    """Returns the diagonals of the matrices in the last two axes, as views."""
     return _diagonal(x, offset, -2, -1)
 
 
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
-    """Sums of the diagonals of the matrices in the last two axes."""
+    """Returns the sums of the diagonals of the matrices in the last two axes."""
     return sum_(diagonal(x, offset=offset), -1, dtype)
 
 
 def matrix_power(a: ArrayLike, n: int) -> ndarray:
-    """Square matrices, in the last two axes, to an integer power, by repeated squaring.
+    """Raises square matrices, in the last two axes, to an integer power by repeated squaring.
 
     Raises:
-        LinAlgError: unless they are square, and for a negative power invertible.
+        LinAlgError: unless they are square and, for a negative power, invertible.
         TypeError: unless `n` is an integer.
     """
     a = array(a)
@@ -100,8 +100,8 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
 
 
 def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
-    """Product of a chain of matrices, in the order that needs the fewest multiplications. The first and the last may
-    be vectors.
+    """Returns the product of a chain of matrices, in the order that needs the fewest multiplications. The first and the
+    last may be vectors.
 
     Raises:
         LinAlgError: for operands of other dimensions.
@@ -131,7 +131,8 @@ def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
 
 
 def _best_splits(extents: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each stretch of a chain (Cormen et al., Introduction to Algorithms, 3rd ed., section 15.2)."""
+    """Returns the best position to split each subchain of a matrix chain (Cormen et al., Introduction to Algorithms,
+    3rd ed., section 15.2)."""
     n = len(extents) - 1
     cost = {(i, i): 0 for i in range(n)}
     splits = {}

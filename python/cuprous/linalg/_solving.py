@@ -1,4 +1,4 @@
-"""Equations with matrices in the last two axes, inverses, and what is known from singular values."""
+"""Linear equations, inverses, rank and condition numbers of matrices in the last two axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNSET: Any = object()
 
 
 def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """X with A X = B, by LU with partial pivoting.
+    """Returns X with A X = B, by LU with partial pivoting.
 
     Args:
         a: matrices of N x N.
@@ -67,7 +67,7 @@ def _inverse(a: ndarray, error: str | None) -> ndarray:
 
 
 def inv(a: ArrayLike) -> ndarray:
-    """The inverse.
+    """Returns the inverse.
 
     Raises:
         LinAlgError: for matrices that are singular or not square.
@@ -79,7 +79,8 @@ def inv(a: ArrayLike) -> ndarray:
 
 
 def _double(*arrays: ArrayLike) -> tuple[str, list[ndarray]]:
-    """The dtype of the result, and arrays in double precision: NumPy's cutoffs for singular values count on it."""
+    """Returns the dtype of the result, and the arrays in double precision, which NumPy's cutoffs for singular values
+    assume."""
     converted = inexact(*arrays)
     name = converted[0].dtype_name
     wide = "complex128" if dtypes.kind(name) == "c" else "float64"
@@ -87,13 +88,13 @@ def _double(*arrays: ArrayLike) -> tuple[str, list[ndarray]]:
 
 
 def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> ndarray:
-    """The Moore-Penrose pseudoinverse, by singular values, in double precision.
+    """Returns the Moore-Penrose pseudoinverse, by singular values, in double precision.
 
     Args:
         a: matrices of M x N.
         rcond: singular values up to this times the largest count as zero; by default 1e-15.
-        hermitian: by way of `eigh`.
-        rtol: another name for `rcond`, of which None means max(M, N) times the dtype's epsilon.
+        hermitian: computes the singular values with `eigh`.
+        rtol: another name for `rcond`, whose value None means max(M, N) times the dtype's epsilon.
 
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
@@ -109,7 +110,7 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     elif rtol is not _UNSET:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if not a.size:
-        # As in NumPy, matrices without elements keep the dtype of integers, and no matrices at all do not.
+        # As in NumPy, empty matrices keep an integer dtype, and an empty batch does not.
         return _core.full((*a.shape[:-2], n, m), 0, given.dtype_name if 0 in (m, n) else name)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     inverse = _inverses(s, array(rcond)[..., None] * max_(s, -1, keepdims=True))
@@ -117,23 +118,24 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
 
 
 def _inverses(s: ndarray, cutoff: ndarray) -> ndarray:
-    """1 / s for singular values above the cutoff, 0 for others."""
+    """Returns 1 / s for singular values above the cutoff, and 0 for others."""
     large = s > cutoff
     return _core.map("where", large, 1.0 / _core.map("where", large, s, 1.0), 0.0)
 
 
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarray, ndarray, int, ndarray]:
-    """The X of least norm among those that minimise the norm of B - A X, by singular values, in double precision.
+    """Returns the X of least norm among those that minimize the norm of B - A X, by singular values, in double
+    precision.
 
     Args:
         a: a matrix of M x N.
         b: M x K, or one vector.
         rcond: singular values up to this times the largest count as zero; by default max(M, N) times the epsilon of
-            float64, which a negative number means too (without the factor).
+            float64. A negative number means that epsilon alone.
 
     Returns:
-        X; the squared norms of the columns of B - A X (none unless M > N and the rank is N); the rank, which is read
-        back; the singular values.
+        X; the squared norms of the columns of B - A X (none unless M > N and the rank is N); the rank, which is copied
+        to the host; the singular values.
 
     Raises:
         LinAlgError: where shapes do not fit, or there is infinity or NaN.
@@ -169,8 +171,8 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
 
 
 def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = None) -> Any:
-    """The number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's epsilon)
-    times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
+    """Returns the number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's
+    epsilon) times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
 
     Raises:
         ValueError: for both `tol` and `rtol`.
@@ -188,8 +190,8 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
 
 
 def cond(x: ArrayLike, p: Any = None) -> ndarray:
-    """The condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2 and -2;
-    infinity for singular matrices.
+    """Returns the condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2
+    and -2; infinity for singular matrices.
 
     Raises:
         LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
@@ -209,7 +211,7 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
-    """X with tensordot(a, X, X.ndim) = b. `axes` of `a` are moved to the end first.
+    """Returns X with tensordot(a, X, X.ndim) = b. First moves `axes` of `a` to the end.
 
     Raises:
         LinAlgError: unless `a` is square in that sense.
@@ -231,7 +233,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 
 
 def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
-    """The inverse with respect to tensordot(·, ·, ind).
+    """Returns the inverse with respect to tensordot(·, ·, ind).
 
     Raises:
         LinAlgError: unless `a` is square in that sense.

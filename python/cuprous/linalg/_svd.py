@@ -14,12 +14,12 @@ from cuprous.linalg import _polar
 from cuprous.linalg._decompositions import adjoint, eigh, eigvalsh, inexact, linalg_error, real_part, results, stacked
 
 _NO_SVD = "SVD did not converge"
-#: The shorter side of a matrix from which on a GPU's library takes longer for singular vectors than what `_polar` does.
+#: On a GPU, `_polar` is faster than the library for matrices whose shorter side exceeds this.
 _LIBRARY_LIMIT = 512
 
 
 class SVDResult(NamedTuple):
-    """Of `svd`."""
+    """The result of `svd`."""
 
     U: ndarray
     S: ndarray
@@ -27,13 +27,13 @@ class SVDResult(NamedTuple):
 
 
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """A = U diag(S) Vᴴ with orthonormal columns in U and V and S ≥ 0 descending.
+    """Returns U, S and Vᴴ with A = U diag(S) Vᴴ, orthonormal columns in U and V, and S ≥ 0 descending.
 
     Args:
         a: matrices of M x N; K = min(M, N).
-        full_matrices: U of M x M and Vᴴ of N x N rather than M x K and K x N.
-        compute_uv: if false, S alone.
-        hermitian: computed by way of `eigh`.
+        full_matrices: returns U of M x M and Vᴴ of N x N instead of M x K and K x N.
+        compute_uv: if false, returns S alone.
+        hermitian: computes the decomposition with `eigh`.
 
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
@@ -79,7 +79,7 @@ def _hermitian_svd(a: ArrayLike, vectors: bool) -> Any:
 
 
 def svdvals(x: ArrayLike, /) -> ndarray:
-    """The singular values, descending.
+    """Returns the singular values in descending order.
 
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.

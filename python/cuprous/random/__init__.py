@@ -66,7 +66,7 @@ zipf = _state.zipf
 
 
 def get_random_state() -> RandomState:
-    """The state behind this module's functions."""
+    """Returns the state that this module's functions share."""
     return _state
 
 
@@ -74,7 +74,7 @@ def set_random_state(rs: RandomState) -> None:
     """Makes this module's functions draw from the same stream as `rs`.
 
     Raises:
-        TypeError: if `rs` is no `RandomState`.
+        TypeError: if `rs` is not a `RandomState`.
     """
     if not isinstance(rs, RandomState):
         raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
@@ -82,7 +82,7 @@ def set_random_state(rs: RandomState) -> None:
 
 
 def get_bit_generator() -> BitGenerator:
-    """The bit generator of this module's functions."""
+    """Returns the bit generator of this module's functions."""
     return _state._bits
 
 
@@ -90,7 +90,7 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
     """Makes this module's functions draw from that bit generator.
 
     Raises:
-        TypeError: if it is none of ours.
+        TypeError: if it is not a Cuprous bit generator.
     """
     if not isinstance(bitgen, BitGenerator):
         raise TypeError(f"bitgen must be a cuprous BitGenerator such as Philox4x3210, not {type(bitgen)}")
@@ -98,12 +98,12 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 
 
 def reset_states() -> None:
-    """Seeds the shared state anew from the operating system."""
+    """Reseeds the shared state from the operating system."""
     _state.seed(None)
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's `SeedSequence`, which seeds ours too, and a word about its bit generators."""
+    """Returns NumPy's `SeedSequence`, which seeds generators here, too. NumPy's bit generators raise with a hint."""
     if name == "SeedSequence":
         from numpy.random import SeedSequence
 
@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
 
 
-#: Bit generators of NumPy's whose streams there are none of here.
+#: NumPy's bit generators, whose streams are not supported.
 _NUMPY_BIT_GENERATORS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 
 __all__ = [

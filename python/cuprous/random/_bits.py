@@ -22,7 +22,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def splitmix64(x: int) -> int:
-    """A bijection of 64-bit words that flips about half of the bits for any change (Steele et al., OOPSLA 2014)."""
+    """Applies a bijection of 64-bit words that flips about half of the bits for any change (Steele et al., OOPSLA
+    2014)."""
     x = (x + _GOLDEN) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -41,8 +42,8 @@ def mix(integers: Sequence[int]) -> int:
 
 
 def key_of(seed: Seed) -> int:
-    """The 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a larger
-    integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
+    """Returns the 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a
+    larger integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
 
     Raises:
         ValueError: for negative integers.
@@ -68,7 +69,7 @@ def key_of(seed: Seed) -> int:
 
 
 class BitGenerator:
-    """What every bit generator has: a key and the number of the next block.
+    """The base class of bit generators: a key and the number of the next block.
 
     `take(blocks)` reserves that many blocks and returns the first one's number; threads may share a generator.
     """
@@ -91,7 +92,7 @@ class BitGenerator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The stream and the place in it; assigning it goes there."""
+        """The stream and the position in it. Assigning it sets both."""
         return {"bit_generator": type(self).__name__, "state": {"key": self.key, "counter": self.offset}}
 
     @state.setter
@@ -108,18 +109,18 @@ class BitGenerator:
             self.key, self.offset = key, counter
 
     def advance(self, delta: int) -> BitGenerator:
-        """Skips `delta` blocks (of four 32-bit words); negative values go back."""
+        """Skips `delta` blocks (of four 32-bit words). Negative values go backwards."""
         self.take(operator.index(delta) & _MASK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """A generator of the same class, `jumps` times 2**48 blocks ahead."""
+        """Returns a generator of the same class, `jumps` times 2**48 blocks ahead."""
         result = type(self)(self.key)
         result.offset = (self.offset + (operator.index(jumps) << 48)) & _MASK
         return result
 
     def spawn(self, n_children: int) -> list[BitGenerator]:
-        """Independent generators, keyed by a hash of this key and a running number.
+        """Returns independent generators, keyed by a hash of this key and a counter.
 
         Raises:
             ValueError: if `n_children` is negative.
@@ -132,7 +133,7 @@ class BitGenerator:
         return [type(self)(mix((self.key, i))) for i in range(first, first + n_children)]
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
-        """Raw 64-bit words: an int, or a uint64 array of that shape; without `output` they are skipped."""
+        """Returns raw 64-bit words: an int, or a uint64 array of shape `size`. With `output` False, only skips them."""
         shape = () if size is None else shape_of(size)[0]
         count = 1
         for n in shape:

@@ -1,7 +1,8 @@
 """Continuous distributions as compositions of a few native draws and elementwise maps, which fuse into one kernel.
 
 Parameters may be scalars or arrays that broadcast. Scalars outside a distribution's domain raise ValueError; arrays are
-not looked at, since that would wait for the device: they give NaN there. All methods return arrays (0-d for size=None).
+not checked, because that would wait for the device: invalid elements give NaN. All methods return arrays (0-d for
+size=None).
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ class Continuous:
 
     _bits: BitGenerator
 
-    # --- the native draws
+    # --- native draws
     def _draw(self, name: str, shape: tuple[int, ...], wide: bool) -> ndarray:
         count = shape[0] if len(shape) == 1 else math.prod(shape)
         bits = self._bits
         return _core.random(name, shape, bits.key, bits.take((count + 1) >> 1 if wide else (count + 3) >> 2))
 
     def _unit(self, shape: tuple[int, ...], dtype: str = "float64") -> ndarray:
-        """Uniform on [0, 1)."""
+        """Draws uniform values on [0, 1)."""
         wide = dtype == "float64"
         return self._draw("random_unit64" if wide else "random_unit32", shape, wide)
 
     def _open_unit(self, shape: tuple[int, ...], dtype: str) -> ndarray:
-        """Uniform on (0, 1): what would be 0 becomes half of the grid's step."""
+        """Draws uniform values on (0, 1): replaces 0 by half of the step between values."""
         return _map("maximum", self._unit(shape, dtype), 2.0**-54 if dtype == "float64" else 2.0**-25)
 
     def _normal(self, shape: tuple[int, ...], dtype: str) -> ndarray:
@@ -62,14 +63,14 @@ class Continuous:
         return _core.random("random_gamma", shape, bits.key, first, in_dtype(alpha, "float64"))
 
     def _log_gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
-        """The logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
+        """Returns the logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
         alpha = in_dtype(alpha, "float64")
         power = _map("log", self._open_unit(shape, "float64")) / alpha
         return _map("log", self._gamma(alpha + 1.0, shape)) + power
 
     # --- uniform and normal
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Uniform on [low, high).
+        """Draws uniform values on [low, high).
 
         Raises:
             OverflowError: if the range is not finite.
@@ -85,28 +86,28 @@ class Continuous:
         return u * (high - low) + low
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Normal with mean `loc` and standard deviation `scale`: loc + scale * z."""
+        """Draws normal values with mean `loc` and standard deviation `scale`: loc + scale * z."""
         loc, scale, name = parameter(loc), parameter(scale), float_dtype(dtype, "normal")
         non_negative(scale, "scale")
         z = self._normal(common_shape(size, loc, scale), name)
         return _shifted_and_scaled(z, loc, scale, name)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """exp of a normal with that mean and standard deviation."""
+        """Draws exp of normal values with this mean and standard deviation."""
         mean, sigma, name = parameter(mean), parameter(sigma), float_dtype(dtype, "lognormal")
         non_negative(sigma, "sigma")
         return _map("exp", _shifted_and_scaled(self._normal(common_shape(size, mean, sigma), name), mean, sigma, name))
 
-    # --- of the gamma family
+    # --- the gamma family
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Gamma with that shape and scale."""
+        """Draws gamma values with this shape and scale."""
         shape, scale, name = parameter(shape), parameter(scale), float_dtype(dtype, "gamma")
         non_negative(shape, "shape")
         non_negative(scale, "scale")
         return to_dtype(_scaled(self._gamma(shape, common_shape(size, shape, scale)), scale, "float64"), name)
 
     def chisquare(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Chi-squared with `df` degrees of freedom: 2 gamma(df / 2)."""
+        """Draws chi-squared values with `df` degrees of freedom: 2 gamma(df / 2)."""
         df, name = parameter(df), float_dtype(dtype, "chisquare")
         positive(df, "df")
         return to_dtype(self._chisquare(df, common_shape(size, df)), name)
@@ -115,7 +116,7 @@ class Continuous:
         return self._gamma(df * 0.5, shape) * 2.0
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Chi-squared with noncentrality: degrees of freedom mixed by a Poisson variate."""
+        """Draws noncentral chi-squared values: degrees of freedom mixed by a Poisson variate."""
         df, nonc, name = parameter(df), parameter(nonc), float_dtype(dtype, "noncentral_chisquare")
         positive(df, "df")
         non_negative(nonc, "nonc", nan=False)
@@ -128,7 +129,7 @@ class Continuous:
         return self._chisquare(_core.cast(extra, "float64") * 2.0 + df, shape)
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Fisher's F: the ratio of two chi-squared variates, each over its degrees of freedom."""
+        """Draws values of Fisher's F: the ratio of two chi-squared variates, each over its degrees of freedom."""
         dfnum, dfden, name = parameter(dfnum), parameter(dfden), float_dtype(dtype, "f")
         positive(dfnum, "dfnum")
         positive(dfden, "dfden")
@@ -137,7 +138,7 @@ class Continuous:
         return to_dtype(above * dfden / (below * dfnum), name)
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Fisher's F with a noncentral numerator."""
+        """Draws values of Fisher's F with a noncentral numerator."""
         dfnum, dfden, nonc, name = (
             parameter(dfnum),
             parameter(dfden),
@@ -152,7 +153,7 @@ class Continuous:
         return to_dtype(above * dfden / (below * dfnum), name)
 
     def standard_t(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Student's t with `df` degrees of freedom."""
+        """Draws values of Student's t with `df` degrees of freedom."""
         df, name = parameter(df), float_dtype(dtype, "standard_t")
         positive(df, "df")
         shape = common_shape(size, df)
@@ -160,7 +161,7 @@ class Continuous:
         return to_dtype(z * _map("sqrt", df * 0.5 / self._gamma(df * 0.5, shape)), name)
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Beta: X / (X + Y) of two gamma variates, by the difference of their logarithms."""
+        """Draws beta values: X / (X + Y) of two gamma variates, by the difference of their logarithms."""
         a, b, name = parameter(a), parameter(b), float_dtype(dtype, "beta")
         positive(a, "a")
         positive(b, "b")
@@ -169,26 +170,26 @@ class Continuous:
 
     # --- by inversion
     def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Exponential with mean `scale`."""
+        """Draws exponential values with mean `scale`."""
         scale, name = parameter(scale), float_dtype(dtype, "exponential")
         non_negative(scale, "scale")
         return _scaled(self._exponential(common_shape(size, scale), name), scale, name)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Double exponential: the sign of v = u - 1/2 times -log(1 - 2|v|)."""
+        """Draws double exponential values: the sign of v = u - 1/2 times -log(1 - 2|v|)."""
         loc, scale, name = self._location(loc, scale, dtype, "laplace")
         v = self._open_unit(common_shape(size, loc, scale), name) - 0.5
         e = _map("log1p", _map("absolute", v) * -2.0)
         return _shifted_and_scaled(_map("copysign", e, v), loc, scale, name)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Logistic: log(u / (1 - u))."""
+        """Draws logistic values: log(u / (1 - u))."""
         loc, scale, name = self._location(loc, scale, dtype, "logistic")
         u = self._open_unit(common_shape(size, loc, scale), name)
         return _shifted_and_scaled(_map("log", u) - _map("log1p", -u), loc, scale, name)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Gumbel: -log of an exponential variate."""
+        """Draws Gumbel values: -log of an exponential variate."""
         loc, scale, name = self._location(loc, scale, dtype, "gumbel")
         u = self._open_unit(common_shape(size, loc, scale), name)
         return _shifted_and_scaled(-_map("log", -_map("log", u)), loc, scale, name)
@@ -199,14 +200,14 @@ class Continuous:
         return loc, scale, float_dtype(dtype, distribution)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Rayleigh: the length of a plane vector of two normals."""
+        """Draws Rayleigh values: the length of a plane vector of two normals."""
         scale, name = parameter(scale), float_dtype(dtype, "rayleigh")
         non_negative(scale, "scale")
         e = self._exponential(common_shape(size, scale), name)
         return _scaled(_map("sqrt", e * 2.0), scale, name)
 
     def weibull(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Weibull with shape `a` and scale 1 (for a = 0 always 0, as in NumPy)."""
+        """Draws Weibull values with shape `a` and scale 1 (for a = 0 always 0, as in NumPy)."""
         a, name = parameter(a), float_dtype(dtype, "weibull")
         non_negative(a, "a")
         shape = common_shape(size, a)
@@ -215,24 +216,24 @@ class Continuous:
         return _map("power", self._exponential(shape, name), 1.0 / in_dtype(a, name))
 
     def pareto(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Pareto II (Lomax) with shape `a`."""
+        """Draws Pareto II (Lomax) values with shape `a`."""
         a, name = parameter(a), float_dtype(dtype, "pareto")
         positive(a, "a")
         return _map("expm1", self._exponential(common_shape(size, a), name) / in_dtype(a, name))
 
     def power(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """On [0, 1] with density a x**(a - 1)."""
+        """Draws values on [0, 1] with density a x**(a - 1)."""
         a, name = parameter(a), float_dtype(dtype, "power")
         positive(a, "a")
         return _map("power", self._unit(common_shape(size, a), name), 1.0 / in_dtype(a, name))
 
     def standard_cauchy(self, size: Any = None, dtype: Any = None) -> ndarray:
-        """Cauchy: tan(pi (u - 1/2))."""
+        """Draws Cauchy values: tan(pi (u - 1/2))."""
         u = self._unit(shape_of(size)[0], float_dtype(dtype, "standard_cauchy"))
         return _map("tan", (u - 0.5) * math.pi)
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Triangular on [left, right] with its peak at `mode`."""
+        """Draws triangular values on [left, right] with its peak at `mode`."""
         left, mode, right, name = parameter(left), parameter(mode), parameter(right), float_dtype(dtype, "triangular")
         if not any(isinstance(p, ndarray) for p in (left, mode, right)):
             check(not left > mode, "left > mode")
@@ -246,14 +247,14 @@ class Continuous:
         return _map("where", u <= rise / base, rising, falling)
 
     def wald(self, mean: Any, scale: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Inverse Gaussian (Michael, Schucany, Haas, The American Statistician 30, 1976)."""
+        """Draws inverse Gaussian values (Michael, Schucany, Haas, The American Statistician 30, 1976)."""
         mean, scale, name = parameter(mean), parameter(scale), float_dtype(dtype, "wald")
         positive(mean, "mean")
         positive(scale, "scale")
         shape = common_shape(size, mean, scale)
         z, u = self._normal(shape, "float64"), self._unit(shape)
         y = z * z * mean
-        # the smaller root m + (m / 2s)(y - sqrt(y (4s + y))), written without cancellation
+        # computes the smaller root m + (m / 2s)(y - sqrt(y (4s + y))), written without cancellation
         x = mean * (scale * 4.0) / _map("square", _map("sqrt", y) + _map("sqrt", y + scale * 4.0))
         return to_dtype(_map("where", u * (x + mean) <= mean, x, mean * mean / x), name)
 

@@ -1,4 +1,4 @@
-"""Discrete distributions. They return int64 unless `dtype` says otherwise; as for the continuous ones, scalar
+"""Discrete distributions. They return int64 unless `dtype` says otherwise; as for continuous distributions, scalar
 parameters are checked and arrays are not."""
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ class Discrete(Continuous):
     """Draws of integers."""
 
     def _bounded(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> ndarray:
-        """Integers of [low, high), or [low, high] with `endpoint`: the high word of (random bits) x (high - low), after
-        Lemire ("Fast random integer generation in an interval", 2019) but without his rejection, which would make the
-        length of the stream depend on its values. A range n up to 2**32 takes 64 random bits per value: no probability
-        is off by more than a factor 1 ± n / 2**64, at worst 1 ± 2**-32. Larger ranges and arrays of bounds take 128
+        """Draws integers of [low, high), or [low, high] with `endpoint`: the high word of (random bits) x (high - low),
+        after Lemire ("Fast random integer generation in an interval", 2019) but without his rejection, which would make
+        the length of the stream depend on its values. A range n up to 2**32 takes 64 random bits per value: no
+        probability is off by more than a factor 1 ± n / 2**64, at worst 1 ± 2**-32. Larger ranges and arrays of bounds
+        take 128
         bits: 1 ± 2**-64. Powers of two are exact.
         """
         name = dtypes.name_of(dtype)
@@ -59,7 +60,7 @@ class Discrete(Continuous):
         return offset + low if low else offset
 
     def _below(self, n: int, shape: tuple[int, ...]) -> ndarray:
-        """Integers (uint32 or uint64) of [0, n)."""
+        """Draws integers (uint32 or uint64) of [0, n)."""
         if n & (n - 1) == 0:
             bits = n.bit_length() - 1
             width = 32 if bits <= 32 else 64
@@ -71,7 +72,7 @@ class Discrete(Continuous):
         return ((word >> 32) * n + ((word & _LOW_WORD) * n >> 32)) >> 32
 
     def _wide_product(self, n: Any, shape: tuple[int, ...]) -> ndarray:
-        """floor(x n / 2**128) of 128 random bits x = 2**64 a + b; a range n of 2**64 stands as 0 and gives a."""
+        """Returns floor(x n / 2**128) of 128 random bits x = 2**64 a + b. A range n = 2**64, passed as 0, gives a."""
         a = self._draw("random_bits64", shape, True)
         b = self._draw("random_bits64", shape, True)
         high, low = _product(a, n)
@@ -80,7 +81,7 @@ class Discrete(Continuous):
         return _map("where", n == 0, a, result) if isinstance(n, ndarray) else result
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Poisson with mean `lam`."""
+        """Draws Poisson values with mean `lam`."""
         lam, name = parameter(lam), integer_dtype(dtype)
         non_negative(lam, "lam", nan=False)
         check(isinstance(lam, ndarray) or lam <= _LARGEST_MEAN, "lam value too large")
@@ -93,7 +94,7 @@ class Discrete(Continuous):
         return _core.random("random_poisson", shape, bits.key, first, lam)
 
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Successes in `n` trials of probability `p`."""
+        """Draws the number of successes in `n` trials of probability `p`."""
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         non_negative(n, "n", nan=False)
         probability(p)
@@ -111,7 +112,8 @@ class Discrete(Continuous):
         return _core.random("random_binomial", shape, bits.key, first, pair)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) / p)."""
+        """Draws the number of failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) /
+        p)."""
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         positive(n, "n", nan=False)
         probability(p, above_zero=True)
@@ -122,7 +124,7 @@ class Discrete(Continuous):
         return to_dtype(self._poisson(self._gamma(n, shape) * ((1.0 - p) / p), shape), name)
 
     def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Trials up to and including the first success, by inversion; at most 2**63 - 1025."""
+        """Draws the number of trials up to and including the first success, by inversion; at most 2**63 - 1025."""
         p, name = parameter(p), integer_dtype(dtype)
         probability(p, above_zero=True)
         shape = common_shape(size, p)
@@ -135,7 +137,8 @@ class Discrete(Continuous):
         return _core.cast(_map("minimum", _map("maximum", trials, 1.0), 2.0**63 - 1024), name)
 
     def logseries(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Logarithmic series (Kemp, "Efficient generation of logarithmically distributed variables", 1981, LK)."""
+        """Draws logarithmic series values (Kemp, "Efficient generation of logarithmically distributed variables", 1981,
+        LK)."""
         p, name = parameter(p), integer_dtype(dtype)
         if not isinstance(p, ndarray):
             check(0 <= p < 1, "p <= 0, p >= 1 or p contains NaNs")
@@ -148,7 +151,7 @@ class Discrete(Continuous):
         return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
 
     def bytes(self, length: int) -> _Bytes:
-        """That many random bytes."""
+        """Returns `length` random bytes."""
         length = operator.index(length)
         check(length >= 0, "length must be non-negative")
         shape, _ = shape_of(-(-length // 4))
@@ -156,10 +159,10 @@ class Discrete(Continuous):
 
 
 def integer_dtype(dtype: Any) -> str:
-    """The name of a dtype that counts can have.
+    """Returns the name of an integer dtype that counts can have.
 
     Raises:
-        TypeError: for any other.
+        TypeError: for any other dtype.
     """
     name = "int64" if dtype is None else dtypes.name_of(dtype)
     if dtypes.kind(name) not in "iuf":
@@ -168,7 +171,7 @@ def integer_dtype(dtype: Any) -> str:
 
 
 def _as_uint64(value: Any) -> ndarray:
-    """A bound as uint64, modulo 2**64."""
+    """Converts a bound to uint64, modulo 2**64."""
     if isinstance(value, ndarray):
         wide = value if dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")
         return to_dtype(wide, "uint64")
@@ -176,7 +179,7 @@ def _as_uint64(value: Any) -> ndarray:
 
 
 def _product(a: ndarray, n: Any) -> tuple[ndarray, ndarray]:
-    """High and low word of the product of two 64-bit words, from products of 32-bit parts."""
+    """Returns the high and low words of the product of two 64-bit words, computed from 32-bit parts."""
     a1, a0, n1, n0 = a >> 32, a & _LOW_WORD, n >> 32, n & _LOW_WORD
     middle = a1 * n0 + (a0 * n0 >> 32)
     cross = a0 * n1 + (middle & _LOW_WORD)

@@ -43,11 +43,11 @@ class Generator(Selection):
         return self._bits
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Generators on independent streams."""
+        """Returns generators on independent streams."""
         return [type(self)(bits) for bits in self._bits.spawn(n_children)]
 
     def random(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Uniform on [0, 1): multiples of 2**-53, or of 2**-24 for float32."""
+        """Draws uniform values on [0, 1): multiples of 2**-53, or of 2**-24 for float32."""
         name = float_dtype(dtype, "random")
         if out is not None:
             size = out_shape(out, size, name)
@@ -55,7 +55,7 @@ class Generator(Selection):
         return draw if out is None else write(out, draw)
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Normal with mean 0 and standard deviation 1."""
+        """Draws normal values with mean 0 and standard deviation 1."""
         name = float_dtype(dtype, "standard_normal")
         if out is not None:
             size = out_shape(out, size, name)
@@ -65,7 +65,8 @@ class Generator(Selection):
     def standard_exponential(
         self, size: Any = None, dtype: Any = None, method: str = "zig", out: ndarray | None = None
     ) -> ndarray:
-        """Exponential with mean 1. Both of NumPy's methods, "inv" and "zig", invert the distribution function here."""
+        """Draws exponential values with mean 1. Both of NumPy's methods, "inv" and "zig", invert the distribution
+        function here."""
         check(method in ("inv", "zig"), f"method must be 'inv' or 'zig', not {method!r}")
         name = float_dtype(dtype, "standard_exponential")
         if out is not None:
@@ -73,7 +74,7 @@ class Generator(Selection):
         return write(out, self._exponential(shape_of(size)[0], name))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Gamma with scale 1."""
+        """Draws gamma values with scale 1."""
         name, shape = float_dtype(dtype, "standard_gamma"), parameter(shape)
         non_negative(shape, "shape")
         if out is not None:
@@ -81,7 +82,7 @@ class Generator(Selection):
         return write(out, to_dtype(self._gamma(shape, common_shape(size, shape)), name))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Uniform on [low, high).
+        """Draws uniform values on [low, high).
 
         Raises:
             ValueError: if `high` is below `low`, which only `RandomState` takes.
@@ -93,7 +94,7 @@ class Generator(Selection):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64", endpoint: bool = False
     ) -> ndarray:
-        """Integers of [low, high), of [0, low) without `high`; with `endpoint` including the upper bound. No
+        """Draws integers of [low, high), of [0, low) without `high`; with `endpoint` including the upper bound. No
         probability is off by more than a factor 1 ± 2**-32 (see `Discrete._bounded`).
 
         Raises:
@@ -106,8 +107,8 @@ class Generator(Selection):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> ndarray:
-        """Samples of range(a), or of an array's slices along `axis`, with probabilities `p` (which are read on the
-        host, to be checked). Without replacement and with `p`, by the order of the exponential variates E / p
+        """Draws samples of range(a), or of an array's slices along `axis`, with probabilities `p` (which are read on
+        the host, to be checked). Without replacement and with `p`, by the order of the exponential variates E / p
         (Efraimidis and Spirakis, 2006). The order is random also for shuffle=False, which NumPy leaves open.
 
         Raises:
@@ -123,7 +124,7 @@ class Generator(Selection):
 
 
 def default_rng(seed: Seed | BitGenerator | Generator = None) -> Generator:
-    """A `Generator` over Philox4x32-10.
+    """Returns a `Generator` over Philox4x32-10.
 
     Args:
         seed: None (the operating system's entropy), a non-negative integer (below 2**64 it is Philox's key), a sequence

@@ -20,65 +20,67 @@ class RandomState(Selection):
         self._bits = seed if isinstance(seed, BitGenerator) else Philox4x3210(seed)
 
     def seed(self, seed: Seed = None) -> None:
-        """Starts the stream of that seed from its beginning."""
+        """Restarts the stream of a seed from its beginning."""
         self._bits.state = {"bit_generator": type(self._bits).__name__, "state": {"key": key_of(seed), "counter": 0}}
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
-        """The stream and the place in it, as `set_state` takes it.
+        """Returns the stream and the position in it, for `set_state`.
 
         Raises:
-            NotImplementedError: for `legacy=True`: there is no Mersenne twister here.
+            NotImplementedError: for `legacy=True`: the Mersenne twister is not supported.
         """
         if legacy:
-            raise NotImplementedError("[get_state] legacy=True: there is no Mersenne twister here")
+            raise NotImplementedError(
+                "[get_state] legacy=True: the Mersenne twister is not supported; use legacy=False"
+            )
         return self._bits.state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a place that `get_state` returned."""
+        """Restores a state that `get_state` returned."""
         self._bits.state = state
 
     def random_sample(self, size: Any = None, dtype: Any = None) -> ndarray:
-        """Uniform on [0, 1)."""
+        """Draws uniform values on [0, 1)."""
         return self._unit(shape_of(size)[0], float_dtype(dtype, "random_sample"))
 
     random = ranf = sample = random_sample
 
     def rand(self, *size: int, dtype: Any = None) -> ndarray:
-        """Uniform on [0, 1), the shape as separate arguments."""
+        """Draws uniform values on [0, 1), the shape as separate arguments."""
         return self._unit(shape_of(size)[0], float_dtype(dtype, "rand"))
 
     def randn(self, *size: int, dtype: Any = None) -> ndarray:
-        """Normal, the shape as separate arguments."""
+        """Draws standard normal values, the shape as separate arguments."""
         return self._normal(shape_of(size)[0], float_dtype(dtype, "randn"))
 
     def standard_normal(self, size: Any = None, dtype: Any = None) -> ndarray:
-        """Normal with mean 0 and standard deviation 1."""
+        """Draws normal values with mean 0 and standard deviation 1."""
         return self._normal(shape_of(size)[0], float_dtype(dtype, "standard_normal"))
 
     def standard_exponential(self, size: Any = None, dtype: Any = None) -> ndarray:
-        """Exponential with mean 1."""
+        """Draws exponential values with mean 1."""
         return self._exponential(shape_of(size)[0], float_dtype(dtype, "standard_exponential"))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Gamma with scale 1."""
+        """Draws gamma values with scale 1."""
         shape, name = parameter(shape), float_dtype(dtype, "standard_gamma")
         non_negative(shape, "shape")
         return to_dtype(self._gamma(shape, common_shape(size, shape)), name)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> ndarray:
-        """Integers of [low, high), or of [0, low)."""
+        """Draws integers of [low, high), or of [0, low)."""
         return self._bounded(0 if high is None else low, low if high is None else high, size, dtype, False)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> ndarray:
-        """Integers of [low, high], or of [1, low]."""
+        """Draws integers of [low, high], or of [1, low]."""
         return self._bounded(1 if high is None else low, low if high is None else high, size, "int64", True)
 
     def tomaxint(self, size: Any = None) -> ndarray:
-        """Integers of [0, 2**63 - 1]."""
+        """Draws integers of [0, 2**63 - 1]."""
         return self._bounded(0, (1 << 63) - 1, size, "int64", True)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> ndarray:
-        """Samples of range(a) or of an array's rows; see `Generator.choice`."""
+        """Draws samples of range(a) or of an array's rows; see `Generator.choice`."""
         return self._choice(a, size, replace, p, 0)
 
     def __reduce__(self) -> tuple[Any, ...]:

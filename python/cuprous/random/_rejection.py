@@ -1,7 +1,7 @@
 """Distributions by rejection: candidates are drawn until all are accepted.
 
-How many were refused is read back after each round, so these draws wait for the device; and since they do, parameters
-are checked even where they are arrays.
+The number of rejected candidates is copied to the host after each round, so these draws wait for the device. Therefore
+parameters are checked even if they are arrays.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from cuprous.random._shapes import check, common_shape, float_dtype, ndarray, pa
 _map = _core.map
 #: Counts of `hypergeometric` are below this, as in NumPy: larger ones lose too many digits in its logarithms.
 LIMIT = 10**9
-#: What fits into int64 among the numbers of float64.
+#: The largest float64 that fits into int64.
 _LAST_INT = 2.0**63 - 1024
 
-#: Draws that many candidates, given the parameters of each, and says which are accepted.
+#: Draws a number of candidates from the parameters of each, and returns them with a mask of the accepted ones.
 Propose = Callable[..., "tuple[ndarray, ndarray]"]
 
 
 class Rejection(Discrete):
-    """Draws that are proposed, and drawn again where they are refused."""
+    """Draws by rejection sampling: rejected candidates are drawn again."""
 
     def _accepted(self, shape: tuple[int, ...], propose: Propose, *parameters: ndarray) -> ndarray:
-        """An array of accepted candidates. Each round is as large as the last one's refusals were many."""
+        """Returns an array of accepted candidates. Each round redraws those rejected in the previous round."""
         flat = [p if p.size == 1 else _core.broadcast_to(p, shape).reshape(-1) for p in parameters]
         flat = [p.reshape(()) if p.size == 1 else p for p in flat]
         result, accepted = propose(math.prod(shape), *flat)
@@ -43,7 +43,7 @@ class Rejection(Discrete):
         return result.reshape(shape)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Von Mises on [-pi, pi], with mode `mu` and concentration `kappa`.
+        """Draws von Mises values on [-pi, pi], with mode `mu` and concentration `kappa`.
 
         From a wrapped Cauchy variate (Best and Fisher, Applied Statistics 28, 1979), in half angles, where nothing
         cancels for any `kappa`; 65 % of the candidates or more are accepted.
@@ -64,14 +64,14 @@ class Rejection(Discrete):
             c = wide * 0.25 * _map("square", rest * (rho + 1.0)) / (rest * rest + rho * 4.0 * cosine * cosine)
             value = _map("arctan", rest / (rho + 1.0) * _map("tan", half)) * 2.0
             rejected = _map("log", self._open_unit((n,), "float64")) > _map("log", c) + 1.0 - c
-            return value, _map("logical_not", rejected)  # in this way NaN is accepted
+            return value, _map("logical_not", rejected)  # negated, so that NaN is accepted
 
         angle = self._accepted(shape, propose, kappa) + mu
         periods = _map("rint", angle * (0.5 / math.pi))
         return to_dtype(angle - periods * (2 * math.pi), name)
 
     def zipf(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Zipf: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
+        """Draws Zipf values: k = 1, 2, … with probability proportional to k**-a, for a > 1, cut off at 2**63 - 1024.
 
         Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; 70 % of the candidates or more are accepted.
         """
@@ -91,7 +91,7 @@ class Rejection(Discrete):
         return _core.cast(self._accepted(shape, propose, a), name)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """How many of `nsample` draws without replacement from `ngood` + `nbad` things are good.
+        """Returns the number of good items among `nsample` drawn without replacement from `ngood` + `nbad` items.
 
         Stadlober's ratio of uniforms ("The ratio of uniforms approach for generating discrete random variates", 1990);
         from a quarter of the candidates (where two values share all probability) to three quarters are accepted.
@@ -110,7 +110,7 @@ class Rejection(Discrete):
         return _core.cast(self._hypergeometric(good, bad, sample, shape), name)
 
     def _hypergeometric(self, good: ndarray, bad: ndarray, sample: ndarray, shape: tuple[int, ...]) -> ndarray:
-        """As float64, for checked parameters in float64."""
+        """Returns float64 counts for checked float64 parameters."""
 
         def propose(n: int, good: ndarray, bad: ndarray, sample: ndarray) -> tuple[ndarray, ndarray]:
             total = good + bad
@@ -125,7 +125,7 @@ class Rejection(Discrete):
             k = _map("maximum", _map("minimum", drawn, most), 0.0)
 
             def weight(k: ndarray) -> ndarray:
-                """The logarithm of the probability, but for a constant."""
+                """Returns the logarithm of the probability, up to a constant."""
                 parts = (k, few - k, m - k, many - m + k)
                 logs = [_map("gammaln", part + 1.0) for part in parts]
                 return -(logs[0] + logs[1] + logs[2] + logs[3])
@@ -139,15 +139,17 @@ class Rejection(Discrete):
 
 
 def hat_width(deviation: Any) -> Any:
-    """The width of Stadlober's table mountain for a distribution of that standard deviation (of variance + 1/2)."""
+    """Returns the width of Stadlober's table mountain hat for a distribution of that standard deviation (of variance +
+    1/2)."""
     return deviation * (2 * math.sqrt(2 / math.e)) + (3 - 2 * math.sqrt(3 / math.e))
 
 
 def _number(value: Any, whole: str = "") -> ndarray:
-    """A parameter as an array of float64; `whole` names one that is an integer (scalars are cut, as in NumPy).
+    """Converts a parameter to a float64 array. `whole` is the name of an integer parameter (truncated if scalar, as in
+    NumPy).
 
     Raises:
-        TypeError: for an array of an inexact dtype where integers are asked for.
+        TypeError: for an array of an inexact dtype where integers are required.
     """
     value = parameter(value)
     if not isinstance(value, ndarray):
@@ -158,5 +160,5 @@ def _number(value: Any, whole: str = "") -> ndarray:
 
 
 def _require(valid: ndarray, message: str) -> None:
-    """Raises ValueError with the message unless all is valid, which is read back."""
+    """Raises ValueError with the message unless all elements are valid. Waits for the device."""
     check(bool(all_(valid)), message)

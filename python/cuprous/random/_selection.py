@@ -13,7 +13,7 @@ from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
 from cuprous.random._vectors import Vectors
 
 _map = _core.map
-#: From so many numbers on, a small sample does not order all of them.
+#: From this population size on, a small sample is drawn without ordering the whole population.
 _MIN_SPARSE_POPULATION = 1 << 22
 
 
@@ -21,14 +21,15 @@ class Selection(Vectors):
     """`choice`, `permutation`, `permuted` and `shuffle`."""
 
     def _order(self, n: int) -> ndarray:
-        """The numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7 draws."""
+        """Returns the numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7
+        draws."""
         return _core.argsort(self._draw("random_bits64", (n,), True))
 
     def _distinct(self, n: int, count: int) -> ndarray:
-        """Draws `count` different numbers below `n`, at most a sixteenth of them, in memory for the sample alone.
+        """Draws `count` distinct numbers below `n`, at most a sixteenth of them. Needs memory only for the sample.
 
-        They are the first different ones of a sequence with repetitions. That a quarter more than are needed may not
-        suffice has a chance below 1e-1000.
+        They are the first distinct numbers of a sequence with repetitions, which has a quarter more elements than
+        needed. The probability that these do not suffice is below 1e-1000.
         """
         drawn = to_dtype(self._below(n, (count + count // 4 + 64,)), "int64")
         order = _core.argsort(drawn)
@@ -76,7 +77,8 @@ class Selection(Vectors):
         return _map("minimum", found, n - 1)
 
     def permutation(self, x: Any, axis: int = 0) -> ndarray:
-        """The integers below `x` in random order, or a copy of an array with its slices along `axis` so ordered."""
+        """Returns the integers below `x` in random order, or a copy of an array with its slices along `axis` so
+        ordered."""
         if is_scalar(x):
             n = operator.index(x)
             check(n >= 0, "x must be a non-negative integer")
@@ -99,7 +101,8 @@ class Selection(Vectors):
             _core.update(x, self.permutation(x, axis))
 
     def permuted(self, x: Any, *, axis: int | None = None, out: ndarray | None = None) -> ndarray:
-        """A copy whose elements are ordered at random along `axis`, each line on its own; over all elements for None.
+        """Returns a copy with the elements of each slice along `axis` in independent random order. None permutes all
+        elements.
 
         Raises:
             ValueError: if `out` has another shape.
@@ -148,7 +151,7 @@ def take(a: ndarray, index: ndarray, axis: int) -> ndarray:
 
 
 def _probabilities(p: Any, n: int) -> tuple[ndarray, int]:
-    """Weights as float64 and how many are not zero; read on the host, to be checked."""
+    """Returns the weights as float64 and the number of nonzero ones. They are checked on the host."""
     weights = to_dtype(array(p), "float64")
     check(weights.ndim == 1, "p must be 1-dimensional")
     check(weights.size == n, "a and p must have same size")

@@ -14,7 +14,7 @@ ndarray = _core.ndarray
 
 
 def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
-    """Shape and number of elements of a `size` argument (None is one element without axes)."""
+    """Returns the shape and number of elements of a `size` argument (None is one element without axes)."""
     if size is None:
         return (), 1
     if type(size) is int and size >= 0:
@@ -24,7 +24,7 @@ def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
 
 
 def parameter(value: Any) -> Any:
-    """A distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
+    """Returns a distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
 
     Raises:
         TypeError: for complex numbers.
@@ -43,7 +43,7 @@ def parameter(value: Any) -> Any:
 
 
 def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of a draw: `size`, or what the parameters broadcast to.
+    """Returns the shape of a draw: `size`, or what the parameters broadcast to.
 
     Raises:
         ValueError: if the parameters do not broadcast to `size`.
@@ -63,12 +63,12 @@ def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
     return shape
 
 
-#: dtype-likes seen so far.
+#: A cache of the names of dtype-likes.
 _FLOATS: dict[Any, str] = {None: "float64", float: "float64", "float64": "float64", "float32": "float32"}
 
 
 def float_dtype(dtype: Any, name: str) -> str:
-    """ "float32" or "float64".
+    """Returns "float32" or "float64".
 
     Raises:
         TypeError: for any other dtype.
@@ -91,8 +91,8 @@ def check(condition: bool, message: str) -> None:
 
 
 def non_negative(value: Any, name: str, nan: bool = True) -> None:
-    """Raises ValueError for a negative scalar, and for NaN unless `nan` (which then makes NaN). Arrays are not read:
-    that would wait for the device."""
+    """Raises ValueError for a negative scalar, and for NaN unless `nan` is true. Arrays are not checked, because that
+    would wait for the device."""
     if not isinstance(value, ndarray):
         check(not value < 0 if nan else value >= 0, f"{name} < 0" if nan else f"{name} < 0 or {name} is NaN")
 
@@ -110,17 +110,17 @@ def probability(value: Any, name: str = "p", above_zero: bool = False) -> None:
 
 
 def to_dtype(a: ndarray, name: str) -> ndarray:
-    """`a` itself if it has the dtype, otherwise a cast copy."""
+    """Returns `a` itself if it has the dtype, otherwise a cast copy."""
     return a if a.dtype_name == name else _core.cast(a, name)
 
 
 def in_dtype(value: Any, name: str) -> Any:
-    """A parameter that does not lift a computation in dtype `name`: arrays are cast, scalars stay."""
+    """Returns a parameter that does not promote a computation in dtype `name`: arrays are cast, scalars kept."""
     return to_dtype(value, name) if isinstance(value, ndarray) else value
 
 
 def write(out: ndarray | None, result: ndarray) -> ndarray:
-    """The result, or `out` after writing it there."""
+    """Returns the result, or `out` after writing it there."""
     if out is None:
         return result
     _core.update(out, result)
@@ -128,10 +128,10 @@ def write(out: ndarray | None, result: ndarray) -> ndarray:
 
 
 def out_shape(out: Any, size: Any, dtype: str) -> Any:
-    """The size to draw, given `out`.
+    """Returns the size to draw, given `out`.
 
     Raises:
-        TypeError: if `out` is no array or has another dtype.
+        TypeError: if `out` is not an array or has another dtype.
         ValueError: if `size` differs from its shape.
     """
     if out is None:

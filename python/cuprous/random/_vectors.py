@@ -1,4 +1,4 @@
-"""Distributions of vectors. Parameters that are vectors or matrices are read back to be checked."""
+"""Distributions of vectors. Parameters that are vectors or matrices are copied to the host and checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Vectors(Rejection):
     """Draws of vectors, along the last axis."""
 
     def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Dirichlet over a vector of concentrations, not negative; the result's last axis sums to one."""
+        """Draws Dirichlet vectors for a vector of concentrations, not negative; the result's last axis sums to one."""
         alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
         check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
         check(bool(all_(alpha >= 0)), "alpha < 0")
@@ -39,7 +39,7 @@ class Vectors(Rejection):
         return to_dtype(weights / _core.reduce("sum", weights, (weights.ndim - 1,), True), name)
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
-        """Counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
+        """Draws counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
 
         Raises:
             ValueError: if probabilities are negative or sum to more than one, or shapes do not broadcast.
@@ -68,11 +68,12 @@ class Vectors(Rejection):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: int, size: Any = None, method: str = "marginals"
     ) -> ndarray:
-        """How many of each color are among `nsample` things drawn without replacement, of which `colors` counts the
-        things of each; int64. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric` here.
+        """Returns the number of items of each color (int64) among `nsample` drawn without replacement from a population
+        with `colors` items of each. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric`
+        here.
 
         Raises:
-            ValueError: if `colors` is no vector of counts with a sum from `nsample` to 10**9, or for another method.
+            ValueError: if `colors` is not a vector of counts with a sum from `nsample` to 10**9, or for another method.
         """
         check(method in ("count", "marginals"), 'method must be "count" or "marginals".')
         counts = array(colors)
@@ -107,7 +108,8 @@ class Vectors(Rejection):
         *,
         method: str = "svd",
     ) -> ndarray:
-        """Normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or "cholesky").
+        """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
+        "cholesky").
 
         Raises:
             ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
@@ -128,7 +130,7 @@ class Vectors(Rejection):
 
 
 def _factor(cov: Any, check_valid: str, tol: float, method: str) -> Any:
-    """A matrix A with AᵀA = cov."""
+    """Returns a matrix A with AᵀA = cov."""
     import numpy as np
 
     if method == "cholesky":
