@@ -1,4 +1,4 @@
-"""`cuda.reduce`: folds of whole arrays with a function of two values."""
+"""`cuda.reduce`: reductions of whole arrays by a function of two values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCKS = 256
 
 
 class Reduce:
-    """A fold with a function of two values, which must not care for their order. Calling it folds an array."""
+    """A reduction by an associative and commutative function of two values. Calling it reduces an array."""
 
     def __init__(self, functor: Any) -> None:
         self._functor = functor
@@ -53,10 +53,10 @@ class Reduce:
         return kernel
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
-        """Folds the first `size` elements of an array of one axis, beginning with `init`; into `res[0]` if it is given.
+        """Reduces the first `size` elements of a 1-d array, starting with `init`; writes to `res[0]` if it is passed.
 
         Raises:
-            TypeError: for an array of more axes.
+            TypeError: for an array that is not 1-d.
         """
         values = convert(arr)
         if values.ndim != 1:
@@ -79,5 +79,5 @@ class Reduce:
 
 
 def reduce(functor: Any) -> Reduce:
-    """A decorator that makes a function of two values a fold of arrays."""
+    """Turns a function of two values into a reduction of arrays (a decorator)."""
     return Reduce(functor)

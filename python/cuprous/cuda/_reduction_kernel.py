@@ -1,4 +1,4 @@
-"""CuPy's `ReductionKernel`: folds of axes with a few lines of CUDA C++."""
+"""CuPy's `ReductionKernel`: reductions along axes from a few expressions of CUDA C++."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from cuprous.cuda._raw_kernels import RawKernel
 
 
 class ReductionKernel(Typed):
-    """A kernel that folds axes: `ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")`.
+    """A kernel that reduces axes: `ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")`.
 
     Args:
         in_params, out_params: the parameters, as for `ElementwiseKernel`; there is one output.
         map_expr: an element's value.
         reduce_expr: two values `a` and `b` as one.
         post_map_expr: what is done with the result `a`.
-        identity: the value of nothing.
+        identity: the result for no elements.
         name: the kernel's name.
-        reduce_type: the type in which it folds; that of the output if None.
+        reduce_type: the type in which it reduces; that of the output if None.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: if the device is a CPU.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ReductionKernel(Typed):
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
     ) -> Any:
-        """Folds some axes, all of them if `axis` is None."""
+        """Reduces some axes, all of them if `axis` is None."""
         import numpy as np
 
         if len(args) == self.nargs and out is None:
