@@ -1,8 +1,8 @@
 """NumPy and CuPy, recorded and fused: `import cuprous as cp`.
 
-Every operation on an array is recorded and runs, fused with its neighbours, when a value is needed. Arrays live on
-the CPU or on an NVIDIA GPU (`cp.set_device`); the names, defaults and errors are NumPy's, and CuPy's where NumPy has
-none. Importing this package imports neither NumPy nor ml_dtypes.
+Operations on arrays are recorded, and run fused with their neighbors when a value is needed. Arrays live on the CPU or
+on an NVIDIA GPU (`cp.set_device`). Names, defaults and errors are NumPy's, or CuPy's for what NumPy does not have.
+Importing this package imports neither NumPy nor ml_dtypes.
 """
 
 # ruff: noqa: F403
@@ -144,7 +144,7 @@ _PUBLIC = {
     ".cuda._reduction_kernel": "ReductionKernel",
 }
 
-#: NumPy's own objects, and functions that need the compiler of kernels: available, but not in `__all__`.
+#: NumPy's own objects, and functions that need the kernel compiler: available, but not in `__all__`.
 _OTHERS = {
     "._functions.vectorize": "guvectorize vectorize",
     "ml_dtypes": "bfloat16",

@@ -1,4 +1,4 @@
-"""Names that a package imports on first use (PEP 562), from one table of modules and the names that each gives."""
+"""Lazily imported names of a package (PEP 562), from one table of modules and the names that each provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Exports:
 
     Args:
         package: the package.
-        tables: module -> the names that it gives the package, separated by spaces. Modules of the package itself
+        tables: module -> the names that it provides, separated by spaces. Modules of the package itself
             begin with a dot, as in a relative import.
         modules: names of submodules, or a mapping from other names to submodules.
     """
@@ -30,7 +30,7 @@ class Exports:
         yield from self._modules
 
     def get(self, name: str) -> Any:
-        """Imports a name, and keeps it as an attribute of the package.
+        """Imports a name and stores it as an attribute of the package.
 
         Raises:
             AttributeError: if the table has no such name, or the package has no such module.

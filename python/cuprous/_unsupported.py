@@ -1,6 +1,6 @@
-"""NumPy's names that device arrays have no function for: each raises when called and names the nearest alternative.
+"""NumPy's unsupported functions: each raises when called and names the nearest alternative.
 
-They are callables, so that `hasattr` tells the truth about names that NumPy does not have either.
+They are callables, and all other unknown names raise AttributeError, so that `hasattr` can tell the two apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _EACH = (
 )
 _COEFFICIENTS = "use arrays of coefficients with polyval, polyadd, polymul, polyder and polyint"
 
-#: The nearest alternative to every function and class of NumPy that there is none of here.
+#: The nearest alternative to every unsupported function and class of NumPy.
 ALTERNATIVES = {
     "asmatrix": "use asarray and the @ operator",
     "bmat": "use block",
@@ -46,7 +46,7 @@ ALTERNATIVES = {
     "show_runtime": "use show_config",
 }
 
-#: Dtypes of NumPy's that devices do not have, and its modules: no attributes, but a word about what to do.
+#: NumPy's unsupported dtypes and modules. They raise AttributeError with this advice.
 ABSENT = {
     **dict.fromkeys(("longdouble", "float128", "clongdouble", "complex256"), "use float64 or complex128"),
     **dict.fromkeys(("datetime64", "timedelta64"), _DATES),
@@ -64,7 +64,7 @@ ABSENT = {
 
 
 class Unsupported:
-    """A name of NumPy's without a function here. Calling it raises NotImplementedError."""
+    """A placeholder for an unsupported function of NumPy. Calling it raises NotImplementedError."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -83,12 +83,12 @@ class Unsupported:
 
 
 def unsupported_function(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
-    """A function of another library that there is none of here: calling it raises NotImplementedError.
+    """Returns a placeholder for an unsupported function of another library. Calling it raises NotImplementedError.
 
     Args:
         name: its name.
         instead: what to do instead.
-        module: what stands before the name in the message, as "cuda.".
+        module: the prefix of the name in the message, such as "cuda.".
     """
 
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The `cuprous` command: demonstration, report of kernels and profiler are Python, all others the extension's own."""
+"""The `cuprous` command. `demo`, `kernels` and `profile` are written in Python, all others in the extension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous import _core
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (by default this process's) and returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:  # each command imports what it needs alone
+    try:  # each command imports only what it needs
         if arguments[:1] == ["demo"]:
             from cuprous._tools.demo.main import main as demo
 
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\ncuprous: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone: nothing to say, and no one to say it to
+        sys.stderr.close()  # the reader of the pipe has exited, which is not an error
         return 0
 
 

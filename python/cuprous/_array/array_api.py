@@ -1,4 +1,4 @@
-"""The array API standard's own names: its version, and what the namespace tells about itself."""
+"""The array API standard's own names: its version, and the inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous._common.dtype_info import dtypes_of
 
 __array_api_version__ = "2025.12"
 
-#: The largest number of dimensions of operands of reductions.
+#: Reductions support arrays of up to this many axes.
 MAX_DIMENSIONS = 32
 
 #: Versions of the standard that `array.__array_namespace__` can be asked for; each contains the ones before.
@@ -18,7 +18,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 def device_object(word: str) -> Any:
-    """A device as `array.device` gives it: "cpu", "auto", or a `cuda.Device`."""
+    """Returns a device as `array.device` does: "cpu", "auto", or a `cuda.Device`."""
     if word in ("cpu", "auto"):
         return word
     from cuprous.cuda import Device  # `import cuprous` does not import the kernel language
@@ -30,22 +30,22 @@ class Info:
     """What `__array_namespace_info__()` returns. (Section "Inspection" of the standard.)"""
 
     def capabilities(self) -> dict[str, Any]:
-        """Which optional parts of the standard there are; `max dimensions` is a number."""
+        """Returns which optional parts of the standard are supported, and the number `max dimensions`."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
 
     def default_device(self) -> Any:
-        """The device of new arrays."""
+        """Returns the device of new arrays."""
         return device_object(_core.get_device())
 
     def devices(self) -> list[Any]:
-        """Every device that works, the CPU first."""
+        """Returns all usable devices, the CPU first."""
         return ["cpu", *(device_object(f"cuda:{i}") for i in range(_core.device_count()))]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes of arrays that are made without naming one.
+        """Returns the default dtypes of new arrays.
 
         Raises:
-            ValueError: if there is no such device.
+            ValueError: if the device does not exist.
         """
         self._check(device)
         names = {"real floating": "float64", "complex floating": "complex128", "integral": "int64", "indexing": "int64"}
@@ -55,7 +55,7 @@ class Info:
         """The standard's dtypes of a kind, a tuple of kinds or all, by name. (float16 and bfloat16 are not in it.)
 
         Raises:
-            ValueError: if there is no such device or kind.
+            ValueError: if the device or the kind does not exist.
         """
         self._check(device)
         return dict(dtypes_of(kind))
@@ -71,7 +71,7 @@ def __array_namespace_info__() -> Info:
 
 
 def check_version(api_version: str | None) -> None:
-    """Raises ValueError unless this is a version of the standard that there is."""
+    """Raises ValueError unless this version of the standard is supported."""
     if api_version is not None and api_version not in VERSIONS:
         raise ValueError(
             f'Version "{api_version}" of the Array API Standard is not supported; {", ".join(VERSIONS)} are.'

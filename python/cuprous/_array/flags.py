@@ -1,4 +1,4 @@
-"""The flags of an array: how it lies in memory."""
+"""The flags of an array, which describe its memory layout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cuprous._common.arguments import ndarray
 
 
 class Flags:
-    """How an array lies in memory, by attribute and by NumPy's keys. Arrays are always aligned and can be written."""
+    """The memory layout of an array, by attribute and by NumPy's keys. Arrays are always aligned and writable."""
 
     __slots__ = ("_known",)
     writeable = aligned = behaved = True
@@ -18,39 +18,39 @@ class Flags:
 
     @property
     def c_contiguous(self) -> bool:
-        """Contiguous in C order."""
+        """True if contiguous in C order."""
         return self._known[0]
 
     @property
     def f_contiguous(self) -> bool:
-        """Contiguous in Fortran order."""
+        """True if contiguous in Fortran order."""
         return self._known[1]
 
     @property
     def owndata(self) -> bool:
-        """No view of another array's memory."""
+        """True if the array is not a view."""
         return self._known[2]
 
     @property
     def forc(self) -> bool:
-        """Contiguous either way."""
+        """True if contiguous in C or Fortran order."""
         return self.c_contiguous or self.f_contiguous
 
     @property
     def fnc(self) -> bool:
-        """Fortran- and not C-contiguous."""
+        """True if Fortran-contiguous and not C-contiguous."""
         return self.f_contiguous and not self.c_contiguous
 
     @property
     def contiguous(self) -> bool:
-        """C-contiguous."""
+        """True if C-contiguous."""
         return self.c_contiguous
 
     carray = contiguous
 
     @property
     def fortran(self) -> bool:
-        """Fortran-contiguous."""
+        """True if Fortran-contiguous."""
         return self.f_contiguous
 
     @property

@@ -14,13 +14,13 @@ from cuprous._common.layout import axis_order, inverse, order_letter
 from cuprous._common.operands import is_numpy_array
 from cuprous._common.overrides import overrides
 
-#: Arrays that Numba's words made, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
-#: to the host by itself, as Numba has it.
+#: Arrays created by Numba's API, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
+#: to the host implicitly, as with Numba.
 _of_numba: dict[int, tuple[weakref.ref[ndarray], Any]] = {}
 
 
 def as_numba(array: ndarray, stream: Any = 0) -> ndarray:
-    """Marks an array as made by Numba's words: `numpy.asarray` copies it and its views to the host, which is refused
+    """Marks an array as created by Numba's API: `numpy.asarray` copies it and its views to the host, which is refused
     for all others as CuPy does, and it is bound to a stream.
     """
     key = id(array)
@@ -29,7 +29,7 @@ def as_numba(array: ndarray, stream: Any = 0) -> ndarray:
 
 
 def _numba_stream(array: ndarray) -> Any:
-    """The stream that an array of Numba's words, or what it is a view of, is bound to; None for all others."""
+    """Returns the stream that an array of Numba's API, or its base, is bound to; None for all other arrays."""
     found = _of_numba.get(id(array))
     if found is None:
         return None if array.base is None else _numba_stream(array.base)
@@ -93,10 +93,10 @@ def array_interface(self: ndarray) -> dict[str, Any]:
 
 
 def wait_for(function: str, stream: Any) -> None:
-    """Waits for what others gave to a stream, before memory that they may use is read or written.
+    """Waits for other libraries' work on a stream, before memory that they may use is read or written.
 
     Raises:
-        TypeError: if it is no stream.
+        TypeError: if `stream` is not a stream.
     """
     if stream is None:
         return
@@ -112,7 +112,7 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
     finished on return, `blocking` or not.
 
     Raises:
-        TypeError: for an `out` that is no NumPy array.
+        TypeError: for an `out` that is not a NumPy array.
         ValueError: for an `out` of another shape or dtype.
     """
     wait_for("get", stream)
@@ -134,7 +134,7 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
     """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named.
 
     Raises:
-        TypeError: for what is no NumPy array, and for another dtype.
+        TypeError: for anything but a NumPy array, and for another dtype.
         ValueError: for another shape.
     """
     if not is_numpy_array(arr):
@@ -150,14 +150,14 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 
 
 def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
-    """Numba's word for `get`: a NumPy array with the elements, `ary` where it is given."""
+    """Numba's name of `get`: copies the elements to a NumPy array, to `ary` if it is passed."""
     return get(
         self, stream if hasattr(stream, "synchronize") else None, "A", out=ary
     )  # rows or columns, as it lies there
 
 
 def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
-    """Numba's word for `array[...] = ary`: copies elements of a NumPy or device array of the same shape into this one.
+    """Numba's name of `array[...] = ary`: copies elements of a NumPy or device array of the same shape into this one.
 
     Raises:
         ValueError: for another shape.
@@ -193,12 +193,12 @@ def bound_stream(self: ndarray) -> Any:
 
 
 def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
-    """Numba's word for `array[item]`."""
+    """Numba's name of `array[item]`."""
     return self[item]
 
 
 def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
-    """Numba's word for `array[key] = value`."""
+    """Numba's name of `array[key] = value`."""
     self[key] = value
 
 

@@ -1,1 +1,1 @@
-"""Shared by all functions: arguments, dtypes, conversion, indexing, devices and implicit transfers."""
+"""Helpers that all functions share: arguments, dtypes, conversion, indexing, devices and implicit transfers."""

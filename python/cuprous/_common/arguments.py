@@ -1,4 +1,4 @@
-"""What every function does with its arguments: arrays, axes, `out`, memory order, and the errors they raise."""
+"""Conversion and validation of arguments: arrays, axes, shapes, `out` and `where`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cuprous._common.operands import PYTHON_SCALARS, is_masked, is_numpy_array, 
 
 ndarray = _core.ndarray
 
-#: What functions take where NumPy takes anything array-like: arrays, scalars, nested lists.
+#: Anything array-like, as in NumPy: arrays, scalars, nested lists.
 ArrayLike: TypeAlias = Any
 Shape: TypeAlias = "int | Sequence[int]"
 Axis: TypeAlias = "int | None"
 Axes: TypeAlias = "int | Sequence[int] | None"
 
-#: NumPy's words where differences of bool arrays are asked for.
+#: NumPy's message for the difference of bool arrays.
 NO_BOOLEAN_SUBTRACT = (
     "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
     "logical_xor function instead."
@@ -28,7 +28,7 @@ NO_BOOLEAN_SUBTRACT = (
 
 
 def as_operands(args: Iterable[Any]) -> list[Any]:
-    """Operands as `_core.map` takes them: lists and NumPy arrays become arrays on the device of the first array.
+    """Converts operands for `_core.map`: lists and NumPy arrays become arrays on the device of the first array.
 
     Raises:
         TypeError: for objects that cannot become device arrays.
@@ -44,7 +44,7 @@ def as_operands(args: Iterable[Any]) -> list[Any]:
 
 
 def target(x: Any, function: str) -> ndarray:
-    """Returns the argument if it is an array: what a function writes to, or inspects without conversion.
+    """Returns the argument if it is an array, for functions that write to it or inspect it without conversion.
 
     Raises:
         TypeError: if it is anything else.
@@ -61,7 +61,7 @@ def check_writable(a: ndarray) -> None:
 
 
 def array(x: ArrayLike) -> ndarray:
-    """An array from what a function was given. NumPy arrays are copied to the device (see `set_transfers`)."""
+    """Converts an argument to an array. NumPy arrays are copied to the device (see `set_transfers`)."""
     if isinstance(x, ndarray):
         return x
     if is_numpy_array(x):
@@ -73,22 +73,22 @@ def array(x: ArrayLike) -> ndarray:
 
 
 def operand(x: ArrayLike) -> Any:
-    """As `array`, but scalars stay scalars, so that they promote weakly."""
+    """Converts an argument as `array` does, but keeps scalars, so that they promote weakly."""
     return x if isinstance(x, (ndarray, *PYTHON_SCALARS)) or is_scalar(x) else array(x)
 
 
 def axis_error(axis: int, ndim: int, prefix: str | None = None) -> Exception:
-    """NumPy's AxisError."""
+    """Returns NumPy's AxisError."""
     from numpy.exceptions import AxisError
 
     return AxisError(axis, ndim, prefix)
 
 
 def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
-    """`axis` counted from the front.
+    """Returns `axis` counted from the front.
 
     Raises:
-        AxisError: if there is no such axis.
+        AxisError: if the axis is out of bounds.
     """
     i = operator.index(axis)
     if -ndim <= i < ndim:
@@ -97,7 +97,7 @@ def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
 
 
 def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int, ...]:
-    """A tuple of distinct axes counted from the front; None means all of them."""
+    """Returns a tuple of distinct axes counted from the front; None means all axes."""
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, Iterable):
@@ -109,7 +109,7 @@ def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
-    """A tuple of extents from an int or a sequence of ints."""
+    """Returns a tuple of extents from an int or a sequence of ints."""
     if isinstance(shape, ndarray) and shape.ndim == 1:
         shape = shape.tolist()  # type: ignore[attr-defined]
     if type(shape) is tuple:
@@ -129,7 +129,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 
 def result_name(*operands: Any) -> str:
-    """The dtype of operands together: arrays and NumPy's scalars by theirs, Python's scalars weakly."""
+    """Returns the dtype that operands promote to: Python's scalars are weak, NumPy's scalars and arrays are not."""
     strong = [
         x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype) for x in operands if hasattr(x, "dtype")
     ]
@@ -143,10 +143,10 @@ def result_name(*operands: Any) -> str:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all of them broadcast to.
+    """Returns the shape that the shapes broadcast to.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if they do not broadcast.
     """
     ndim = max(map(len, shapes), default=0)
     result = [1] * ndim
@@ -161,7 +161,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
-    """Writes a result into the caller's `out` and returns that."""
+    """Writes a result into the caller's `out` and returns `out`."""
     if isinstance(out, tuple):
         if len(out) != 1:
             raise ValueError(f"[{name}] 'out' must be an array or a tuple of one array")
@@ -181,7 +181,7 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
 
 
 def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
-    """As `write_out`, but the shapes must be equal (reductions do not broadcast into `out`)."""
+    """Writes a result as `write_out` does, but the shapes must be equal (reductions do not broadcast into `out`)."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if isinstance(target, ndarray) and target.shape != result.shape:
         raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
@@ -190,14 +190,14 @@ def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kin
 
 
 def truth_mask(where: Any) -> Any:
-    """The mask of `where=`: True, or a bool array.
+    """Converts `where=` to True or a bool array.
 
     Raises:
         TypeError: for another dtype.
     """
     if where is True:
         return True
-    if isinstance(where, (list, tuple, *PYTHON_SCALARS)):  # their elements' truth counts, as in NumPy
+    if isinstance(where, (list, tuple, *PYTHON_SCALARS)):  # any dtype is converted to bool, as in NumPy
         return astype(array(where), "bool")
     mask = array(where)
     check_casting(mask.dtype_name, "bool", "safe", "array data")
@@ -205,7 +205,7 @@ def truth_mask(where: Any) -> Any:
 
 
 def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
-    """The mask of a reduction's `where=`. It broadcasts to the array's shape, never the array to the mask's.
+    """Converts the `where=` of a reduction to True or a bool array that broadcasts to the array's shape.
 
     Raises:
         TypeError: for another dtype than bool.
@@ -219,7 +219,7 @@ def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
 
 
 def check_subok(subok: Any) -> None:
-    """NumPy's check of a ufunc's `subok`. There are no subclasses that it could let through.
+    """Validates a ufunc's `subok` as NumPy does. It has no effect, since arrays have no subclasses.
 
     Raises:
         TypeError: for anything but a bool.

@@ -13,7 +13,8 @@ _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def check_casting(source: str, target: str, casting: str, what: str) -> None:
-    """Raises TypeError unless `source` casts to `target` under that rule; warns if imaginary parts are lost."""
+    """Raises TypeError unless the casting rule allows a cast from `source` to `target`; warns if imaginary parts are
+    lost."""
     if source == target:
         return
     if not _core.can_cast(source, target, casting):
@@ -22,7 +23,7 @@ def check_casting(source: str, target: str, casting: str, what: str) -> None:
 
 
 def warn_of_lost_parts(source: str, target: str) -> None:
-    """Gives NumPy's ComplexWarning, at the caller's line, if a cast drops imaginary parts."""
+    """Issues NumPy's ComplexWarning at the user's line if a cast drops imaginary parts."""
     if not source.startswith("complex") or dtypes.kind(target) in "cb":
         return
     import sys
@@ -37,7 +38,7 @@ def warn_of_lost_parts(source: str, target: str) -> None:
 
 
 def astype(a: ndarray, dtype: str) -> ndarray:
-    """`a` itself if it has the dtype, otherwise a cast copy; warns if imaginary parts are lost."""
+    """Returns `a` if it has the dtype, otherwise a cast copy; warns if imaginary parts are lost."""
     if a.dtype_name == dtype:
         return a
     warn_of_lost_parts(a.dtype_name, dtype)
@@ -45,7 +46,7 @@ def astype(a: ndarray, dtype: str) -> ndarray:
 
 
 def sum_dtype(name: str, dtype: Any, out: Any) -> str:
-    """The dtype that sums and products of `name` are computed in: the caller's, that of `out`, or the default."""
+    """Returns the dtype that sums and products of dtype `name` use: `dtype`, that of `out`, or the default."""
     if dtype is not None:
         return dtypes.name_of(dtype)
     if isinstance(out, ndarray):
@@ -54,10 +55,10 @@ def sum_dtype(name: str, dtype: Any, out: Any) -> str:
 
 
 def starting_value(initial: Any, name: str) -> ndarray:
-    """`initial` of a reduction (0-d) in the dtype that it computes in, stored as a number is stored in an array.
+    """Returns a reduction's `initial` as a 0-d array of the dtype that the reduction computes in.
 
     Raises:
-        OverflowError: for an integer that the dtype does not hold.
+        OverflowError: for an integer out of the dtype's range.
         TypeError: for a complex number in a real dtype.
         ValueError: for an array of several elements.
     """
@@ -71,14 +72,14 @@ def starting_value(initial: Any, name: str) -> ndarray:
 
 
 def common_dtype(arrays: Iterable[ndarray]) -> str:
-    """The dtype that holds all of them."""
+    """Returns the dtype that the arrays' dtypes promote to."""
     return promoted([a.dtype_name for a in arrays])
 
 
 def promoted(names: list[str]) -> str:
-    """Returns the dtype that holds all of `names`.
+    """Returns the dtype that `names` promote to.
 
-    Floats come first, as in NumPy: uint16 and int8 are float32 beside float32, but int32 on their own.
+    Floats come first, as in NumPy: uint16, int8 and float32 promote to float32, although uint16 and int8 are int32.
     """
     result = names[0]
     if any(name != result for name in names):

@@ -1,4 +1,4 @@
-"""Anything array-like -> a device array: nested lists, NumPy, buffers, DLPack, `__cuda_array_interface__`."""
+"""Converts array-like objects to device arrays: lists, NumPy arrays, buffers, DLPack, `__cuda_array_interface__`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "comple
 
 
 def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = None) -> ndarray:
-    """A device array of anything array-like; shares memory where `copy` is not True and the object allows it.
+    """Converts an array-like object to a device array. Shares its memory if `copy` is not True and the object allows
+    it.
 
     Raises:
-        TypeError: for objects that no device can hold.
+        TypeError: for objects whose elements are not numbers or bool.
         ValueError: if `copy` is False and a copy is needed.
     """
     name = None if dtype is None else dtypes.name_of(dtype)
@@ -35,7 +36,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
         return with_order(_copied(x, name, order), order)
     if name is not None and shared.dtype_name != name:
         _forbid_copy(copy)
-        return cast_in_order(shared, name, "K" if order == "A" else order)  # as NumPy has it
+        return cast_in_order(shared, name, "K" if order == "A" else order)  # as in NumPy
     if copy:
         return with_order(shared, order, fresh=True)
     result = with_order(shared, order)
@@ -45,16 +46,16 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
 
 
 def copy_rule(copy: Any) -> bool | None:
-    """What `copy=` asks for: a copy (True), none (False), or one if it is needed (None).
+    """Normalizes `copy=`: True (always copy), False (never copy) or None (copy if needed).
 
     Raises:
-        ValueError: for text.
+        ValueError: for a string.
     """
     if copy is None or copy is True or copy is False:
         return copy
     if isinstance(copy, str):
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
-    if type(copy).__name__ == "_CopyMode":  # NumPy's words for the three
+    if type(copy).__name__ == "_CopyMode":  # NumPy's enumeration of the three
         return copy.value if isinstance(copy.value, bool) else None
     return bool(copy)
 
@@ -65,7 +66,7 @@ def _forbid_copy(copy: bool | None) -> None:
 
 
 def check_range(x: int, name: str) -> None:
-    """Raises as NumPy does for a Python integer outside a dtype of integers."""
+    """Raises NumPy's OverflowError for a Python integer out of the range of an integer dtype."""
     if dtypes.kind(name) in "iu" and not dtypes.lowest(name) <= x <= dtypes.highest(name):
         raise OverflowError(f"Python integer {x} out of bounds for {name}")
 
@@ -81,7 +82,7 @@ def _from_scalar(x: Any, scalar: str, name: str | None) -> ndarray:
 
 
 def _shared(x: Any) -> ndarray | None:
-    """A device array on the object's own memory, if it already lives on a device."""
+    """Returns a device array that shares the object's memory; None if the object is not on a device."""
     if isinstance(x, ndarray):
         return x
     if isinstance(x, _core.Tensor):
@@ -99,7 +100,7 @@ def _shared(x: Any) -> ndarray | None:
 
 
 def _copied(x: Any, name: str | None, order: str) -> ndarray:
-    """A copy of something that lives in the host's memory."""
+    """Copies an object in host memory to a device array."""
     if isinstance(x, (list, tuple)) and _holds_device_array(x):
         return _from_nested(x, name)
     import numpy as np
@@ -121,7 +122,7 @@ def _copied(x: Any, name: str | None, order: str) -> ndarray:
 def _holds_device_array(x: Any, depth: int = 0) -> bool:
     while isinstance(x, (list, tuple)):
         depth += 1
-        if not x or depth > MAX_NDIM:  # a list may hold itself
+        if not x or depth > MAX_NDIM:  # a list can contain itself
             return False
         if any(_on_device(item) for item in x):
             return True
@@ -155,14 +156,14 @@ def _from_nested(x: Any, name: str | None) -> ndarray:
 
 
 def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
-    """A view of another library's device memory; waits for the stream that the interface names."""
+    """Returns a view of another library's device memory; waits for the stream that the interface names."""
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported: __cuda_array_interface__ has a mask")
     stream = interface.get("stream")
     if stream is not None:
         _core.Stream(stream).synchronize()
     typestr = interface["typestr"]
-    name = "bfloat16" if typestr.endswith("V2") else dtypes.name_of(typestr)  # as ml_dtypes writes it
+    name = "bfloat16" if typestr.endswith("V2") else dtypes.name_of(typestr)  # the type string of ml_dtypes
     itemsize = dtypes.itemsize(name)
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
@@ -179,7 +180,7 @@ def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a C-contiguous array, in elements."""
+    """Returns the strides of a C-contiguous array, in elements."""
     strides = [1] * len(shape)
     for i in range(len(shape) - 2, -1, -1):
         strides[i] = strides[i + 1] * max(shape[i + 1], 1)
@@ -187,8 +188,8 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
-    """A NumPy array of anything: device arrays are copied to the host (see `ndarray.get`), the rest goes through
-    `numpy.asarray`."""
+    """Converts to a NumPy array: device arrays are copied to the host (see `ndarray.get`), other objects are converted
+    by `numpy.asarray`."""
     if isinstance(a, ndarray):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
     import numpy as np

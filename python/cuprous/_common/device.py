@@ -1,4 +1,4 @@
-"""Devices, memory pools and what the engine tells about itself."""
+"""Devices, memory pools, and information about the engine."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def explain() -> str:
-    """Why the last programs were replayed or planned anew, and the lines that implicitly copied arrays between host and
-    device (see `set_transfers`)."""
+    """Explains why the last programs were replayed or planned again, and lists the source lines that implicitly copied
+    arrays between host and device (see `set_transfers`)."""
     return _core.explain() + transfers.report()
 
 
 def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:
-    """The code generated for what an array waits for, or for the last program.
+    """Returns the code generated for a pending array, or for the last program.
 
     Args:
-        array: an array that waits to be computed.
-        device: "cuda" shows the CUDA C++ that an H200 would run, on a machine without a GPU too; by default what the
-            array's own device runs.
+        array: an array that is not computed yet.
+        device: "cuda" shows the CUDA C++ that an H200 would run, also on a machine without a GPU; by default the
+            code for the array's own device.
     """
     return _core.show_code(array, device)
 
 
 def synchronize() -> None:
-    """Submits what is recorded and waits for it."""
+    """Submits the recorded operations and waits for them."""
     _core.synchronize()
 
 
 def device_word(device: Any) -> str:
-    """ "cpu", "auto" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
+    """Returns "cpu", "auto" or "cuda:i" for a string, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
     if isinstance(device, str):
         return "cuda:0" if device in ("cuda", "gpu") else device
     index = getattr(device, "id", device)
@@ -48,18 +48,18 @@ def device_word(device: Any) -> str:
 def set_device(device: Any) -> None:
     """Makes "cpu", "cuda" or "auto" the device of new arrays.
 
-    With "auto" each program runs on the CPU or on the GPU, wherever the model of `cuprous.estimate` says that it is
-    faster, given where its data are; `explain()` says why. Data are moved where that pays, and not back and forth.
-    Without a usable GPU it is the CPU. What was measured by `cuprous calibrate` makes the model better.
+    With "auto" each program runs on the CPU or on the GPU, whichever the model of `cuprous.estimate`
+    predicts to be faster, given where its data are; `explain()` says why. Data are moved if that pays off, but not back
+    and forth. Without a usable GPU all programs run on the CPU. Measurements by `cuprous calibrate` improve the model.
 
     Raises:
-        RuntimeError: with the cause, if it cannot work.
+        RuntimeError: if the device cannot be used, with the cause.
     """
     _core.set_device(device_word(device))
 
 
 def get_device() -> str:
-    """The device of new arrays: "cpu", "cuda:0" or "auto"."""
+    """Returns the device of new arrays: "cpu", "cuda:0" or "auto"."""
     return _core.get_device()
 
 
@@ -67,7 +67,7 @@ current_device = get_device
 
 
 class MemoryPool:
-    """The engine's memory pool on a device, with CuPy's words."""
+    """The engine's memory pool on a device, with CuPy's methods."""
 
     def __init__(self, device: str | None = None) -> None:
         self._device = device
@@ -80,30 +80,30 @@ class MemoryPool:
         return _core.memory_stats(self._name)[name]
 
     def used_bytes(self) -> int:
-        """Bytes in use by arrays."""
+        """Returns the number of bytes in use by arrays."""
         return self._stat("used_bytes")
 
     def free_bytes(self) -> int:
-        """Bytes held but not in use."""
+        """Returns the number of reserved bytes that are not in use."""
         return self._stat("free_bytes")
 
     def total_bytes(self) -> int:
-        """Bytes held."""
+        """Returns the number of reserved bytes."""
         return self._stat("total_bytes")
 
     def n_free_blocks(self) -> int:
-        """Number of blocks held but not in use."""
+        """Returns the number of reserved blocks that are not in use."""
         return self._stat("n_free_blocks")
 
     def get_limit(self) -> int:
-        """The limit in bytes; 0 for none."""
+        """Returns the limit in bytes; 0 means that there is no limit."""
         return self._stat("limit_bytes")
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        """Limits the pool to a number of bytes, or to a fraction of the GPU's memory; 0 takes the limit away.
+        """Limits the pool to a number of bytes, or to a fraction of the GPU's memory; 0 removes the limit.
 
         Raises:
-            ValueError: if both or an invalid one is given.
+            ValueError: for an invalid value, and if both are passed.
         """
         if fraction is not None:
             if size is not None:
@@ -118,19 +118,19 @@ class MemoryPool:
         _core.set_memory_limit(self._name, size)
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Gives back what is not in use: of every `stream`, since all work is on one."""
+        """Frees all unused memory, whichever `stream` is passed, since all work runs on one."""
         _core.trim_memory(self._name)
 
     def free_all_free(self) -> None:
-        """The same as `free_all_blocks`."""
+        """Does the same as `free_all_blocks`."""
         self.free_all_blocks()
 
 
 class PinnedMemoryPool:
-    """The engine keeps a fixed staging area of pinned memory: there is nothing to free, and nothing is held idle."""
+    """CuPy's interface to pinned memory. The engine has a fixed pinned staging area, so the pool is always empty."""
 
     def n_free_blocks(self) -> int:
-        """Always 0."""
+        """Returns 0."""
         return 0
 
     def free_all_blocks(self) -> None:
@@ -142,12 +142,12 @@ _PINNED = PinnedMemoryPool()
 
 
 def get_default_memory_pool() -> MemoryPool:
-    """The memory pool of the default device."""
+    """Returns the memory pool of the default device."""
     return _POOL
 
 
 def get_default_pinned_memory_pool() -> PinnedMemoryPool:
-    """The pool of pinned host memory."""
+    """Returns the pool of pinned host memory."""
     return _PINNED
 
 
@@ -156,7 +156,7 @@ def fuse(func: _F, /) -> _F: ...
 @overload
 def fuse(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
 def fuse(*args: Any, **kwargs: Any) -> Any:
-    """A decorator that does nothing: every operation is fused anyway. It keeps CuPy's code running.
+    """Returns the function unchanged: all operations are fused anyway. Exists for compatibility with CuPy.
 
     Raises:
         TypeError: for other arguments than CuPy's: a function, or `kernel_name`.
@@ -175,7 +175,7 @@ def show_config() -> None:
 
 
 def config() -> dict[str, Any]:
-    """What `show_config` prints."""
+    """Returns the names and values that `show_config` prints."""
     facts: dict[str, Any] = {
         "Cuprous version": cuprous.__version__,
         "Python version": sys.version.split()[0],

@@ -1,4 +1,4 @@
-"""DLPack: arrays to and from other libraries without a copy."""
+"""DLPack: exchange of arrays with other libraries without a copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 
 
 def dlpack_device(self: ndarray) -> tuple[int, int]:
-    """(device type, device number) by DLPack's table."""
+    """Returns DLPack's (device type, device number) of an array."""
     name, _, number = self.device_name.partition(":")
     return (_CPU, 0) if name == "cpu" else (_CUDA, int(number or 0))
 
@@ -22,10 +22,10 @@ def dlpack(
     self: ndarray, *, stream: Any = None, max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None, copy: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A DLPack capsule that shares (or, if `copy`, copies) the memory.
+    """Returns a DLPack capsule that shares the memory, or holds a copy of it if `copy` is true.
 
     Raises:
-        BufferError: for another device than the array's own or the host's, or where `copy=False` forbids the way there.
+        BufferError: for another device than the array's own or the host's, or if that needs a copy and `copy` is False.
     """
     source = self
     here = dlpack_device(self)
@@ -42,7 +42,7 @@ def dlpack(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
-    """An array that shares memory with another library's array by DLPack.
+    """Returns an array that shares memory with another library's array by DLPack.
 
     Raises:
         TypeError: if the object has no `__dlpack__`.
@@ -68,7 +68,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 
 
 def to_dlpack(array: ndarray) -> Any:
-    """A DLPack capsule of an array (`ndarray.toDlpack`)."""
+    """Returns a DLPack capsule of an array (`ndarray.toDlpack`)."""
     return _core.to_dlpack(array, False, None, False)
 
 

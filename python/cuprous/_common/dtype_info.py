@@ -1,4 +1,4 @@
-"""What dtypes are and hold: `finfo`, `iinfo`, `isdtype`, casting and promotion, by NumPy's rules and for bfloat16 too.
+"""Queries about dtypes: `finfo`, `iinfo`, `isdtype`, casting and promotion. NumPy's rules, extended by bfloat16.
 
 Dtypes that devices do not have (strings, dates, long doubles) are left to NumPy.
 """
@@ -13,7 +13,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray, target
 from cuprous._common.operands import is_scalar
 
-#: The standard's groups of dtypes by their kind letters here.
+#: The array API standard's names for groups of dtypes, with the kind letters of `dtypes.TABLE`.
 KINDS = {
     "bool": "b",
     "signed integer": "i",
@@ -28,7 +28,7 @@ _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def _device_name(dtype: Any) -> str | None:
-    """Our name of a dtype or of an array's dtype; None for what devices do not have."""
+    """Returns the name of a dtype or of an array's dtype; None for dtypes that devices do not support."""
     if isinstance(dtype, ndarray):
         return dtype.dtype_name
     if is_scalar(dtype) and hasattr(dtype, "dtype"):  # one of NumPy's
@@ -40,13 +40,13 @@ def _device_name(dtype: Any) -> str | None:
 
 
 class finfo:
-    """Limits of a floating dtype (of complex dtypes: of their parts), given by dtype, array or scalar.
+    """Limits of a floating dtype, or of a complex dtype's parts. The argument is a dtype, an array or a scalar.
 
-    Numbers (`bits`, `eps`, `max`, `min`, `smallest_normal`, …) are Python's, as the array API standard asks, so that
-    they promote weakly; the other attributes are those of `numpy.finfo`.
+    Numbers (`bits`, `eps`, `max`, `min`, `smallest_normal`, …) are Python scalars, as the array API standard requires,
+    so that they promote weakly; the other attributes are those of `numpy.finfo`.
     """
 
-    __slots__ = {"_info": "NumPy's or ml_dtypes' own.", "dtype": "The dtype asked about."}
+    __slots__ = {"_info": "The object of NumPy or ml_dtypes.", "dtype": "The dtype that the limits belong to."}
 
     def __init__(self, dtype: Any) -> None:
         import numpy as np
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 
 def iinfo(type: Any) -> Any:
-    """`numpy.iinfo` of an integer dtype, given by dtype, array or scalar.
+    """Returns `numpy.iinfo` of an integer dtype; the argument is a dtype, an array or a scalar.
 
     Raises:
         ValueError: for other dtypes.
@@ -94,12 +94,12 @@ def iinfo(type: Any) -> Any:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype (a NumPy dtype or scalar type) is of a kind: the standard's word for a group, a dtype, or a
-    tuple of these.
+    """Returns true if a dtype (a NumPy dtype or scalar type) is of a kind. A kind is the standard's name for a group of
+    dtypes, a dtype, or a tuple of these.
 
     Raises:
-        TypeError: if `dtype` is none, or `kind` is neither word nor dtype.
-        ValueError: for an unknown word.
+        TypeError: if `dtype` is not a dtype, or `kind` is neither a string nor a dtype.
+        ValueError: for an unknown name of a kind.
     """
     import numpy as np
 
@@ -122,8 +122,8 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Whether a dtype, or an array's dtype, casts to another under a rule ("no", "equiv", "safe", "same_kind",
-    "unsafe").
+    """Returns true if a casting rule ("no", "equiv", "safe", "same_kind" or "unsafe") allows a cast from a dtype, or
+    from an array's dtype, to another.
 
     Raises:
         TypeError: for None.
@@ -139,10 +139,10 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def promote_types(type1: Any, type2: Any) -> Any:
-    """The `numpy.dtype` of least size that both dtypes cast to safely.
+    """Returns the smallest `numpy.dtype` that both dtypes cast to safely.
 
     Raises:
-        TypeError: for None, and for dtypes that have none in common.
+        TypeError: for None, and for dtypes without a common dtype.
     """
     if type1 is None or type2 is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
@@ -155,13 +155,13 @@ def promote_types(type1: Any, type2: Any) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The `numpy.dtype` that promotion gives arrays, dtypes and (weakly) Python scalars.
+    """Returns the `numpy.dtype` that arrays and dtypes promote to; Python scalars are weak.
 
     Raises:
         ValueError: without arguments.
     """
     strong = [None if type(x) in _WEAK else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
-    if "bfloat16" not in strong:  # NumPy does not know its place beside float16 and Python scalars
+    if "bfloat16" not in strong:  # NumPy does not promote it with float16 and Python scalars
         import numpy as np
 
         return np.result_type(*(_dtype_of(x) for x in arrays_and_dtypes))
@@ -178,7 +178,8 @@ def _dtype_of(x: Any) -> Any:
 
 
 def min_scalar_type(a: Any) -> Any:
-    """The `numpy.dtype` of least size that holds a scalar's value (which is read back); an array's own dtype."""
+    """Returns the smallest `numpy.dtype` that holds a scalar's value, which is read back. For an array, returns its
+    dtype."""
     import numpy as np
 
     if isinstance(a, ndarray):
@@ -188,7 +189,7 @@ def min_scalar_type(a: Any) -> Any:
 
 @lru_cache
 def dtypes_of(kind: Any = None) -> dict[str, Any]:
-    """The array API's dtypes of a kind (None: all), by name.
+    """Returns the array API's dtypes of a kind (None: all), by name.
 
     Raises:
         ValueError: for an unknown kind.
@@ -206,10 +207,10 @@ def dtypes_of(kind: Any = None) -> dict[str, Any]:
 
 
 def common_type(*arrays: Any) -> Any:
-    """The floating or complex NumPy type that holds all arrays; integers count as float64.
+    """Returns the floating or complex NumPy type that the arrays promote to; integers count as float64.
 
     Raises:
-        TypeError: for bool, and for what is no array.
+        TypeError: for bool arrays, and for objects that are not arrays.
     """
     result = "float16"
     for a in arrays:

@@ -1,4 +1,4 @@
-"""Dtypes by name. Nothing here imports NumPy unless a caller hands over something only NumPy understands."""
+"""Dtypes by name. NumPy is imported only for dtype-likes that only NumPy can interpret."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     DType = DTypeLike | str
 
-#: kind ("b", "i", "u", "f" or "c") and bytes of every dtype.
+#: Name -> kind ("b", "i", "u", "f" or "c") and bytes of an element.
 TABLE: dict[str, tuple[str, int]] = {
     "bool": ("b", 1),
     "int8": ("i", 1),
@@ -38,7 +38,7 @@ _LETTERS = {
     "b1": "bool", "bf16": "bfloat16", "bool_": "bool",
 }  # fmt: skip
 
-#: Anything seen so far -> name. Keys are dtype-likes (strings, types, numpy.dtype objects).
+#: Cache: dtype-like (string, type, numpy.dtype) -> name.
 _NAMES: dict[Any, str] = {
     **{name: name for name in TABLE},
     **_LETTERS,
@@ -53,7 +53,7 @@ _COMPONENTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def name_of(dtype: Any) -> str:
-    """The name of a dtype-like ("float32", float, np.float32, np.dtype(...)); None means float64.
+    """Returns the name of a dtype-like ("float32", float, np.float32, np.dtype(...)); None means float64.
 
     Raises:
         TypeError: for dtypes that devices do not have (object, strings, dates, foreign byte orders).
@@ -67,7 +67,7 @@ def name_of(dtype: Any) -> str:
     except TypeError:  # not hashable
         return _name_from_numpy(dtype)
     name = _name_from_numpy(dtype)
-    if not hasattr(dtype, "item"):  # numbers of different dtypes are equal as keys
+    if not hasattr(dtype, "item"):  # NumPy's scalars of different dtypes can be equal as keys
         _NAMES[dtype] = name
     return name
 
@@ -77,7 +77,7 @@ def _name_from_numpy(dtype: Any) -> str:
 
     if getattr(dtype, "__name__", None) == "bfloat16":
         return "bfloat16"
-    # Of a class such as np.float32, `dtype` is a descriptor and no dtype.
+    # The attribute `dtype` of a class such as np.float32 is a descriptor, not a dtype.
     resolved = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     name = resolved.name
     if name not in TABLE or not resolved.isnative:
@@ -86,7 +86,7 @@ def _name_from_numpy(dtype: Any) -> str:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The `numpy.dtype` object of a name."""
+    """Returns the `numpy.dtype` of a name."""
     import numpy as np
 
     if name == "bfloat16":
@@ -97,33 +97,33 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def kind(name: str) -> str:
-    """ "b", "i", "u", "f" or "c"."""
+    """Returns the kind: "b", "i", "u", "f" or "c"."""
     return TABLE[name][0]
 
 
 def itemsize(name: str) -> int:
-    """Bytes of an element."""
+    """Returns the number of bytes of an element."""
     return TABLE[name][1]
 
 
 def component(name: str) -> str:
-    """The dtype of the real part."""
+    """Returns the dtype of the real part."""
     return _COMPONENTS.get(name, name)
 
 
 def inexact(name: str) -> str:
-    """The dtype itself if floating or complex, otherwise float64."""
+    """Returns the dtype if it is floating or complex, otherwise float64."""
     return name if TABLE[name][0] in "fc" else "float64"
 
 
 def accumulator(name: str) -> str:
-    """The dtype in which NumPy sums: bool and small integers widen to 64 bits."""
+    """Returns the dtype in which NumPy sums: bool and small integers widen to 64 bits."""
     letter = TABLE[name][0]
     return name if letter in "fc" else "uint64" if letter == "u" else "int64"
 
 
 def lowest(name: str) -> Any:
-    """The least value of a real dtype (-inf for floats), as a Python scalar."""
+    """Returns the least value of a real dtype (-inf for floats), as a Python scalar."""
     letter, size = TABLE[name]
     if letter == "b":
         return False
@@ -133,7 +133,7 @@ def lowest(name: str) -> Any:
 
 
 def highest(name: str) -> Any:
-    """The greatest value of a real dtype (inf for floats), as a Python scalar."""
+    """Returns the greatest value of a real dtype (inf for floats), as a Python scalar."""
     letter, size = TABLE[name]
     if letter == "b":
         return True

@@ -1,7 +1,7 @@
-"""Indexing with arrays, lists and masks: what `a[key]` and `a[key] = value` read and write.
+"""Advanced indexing: `a[key]` and `a[key] = value` with arrays, lists and masks.
 
-An indexing expression becomes one array of offsets into the storage: the offsets of the index arrays, wrapped and
-multiplied by strides, plus those of the sliced axes. Reading is then a gather, writing a scatter.
+An indexing expression becomes one array of offsets into the storage: the index arrays, wrapped and multiplied by
+strides, plus the offsets of the sliced axes. Reading is a gather, and writing is a scatter.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from cuprous._common.layout import MAX_NDIM
 from cuprous._common.masks import flatnonzero, select_flat, split_index
 from cuprous._common.operands import is_numpy_array, is_scalar
 
-#: Modes of `take` and its like.
+#: Modes of `take`, `put` and `choose`.
 _MODES = ("raise", "wrap", "clip")
 
 
 class _Index:
-    """An index array of one axis: offsets counted from the front, ready to be scaled."""
+    """An index array of one axis, with nonnegative indices that are not multiplied by the stride yet."""
 
     __slots__ = ("checked", "values")
 
     def __init__(self, values: Any, checked: bool) -> None:
         self.values = values  # ndarray (int64) or int
-        self.checked = checked  # known to lie in 0..n
+        self.checked = checked  # true if known to lie in 0..n
 
 
 def _bad_index(value: Any) -> IndexError:
@@ -46,7 +46,7 @@ def _bad_index(value: Any) -> IndexError:
 
 
 def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes the first argument's device the default one while the function runs: offsets are made beside the array."""
+    """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
 
     @functools.wraps(function)
     def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,7 @@ def _is_integer(item: Any) -> bool:
 
 
 def _host_index(item: Any, n: int, axis: int) -> ndarray:
-    """An index array from a list or NumPy array: checked and wrapped before it leaves the host."""
+    """Converts a list or NumPy array to an index array, after checking and wrapping it on the host."""
     import numpy as np
 
     host = np.asarray(item)
@@ -90,10 +90,11 @@ def _host_index(item: Any, n: int, axis: int) -> ndarray:
 
 
 def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
-    """A device index array wrapped into 0..n. Out of bounds it raises on the CPU, and wraps on a GPU as CuPy's.
+    """Wraps a device index array into 0..n. An index out of bounds raises on the CPU; on a GPU it wraps, as in CuPy.
 
     Raises:
-        IndexError: unless it is of integers; for an index out of bounds on the CPU, and for any of an empty axis.
+        IndexError: if the dtype is not an integer, for an index out of bounds on the CPU, and for any index of an
+            empty axis.
     """
     if dtypes.kind(index.dtype_name) not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -113,7 +114,7 @@ def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
 
 
 def mask_of(item: Any) -> ndarray | None:
-    """The mask, if the item is a boolean array, list or scalar."""
+    """Returns the mask if the item is a boolean array, list or scalar, otherwise None."""
     if isinstance(item, ndarray):
         return item if item.dtype_name == "bool" else None
     if isinstance(item, bool):
@@ -133,9 +134,9 @@ def _has_device_array(items: Any) -> bool:
 
 
 def _expand(a: ndarray, key: Any) -> list[Any]:
-    """Returns the items of a key, masks still whole, with the ellipsis replaced by slices for the axes not named.
+    """Returns the items of a key, with the ellipsis replaced by slices for the axes that the key does not index.
 
-    An ellipsis that stands for no axis is kept: it parts the index arrays beside it all the same.
+    An ellipsis that stands for no axis is kept, because it still separates the index arrays around it.
     """
     items = list(key) if isinstance(key, tuple) else [key]
     masks = [None if _is_basic(i) or _is_integer(i) else mask_of(i) for i in items]
@@ -157,19 +158,19 @@ def _expand(a: ndarray, key: Any) -> list[Any]:
 
 
 class _ResolvedKey:
-    """An indexing expression, resolved: shape of the result and offset of each of its elements.
+    """A resolved indexing expression: the shape of the result and the offset of each element.
 
-    `for_read` asks for NumPy's memory order, in which the axes of the index arrays come first: `offsets` has its axes
-    in that order then, and `axes` says where each axis of the result is among them (None: where it should be).
+    With `for_read`, `offsets` has NumPy's memory order, in which the axes of the index arrays come first. `axes` then
+    is the permutation of these axes that gives the result; None means the identity.
     """
 
     __slots__ = ("axes", "offsets", "shape", "view")
 
     def __init__(self, a: ndarray, key: Any, for_read: bool = False) -> None:
-        basic: list[Any] = []  # what native indexing does first
+        basic: list[Any] = []  # the part that native indexing does
         kinds: list[_Index | None] = []  # per axis of the key: an index array, or None for sliced and new axes
         axis = 0
-        gap = 0  # where in `kinds` an ellipsis stands that names no axis
+        gap = 0  # position in `kinds` of an ellipsis that stands for no axis
         for item in _expand(a, key):
             if item is Ellipsis:
                 gap = len(kinds)
@@ -197,7 +198,7 @@ class _ResolvedKey:
         if mask.ndim == 0:  # a new axis of length one or zero
             return [_Index(_core.full((int(bool(mask)),), 0, "int64"), True)]
         for i, n in enumerate(mask.shape):
-            if n not in (a.shape[axis + i], 0):  # an empty mask fits everywhere, as the array API standard asks
+            if n not in (a.shape[axis + i], 0):  # the array API standard allows an empty mask everywhere
                 raise IndexError(
                     f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                     f"{a.shape[axis + i]} but size of corresponding boolean axis is {n}"
@@ -223,7 +224,7 @@ class _ResolvedKey:
         raise _bad_index(item)
 
     def _arrange_axes(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
-        """Where the axes of the index arrays go: in their place if they stand together, otherwise to the front."""
+        """Places the axes of the index arrays: where they are if they are adjacent, otherwise at the front."""
         index_axes = [i for i, k in enumerate(kinds) if k is not None]
         together = index_axes[-1] - index_axes[0] + 1 == len(index_axes) and not index_axes[0] < gap <= index_axes[-1]
         shapes = [k.values.shape for k in kinds if k is not None and isinstance(k.values, ndarray)]
@@ -266,7 +267,7 @@ class _ResolvedKey:
             self.offsets = grid + offsets.reshape(offsets.shape + (1,) * len(after))
 
     def _order_sliced_axes(self, before: list[int], after: list[int], picked: int) -> tuple[list[int], list[int]]:
-        """The sliced axes in the order of memory, all behind those of the index arrays; sets `axes`."""
+        """Moves the sliced axes, sorted by memory order, behind the axes of the index arrays, and sets `axes`."""
         strides = self.view.element_strides
         free = sorted(before + after, key=lambda i: -abs(strides[i]))
         if not before and free == after:
@@ -280,7 +281,7 @@ class _ResolvedKey:
 
 
 def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
-    """The mask, if the key is a single one over the leading axes."""
+    """Returns the mask if the key is a single mask over the leading axes, otherwise None."""
     if isinstance(key, tuple):
         if len(key) != 1:
             return None
@@ -295,7 +296,7 @@ def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
 
 @on_array_device
 def getitem(a: ndarray, key: Any) -> ndarray:
-    """`a[key]` for keys with index arrays, lists and masks: always a copy (the native type's hook)."""
+    """Returns `a[key]` for keys with index arrays, lists and masks, always a copy (a hook of the native type)."""
     mask = _whole_mask(a, key)
     if mask is not None and mask.ndim == a.ndim:
         return select_flat(mask.reshape(-1), a.reshape(-1))
@@ -305,7 +306,7 @@ def getitem(a: ndarray, key: Any) -> ndarray:
 
 
 def _basic_key(key: Any) -> tuple[Any, ...] | None:
-    """The key as native indexing takes it, if it has only slices, integers, new axes and an ellipsis."""
+    """Returns the key for native indexing if it has only slices, integers, new axes and an ellipsis, otherwise None."""
     items = key if isinstance(key, tuple) else (key,)
     if not all(_is_basic(i) or _is_integer(i) for i in items):
         return None
@@ -324,7 +325,7 @@ def assigned_value(a: ndarray, value: Any) -> Any:
 
 @on_array_device
 def setitem(a: ndarray, key: Any, value: Any) -> None:
-    """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
+    """Does `a[key] = value` for the keys and values that the native type does not handle (a hook)."""
     nested = isinstance(value, (list, tuple))
     value = assigned_value(a, value)
     if isinstance(value, ndarray):
@@ -346,7 +347,7 @@ def setitem(a: ndarray, key: Any, value: Any) -> None:
 
 
 def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
-    """Blends values into `a` where the mask holds, without reading the mask for a single value."""
+    """Writes values to `a` where the mask is true. A single value needs no readback of the mask."""
     wide = mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim))
     if not isinstance(value, ndarray):
         source = _core.full((), value, a.dtype_name, True)
@@ -371,28 +372,28 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
 
 
 def view_at(a: ndarray, key: Any) -> ndarray:
-    """The view that a basic key selects, also if it selects a single element."""
+    """Returns the view that a basic key selects; a single element is a 0-d view."""
     items = key if isinstance(key, tuple) else (key,)
     return a[items if any(item is Ellipsis for item in items) else (*items, ...)]
 
 
 def is_basic_key(key: Any) -> bool:
-    """Whether a key names a view: slices, integers, new axes and an ellipsis only."""
+    """Returns true if a key selects a view: it has only slices, integers, new axes and an ellipsis."""
     return _basic_key(key) is not None
 
 
 def plan(a: ndarray, key: Any) -> _ResolvedKey:
-    """The places that any key names."""
+    """Resolves any key to the offsets of the selected elements."""
     basic = _basic_key(key)
-    # the trivial mask `True` in front makes an index array of a basic key
+    # a leading mask `True` turns a basic key into one with an index array
     return _ResolvedKey(a, key if basic is None else (True, *basic))
 
 
 def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
-    """Values to be written, in the shape of the places for them.
+    """Broadcasts values to the shape of the selected elements.
 
     Raises:
-        ValueError: if they do not fit.
+        ValueError: if they do not broadcast.
     """
     try:
         fits = broadcast_shapes(value.shape, shape) == shape
@@ -411,7 +412,7 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 @on_array_device
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
-    """Writes values to the elements that a key selects, or combines them with those."""
+    """Writes values to the elements that any key selects, or combines them by `op`."""
     check_writable(a)
     resolved = plan(a, key)
     if isinstance(value, ndarray):
@@ -420,16 +421,16 @@ def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
 
 
 def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
-    """Elements of a 1-d array at indices known to be in bounds."""
+    """Returns the elements of a 1-d array at indices known to be in bounds."""
     stride = flat.element_strides[0]
     return _core.gather(flat, index if stride == 1 else index * stride)
 
 
-# --- offsets for take, put and their like
+# --- offsets for take and put
 
 
 def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
-    """Indices of an axis, made valid by the mode."""
+    """Returns indices of an axis after applying the mode to those out of bounds."""
     if mode not in _MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
     if not isinstance(indices, ndarray):
@@ -451,7 +452,7 @@ def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
 
 
 def flat_offsets(a: ndarray, index: ndarray) -> ndarray:
-    """Offsets of elements given by their index in the flattened array."""
+    """Returns the offsets of elements from their indices in the flattened array."""
     if a.is_c_contiguous:
         return index
     offsets: Any = 0

@@ -13,7 +13,7 @@ MAX_NDIM = 64
 
 
 def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -> str:
-    """A memory order in upper case; None is the default."""
+    """Returns a memory order in upper case; None means the default."""
     if order is None:
         return default
     if not isinstance(order, str):
@@ -25,7 +25,7 @@ def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -
 
 
 def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
-    """The axes from the slowest to the fastest in that memory order of `a`; None where that is C order."""
+    """Returns the axes of `a` in a memory order, from the slowest to the fastest; None for C order."""
     if order == "C" or (order in "AK" and a.is_c_contiguous):
         return None
     if order == "F" or (order == "A" and a.is_f_contiguous):
@@ -38,7 +38,7 @@ def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
 
 
 def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes another."""
+    """Returns the inverse of a permutation."""
     result = [0] * len(axes)
     for position, axis in enumerate(axes):
         result[axis] = position
@@ -46,7 +46,7 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
-    """`a` in a memory order ("C" or "F"; "A" and "K" ask for none); copied where it lies otherwise, or if `fresh`."""
+    """Returns `a` in memory order "C" or "F", copied if needed or if `fresh`; "A" and "K" keep any order."""
     letter = order_letter(order)
     if not fresh and (letter in "AK" or (letter == "C" and a.is_c_contiguous) or (letter == "F" and a.is_f_contiguous)):
         return a
@@ -54,22 +54,24 @@ def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
 
 
 def cast_in_order(a: ndarray, dtype: str, order: str | None) -> ndarray:
-    """A cast copy in a memory order ("C", "F", "A" or "K", the last two of the uncast array)."""
+    """Returns a cast copy in a memory order; "A" and "K" refer to the order of the array before the cast."""
     letter = order_letter(order)
     warn_of_lost_parts(a.dtype_name, dtype)
     return with_order(_core.cast(a, dtype), fortran_or_c(a) if letter == "A" else letter)
 
 
 def fortran_or_c(*arrays: ndarray) -> str:
-    """Order "A": "F" if all arrays are Fortran-contiguous and not all C-contiguous as well, otherwise "C"."""
+    """Returns the meaning of order "A": "F" if all arrays are Fortran-contiguous and not all C-contiguous as well,
+    otherwise "C"."""
     fortran = all(a.is_f_contiguous for a in arrays) and not all(a.is_c_contiguous for a in arrays)
     return "F" if fortran else "C"
 
 
 def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
-    """The axes from the slowest to the fastest in the memory of several arrays; where they disagree, in C order.
+    """Returns the axes in the common memory order of several arrays, from the slowest to the fastest.
 
-    None where that is C order. (NumPy's `PyArray_CreateMultiSortedStridePerm`.)
+    Axes on which the arrays disagree are in C order. Returns None for C order. (NumPy's
+    `PyArray_CreateMultiSortedStridePerm`.)
     """
     for a in arrays:
         if not a.is_c_contiguous:
@@ -92,7 +94,7 @@ def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
 
 
 def empty_in_order(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
-    """A new array with arbitrary contents, whose axes lie in memory in that order, the slowest first (None: C)."""
+    """Returns an uninitialized array with the axes in a given memory order, the slowest first; None means C order."""
     if axes is None:
         return _core.empty(shape, dtype)
     c_ordered = _core.empty([shape[i] for i in axes], dtype)

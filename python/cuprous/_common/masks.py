@@ -1,4 +1,4 @@
-"""Positions and values at which a mask holds. The count is read from the device, the rest stays there."""
+"""Selection by masks. Only the number of true elements is read from the device."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from cuprous._common.casting import astype
 
 
 def _packed(mask: ndarray) -> tuple[ndarray, int]:
-    """A mask (bool, 1-d, not empty) as `_core.compact` reads it, and how many of its elements hold."""
+    """Packs a mask (bool, 1-d, not empty) for `_core.compact`, and counts its true elements."""
     packed = _core.pack_mask(mask)
     return packed, int(packed[(mask.size + 4095) // 4096 - 1])
 
 
 def select_flat(mask: ndarray, values: ndarray) -> ndarray:
-    """The values (1-d) at which the mask (bool, 1-d) holds, in order."""
+    """Returns the values (1-d) at which the mask (bool, 1-d) is true, in order."""
     if mask.size == 0:
         return _core.empty((0,), values.dtype_name)
     packed, count = _packed(mask)
@@ -22,7 +22,7 @@ def select_flat(mask: ndarray, values: ndarray) -> ndarray:
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:
-    """Indices (int64) of the nonzero elements of the flattened array."""
+    """Returns the indices (int64) of the nonzero elements of the flattened array."""
     mask = astype(array(a), "bool").reshape(-1)
     if mask.size == 0:
         return _core.empty((0,), "int64")
@@ -31,7 +31,7 @@ def flatnonzero(a: ArrayLike) -> ndarray:
 
 
 def split_index(flat: ndarray, shape: tuple[int, ...]) -> tuple[ndarray, ...]:
-    """Indices into a flattened array, as one index array per axis of `shape`."""
+    """Converts indices into a flattened array to one index array per axis of `shape`."""
     parts = []
     for n in reversed(shape[1:]):
         parts.append(flat % n)

@@ -1,4 +1,4 @@
-"""Arguments that are not device arrays: scalars, NumPy arrays and other objects, and the arrays that they become."""
+"""Operands that are not device arrays: recognition and conversion of scalars, NumPy arrays and other objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def host_operand(x: Any) -> bool:
-    """Returns true for objects that NumPy converts to arrays, unless they implement operators with ours themselves."""
+    """Returns true for objects that NumPy converts to arrays, unless they implement operators with device arrays."""
     if isinstance(x, (list, tuple)):
         return True
     kind = type(x)
@@ -27,8 +27,8 @@ def host_operand(x: Any) -> bool:
 
 
 def operand_like(like: ndarray, x: Any) -> Any:
-    """The operand for a list or a NumPy array beside an array of ours (the native type's hook): an array on the same
-    device, or None if the other object implements the operator.
+    """Converts a list or NumPy array to an array on the device of `like`, the other operand (a hook of the native
+    type). Returns None if the object implements the operator itself.
 
     Raises:
         TypeError: for an unsupported dtype, and in the mode "refuse".
@@ -49,7 +49,7 @@ def operand_like(like: ndarray, x: Any) -> Any:
 
 
 def compare(a: ndarray, x: Any, equal: bool) -> Any:
-    """`a == x` and `a != x` for an `x` that is neither an array of ours nor a scalar (the native type's hook).
+    """Returns `a == x` or `a != x` for an `x` that is neither a device array nor a scalar (a hook of the native type).
 
     Objects that cannot become device arrays are compared on the host by NumPy, element by element.
     """
@@ -57,14 +57,14 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
     if host_operand(x):
         try:
             other = operand_like(a, x)
-        except TypeError:  # a list of texts, for example
+        except TypeError:  # a list of strings, for example
             if transfers.refuses():
                 raise
         else:
             return _core.map("equal" if equal else "not_equal", a, other)
     elif isinstance(x, _core.Tensor) or hasattr(kind, "__array_ufunc__") or hasattr(x, "__array_priority__"):
         return NotImplemented
-    elif kind.__eq__ is object.__eq__ and (equal or kind.__ne__ is object.__ne__):  # equal to nothing but itself
+    elif kind.__eq__ is object.__eq__ and (equal or kind.__ne__ is object.__ne__):  # compares by identity
         return _core.to_device(_core.full(a.shape, not equal, "bool"), a.device_name)
     import numpy as np
 
@@ -74,12 +74,12 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
 
 
 def is_numpy_array(x: object) -> bool:
-    """True for `numpy.ndarray` (and its subclasses), without importing NumPy."""
+    """Returns true for `numpy.ndarray` (and its subclasses), without importing NumPy."""
     return any(t.__name__ == "ndarray" and t.__module__ == "numpy" for t in type(x).__mro__)
 
 
 def is_scalar(x: object) -> bool:
-    """True for Python's and NumPy's scalars."""
+    """Returns true for Python's and NumPy's scalars."""
     if isinstance(x, PYTHON_SCALARS):
         return True
     return any(t.__name__ == "generic" and t.__module__ == "numpy" for t in type(x).__mro__)

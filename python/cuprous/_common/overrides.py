@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from cuprous import _core
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-#: Classes that are known to have neither, or to be converted.
+#: Classes that have neither protocol, or are converted to arrays.
 _PLAIN = frozenset({_core.ndarray, _core.Tensor, bool, int, float, complex, str, bytes, list, tuple, type(None)})
 
 
 def overrides(kind: type, protocol: str) -> bool:
-    """Returns true if a class has a protocol of its own. Other libraries' GPU arrays are taken as arrays instead."""
+    """Returns true if a class implements the protocol itself. GPU arrays of other libraries are converted instead."""
     if kind in _PLAIN:
         return False
     method = getattr(kind, protocol, NotImplemented)
@@ -23,7 +23,7 @@ def overrides(kind: type, protocol: str) -> bool:
 
 
 def _others(operands: Iterable[Any], protocol: str) -> list[Any]:
-    """Operands whose classes have a protocol, one of each class: subclasses first, then from left to right."""
+    """Returns one operand of each class that has a protocol: subclasses first, then from left to right."""
     found: list[Any] = []
     for x in operands:
         kind = type(x)
@@ -36,16 +36,16 @@ def _others(operands: Iterable[Any], protocol: str) -> list[Any]:
 
 def ufunc_result(ufunc: Any, method: str, inputs: tuple[Any, ...], outs: Iterable[Any], kwargs: dict[str, Any]) -> Any:
     """
-    Returns what another class makes of a ufunc's call, or NotImplemented if no operand has such a class.
+    Returns the result of another class's `__array_ufunc__`; NotImplemented if no operand has one.
 
     Parameters
     ----------
     ufunc : ufunc
-        The ufunc. Other classes are given NumPy's of that name, by which they look up their own.
+        The ufunc. Other classes receive NumPy's ufunc of the same name.
     method : str
-        "__call__", or the name of the method called.
+        "__call__", or the name of the ufunc's method.
     inputs, outs, kwargs
-        The operands, the outputs (None for those not given) and the other keywords.
+        The operands, the outputs (None for those not passed) and the other keywords.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def ufunc_result(ufunc: Any, method: str, inputs: tuple[Any, ...], outs: Iterabl
 
 
 def like_ufunc(function: _F) -> _F:
-    """Lets the two operands of a function take the call over by `__array_ufunc__`, as those of a ufunc."""
+    """Lets the two operands of a function override it by `__array_ufunc__`, as for a ufunc."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -89,7 +89,7 @@ def like_ufunc(function: _F) -> _F:
 
 
 def dispatched(function: _F) -> _F:
-    """Lets the elements of a function's first argument take the call over by `__array_function__`, as in NumPy."""
+    """Lets the elements of a function's first argument override it by `__array_function__`, as in NumPy."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

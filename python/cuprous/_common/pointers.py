@@ -1,4 +1,4 @@
-"""Memory by its address: CuPy's `MemoryPointer`, what `array.data` is and `cuda.alloc` gives."""
+"""Memory by its address: CuPy's `MemoryPointer`, the type of `array.data` and of the result of `cuda.alloc`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from cuprous._common.arguments import ndarray
 
 
 def bytes_at(address: int, count: int, owner: Any = None, device: str | None = None) -> ndarray:
-    """A view of memory, of the default device if none is named."""
+    """Returns a view of memory as bytes; `device` is the default device if None."""
     return _core.from_address(address, (count,), (1,), "uint8", device or _core.get_device(), owner)
 
 
 class MemoryPointer:
-    """A place in an array's memory, which it keeps alive: `array.data.ptr` is the address.
+    """A pointer into an array's memory, which it keeps alive: `array.data.ptr` is the address.
 
     Args:
         array: the array.
-        offset: bytes behind its first element.
+        offset: bytes from the array's first element.
     """
 
     __slots__ = ("_array", "_offset")
@@ -49,49 +49,49 @@ class MemoryPointer:
         return bytes_at(self.ptr, size, self._array, self._array.device_name)
 
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
-        """Copies bytes from another place of the device."""
+        """Copies `size` bytes from other device memory."""
         if size:
             _core.update(self._bytes(size), src._bytes(size))
 
     def copy_from_host(self, mem: Any, size: int) -> None:
-        """Copies bytes from the host: `mem` is an address there (an int, a ctypes pointer) or has a buffer."""
+        """Copies `size` bytes from the host: `mem` is a host address (an int, a ctypes pointer) or has a buffer."""
         if size:
             _core.update(self._bytes(size), _core.from_numpy(_host(mem, size), self._array.device_name))
 
     def copy_from(self, mem: Any, size: int) -> None:
-        """Copies bytes from a place of the device or the host."""
+        """Copies `size` bytes from device or host memory."""
         (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host)(mem, size)
 
     def copy_to_host(self, mem: Any, size: int) -> None:
-        """Copies bytes to the host, to what `copy_from_host` takes."""
+        """Copies `size` bytes to the host; `mem` is as for `copy_from_host`."""
         if size:
             _core.to_numpy(self._bytes(size), _host(mem, size))
 
     def memset(self, value: int, size: int) -> None:
-        """Sets so many bytes."""
+        """Sets `size` bytes to `value`."""
         if size:
             _core.update(self._bytes(size), _core.full((), int(value) % 256, "uint8"))
 
-    # All work runs in order, so that what takes a stream is the same.
+    # All work runs in order on one stream, so the asynchronous methods ignore `stream`.
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
-        """`copy_from_device`, in order with all other work."""
+        """Does `copy_from_device`, in order with all other work."""
         self.copy_from_device(src, size)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """`copy_from_host`, in order with all other work."""
+        """Does `copy_from_host`, in order with all other work."""
         self.copy_from_host(mem, size)
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """`copy_from`, in order with all other work."""
+        """Does `copy_from`, in order with all other work."""
         self.copy_from(mem, size)
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """`copy_to_host`, in order with all other work; the copy is finished on return."""
+        """Does `copy_to_host`, in order with all other work; the copy is finished on return."""
         self.copy_to_host(mem, size)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
-        """`memset`, in order with all other work."""
+        """Does `memset`, in order with all other work."""
         self.memset(value, size)
 
     def __int__(self) -> int:
@@ -126,16 +126,16 @@ def _host(mem: Any, size: int) -> Any:
 
 
 def alloc(size: int) -> MemoryPointer:
-    """Memory of so many bytes on the default device, given back with the last reference to it."""
+    """Allocates `size` bytes on the default device, which are freed with the last reference to them."""
     return MemoryPointer(_core.empty((size,), "uint8"))
 
 
 def at(memptr: Any, shape: tuple[int, ...], dtype: str, strides: Any, order: str) -> ndarray:
-    """An array of memory that is there: `memptr` has `.ptr`; strides in bytes, those of `order` if None. It keeps
-    `memptr` alive.
+    """Returns an array on existing memory: `memptr` has `.ptr` and is kept alive. Strides are in bytes; None means
+    those of a contiguous array in `order`.
 
     Raises:
-        NotImplementedError: for strides that are not whole elements.
+        NotImplementedError: for strides that are not multiples of the item size.
     """
     itemsize = dtypes.numpy_dtype(dtype).itemsize
     if strides is None:

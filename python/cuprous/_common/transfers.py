@@ -1,7 +1,7 @@
-"""Implicit copies between host and device: counted by source line, warned of, and refused on request.
+"""Implicit copies between host and device: counted by source line, warned about, and rejected on request.
 
-NumPy, matplotlib, pandas and others read arrays that they are given, and NumPy arrays may be operands beside ours. On
-the CPU that is nearly free. On a GPU it is a transfer.
+NumPy, matplotlib, pandas and others read device arrays, and NumPy arrays can be operands of device arrays. That is
+nearly free on the CPU. On a GPU it is a transfer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ImplicitConversionError(TypeError):
 
 
 class TransferWarning(UserWarning):
-    """A line implicitly copies a large array between host and device."""
+    """Warning for a source line that implicitly copies a large array between host and device."""
 
 
 class _LineCounts:
@@ -46,13 +46,13 @@ class _State:
 
 class set_transfers:
     """Sets how implicit copies between host and device are treated: `numpy.asarray(a)` or `pyplot.plot(a)` of an array
-    on a GPU, and NumPy arrays as operands beside one.
+    on a GPU, and NumPy arrays as operands of arrays on a GPU.
 
     Explicit copies (`get`, `asnumpy`, `asarray`) always work.
 
     Args:
         mode: "warn" (the default) copies, and warns once for each line that copies more than 1 MiB; "allow" copies
-            without a warning; "refuse" raises `TypeError`, as CuPy does, on the CPU too.
+            without a warning; "refuse" raises `TypeError`, as CuPy does, also on the CPU.
 
     At the end of a `with` statement the previous mode is restored. `explain()` lists the copies with their lines.
 
@@ -83,8 +83,8 @@ class set_transfers:
 
 
 def get_transfers() -> dict[str, Any]:
-    """The mode of `set_transfers`, and the copies so far: "copies" and "bytes" of all, and "lines", a dictionary from
-    (direction, "file:line") to (copies, bytes)."""
+    """Returns the "mode" of `set_transfers`, the total number of "copies" and "bytes" so far, and "lines", a dictionary
+    from (direction, "file:line") to (copies, bytes)."""
     with _State.lock:
         lines = {key: (line.copies, line.bytes) for key, line in _State.lines.items()}
     return {
@@ -99,7 +99,7 @@ def refuses() -> bool:
 
 
 def refuse_reading() -> None:
-    """Raises if the mode forbids NumPy to read an array.
+    """Raises if the mode forbids implicit copies to the host.
 
     Raises:
         ImplicitConversionError: in the mode "refuse".
@@ -112,7 +112,7 @@ def refuse_reading() -> None:
 
 
 def count_download(array: ndarray) -> None:
-    """Counts an implicit copy of an array to the host. Raises as `refuse_reading`."""
+    """Counts an implicit copy of an array to the host. Raises like `refuse_reading`."""
     refuse_reading()
     if array.device_name != "cpu":
         _record("to the host", array.nbytes, "use .get() where the copy is wanted")
@@ -144,7 +144,7 @@ def _record(direction: str, size: int, hint: str) -> None:
 
 
 def _caller_location() -> str:
-    """The innermost source line of the user's program, or of a library if only libraries are on the stack."""
+    """Returns the innermost source line of the user's program, or of a library if only libraries are on the stack."""
     package = __file__.rpartition("_common")[0]
     frame: Any = sys._getframe(2)
     library = "unknown"
@@ -160,7 +160,7 @@ def _caller_location() -> str:
 
 
 def report() -> str:
-    """The part of `explain()` about implicit copies."""
+    """Returns the part of `explain()` about implicit copies."""
     with _State.lock:
         lines = sorted(_State.lines.items(), key=lambda item: -item[1].bytes)
     return "".join(

@@ -1,4 +1,4 @@
-"""What a function takes, and whether a GPU is worth it."""
+"""Estimates of a function's run time on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _hinted = False
 
 
 def _arrays(value: Any) -> Iterable[Any]:
-    """The arrays and tensors in what a function gave back."""
+    """Yields the arrays and tensors in a function's result."""
     if isinstance(value, (_core.ndarray, _core.Tensor)):
         yield value
     elif isinstance(value, Mapping):
@@ -27,7 +27,7 @@ def _arrays(value: Any) -> Iterable[Any]:
 
 
 def _sides(device: Any) -> tuple[str | None, str | None]:
-    """Names of the CPU and the GPU that were asked for."""
+    """Returns the names of the requested CPU and GPU."""
     names = [] if device is None else list(device) if isinstance(device, (list, tuple)) else [device]
     sides: list[str | None] = [None, None]
     for name in names:
@@ -51,7 +51,7 @@ def estimate(
     tf32: bool = False,
     startup: float = 0.0,
 ) -> Estimate:
-    """What `fn(*args)` takes on the CPU and on a GPU, what bounds it, and from when on the GPU is worth it.
+    """Estimates the time of `fn(*args)` on the CPU and on a GPU, what bounds it, and when the GPU is faster.
 
     The function is called once, and what it records is planned and counted: operations, bytes between memory and chip,
     kernels, copies. Nothing is computed for it unless it reads values on the host itself (`float(x)`, `if x.any()`, an
@@ -60,15 +60,15 @@ def estimate(
 
     Args:
         fn: a function of arrays or tensors.
-        *args: what it is called with.
+        *args: its positional arguments.
         device: where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as
             "H200" or "EPYC 9654", or one of each.
         repeats: how often it is to be done with the data staying where they are, 1 or more.
-        measure: times it here as well, for comparison.
+        measure: also measures the time on this machine, for comparison.
         kwargs: keyword arguments of the function.
         pinned: copies are from pinned memory.
         tf32: float32 products on a listed GPU may be rounded to TF32.
-        startup: seconds until the GPU can be used, where that is to be counted.
+        startup: seconds until the GPU can be used, if they should count.
 
     Returns:
         An `Estimate`, which shows itself.
@@ -164,7 +164,7 @@ def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
 
 
 def _quantity(value: float | str, kind: str, name: str) -> float:
-    """A number in SI units, or text such as "400 GFLOPS"."""
+    """Converts a number in SI units, or text such as "400 GFLOPS", to a number."""
     from numbers import Real
 
     if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""`cuprous kernels FILE.py`: runs a program and says of each kernel that it launched what it costs on a GPU, and why.
+"""`cuprous kernels FILE.py`: runs a program and reports the cost of each launched kernel on a GPU, with advice.
 
-The kernels are compiled for the GPU that is here or for the one that `--arch` names, which needs no GPU.
+The kernels are compiled for this machine's GPU, or for the architecture of `--arch`, which needs no GPU.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEFAULT_ARCH = "sm_90"
 
 
 class Facts(NamedTuple):
-    """What the assembler says of a kernel: registers a thread; bytes of static shared memory, of a thread's own memory,
+    """The assembler's report on a kernel: registers per thread; bytes of static shared memory, of local memory,
     and of registers that did not fit and are written there."""
 
     registers: int
@@ -37,7 +37,7 @@ class Facts(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel of the program, and how it was launched last."""
+    """A kernel of the program, and its last launch configuration."""
 
     name: str
     location: str
@@ -49,10 +49,10 @@ class Kernel(NamedTuple):
 
 
 def facts_of(log: str) -> Facts:
-    """The facts in what `ptxas -v` printed; of several functions those of the entry.
+    """Parses the output of `ptxas -v`; if it lists several functions, uses the entry function.
 
     Raises:
-        ValueError: if it says nothing of registers.
+        ValueError: if it does not mention registers.
     """
     used = re.search(r"Used (\d+) registers(.*)", log)
     if not used:
@@ -65,7 +65,7 @@ def facts_of(log: str) -> Facts:
 
 
 def _first_float64(body: str) -> str:
-    """The Python line that first computes in float64, where one does."""
+    """Returns the Python line that first computes in float64, or an empty string."""
     line = ""
     for text in body.splitlines():
         found = re.match(r"\s*// \d+: (.*)", text)
@@ -87,7 +87,7 @@ def _product(values: Sequence[int]) -> int:
 
 
 def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
-    """What is worth changing, in words."""
+    """Returns suggestions for faster code."""
     notes = []
     if facts.spills:
         remedy = "fewer variables at a time, a smaller loop body, or a larger max_registers"
@@ -120,11 +120,11 @@ def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
     return notes
 
 
-# --- watching the program
+# --- recording the program's launches
 
 
 class _LaunchRecorder:
-    """Kernels that the program makes and launches."""
+    """Records the kernels that the program creates and launches."""
 
     def __init__(self) -> None:
         self.created: list[tuple[Any, dict[str, Any]]] = []
@@ -133,7 +133,7 @@ class _LaunchRecorder:
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """Watches within the block."""
+        """Records within the block."""
         patched: Any = Dispatcher
         raw_patched: Any = RawKernel
         new_dispatcher, launched, raw = Dispatcher.__new__, Dispatcher.__getitem__, RawKernel.__call__
@@ -162,7 +162,7 @@ class _LaunchRecorder:
             patched.__new__, patched.__getitem__, raw_patched.__call__ = new_dispatcher, launched, raw
 
     def kernels(self) -> Iterator[Kernel]:
-        """All of them, one for each list of types."""
+        """Yields the recorded kernels, one for each list of types."""
         for kernel, options in self.created:
             flags = ["--use_fast_math"] * bool(options.get("fastmath"))
             flags.append(f"--fmad={str(options.get('fma', True)).lower()}")
@@ -184,7 +184,7 @@ class _LaunchRecorder:
 
 
 def _entry(log: str, name: str) -> str:
-    """What the log says of one function of a module."""
+    """Returns the part of the log about one function of a module."""
     parts = re.split(r"(?=ptxas info\s*: Compiling entry function)", log)
     return next((part for part in parts[1:] if f"'{name}'" in part.partition("\n")[0]), log)
 
@@ -249,7 +249,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 @contextlib.contextmanager
 def _exit_raises() -> Iterator[None]:
-    """`os._exit` as `sys.exit`: the report comes after the program."""
+    """Replaces `os._exit` by `sys.exit`, so that the report follows the program."""
 
     def leave(status: int = 0) -> NoReturn:
         raise SystemExit(status)
@@ -263,7 +263,7 @@ def _exit_raises() -> Iterator[None]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs one command line; the answer is the exit code."""
+    """Runs one command line and returns the exit code."""
     parser = argparse.ArgumentParser(prog="cuprous kernels", description=HELP)
     parser.add_argument("--arch", help=f"the GPU to compile for, as sm_90; this machine's, or {_DEFAULT_ARCH}")
     parser.add_argument("--json", action="store_true", help="the same for programs")

@@ -1,4 +1,4 @@
-"""`cuprous profile`: runs a script or a module as Python does, and tells where its time went."""
+"""`cuprous profile`: runs a script or a module as Python does, and prints where its time went."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(script: str, module: bool) -> int:
-    """The exit code that Python itself would end with."""
+    """Runs the program and returns the exit code that Python would return."""
     try:
         if module:
             sys.path.insert(0, os.getcwd())

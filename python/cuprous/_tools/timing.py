@@ -1,4 +1,4 @@
-"""How long a call takes once things have settled."""
+"""Measures the steady-state time of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of `cupy.cuda` (devices, streams, memory pools, the runtime's words) and of `numba.cuda` (kernels)."""
+"""The names of `cupy.cuda` (devices, streams, memory pools, the runtime) and of `numba.cuda` (kernels)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 from cuprous.cuda.runtime import get_device_properties
 
-#: Names that cost more than this module: their modules are imported on first use.
+#: Names whose modules are imported on first use, because importing them is slow.
 _EXPORTS = _Exports(
     __name__,
     {
@@ -74,7 +74,7 @@ _EXPORTS = _Exports(
 
 
 def __getattr__(name: str) -> Any:
-    """Names that kernels call, and types: `cuda.syncthreads`, `cuda.float32`."""
+    """Returns intrinsics of kernels, and types: `cuda.syncthreads`, `cuda.float32`."""
     if name in _intrinsics.FUNCTIONS:
         return getattr(_intrinsics, name)
     if name in _intrinsics.VECTORS:

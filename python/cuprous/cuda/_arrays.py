@@ -1,4 +1,4 @@
-"""Numba's words for arrays on devices and for devices, streams and events."""
+"""Numba's API for device arrays, devices, streams and events."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given. Of records
-    it is a `DeviceRecordArray`, which kernels take.
+    """Copies a NumPy array (or anything array-like) to the default device, or into `to` if it is passed. An array of
+    records becomes a `DeviceRecordArray`.
     """
     if to is not None:
         to.copy_to_device(obj, stream)
@@ -39,7 +39,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
 
 
 def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
-    """An array on the default device, with arbitrary contents; of records a `DeviceRecordArray`.
+    """Returns an uninitialized array on the default device; for records, a `DeviceRecordArray`.
 
     Raises:
         NotImplementedError: for `strides`.
@@ -64,12 +64,12 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
 
 
 def order_of(ary: Any) -> str:
-    """C, or F where the first axis has the smallest strides."""
+    """Returns "F" if the first axis has the smallest strides, otherwise "C"."""
     return "C" if len(ary.shape) < 2 or ary.strides[0] >= ary.strides[-1] else "F"
 
 
 def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
-    """A NumPy array. Copies of any host memory go through pinned buffers of the engine's own.
+    """Returns an ordinary NumPy array: copies of any host memory go through the engine's own pinned buffers.
 
     Raises:
         NotImplementedError: for `strides`.
@@ -88,32 +88,32 @@ def pinned_array_like(ary: Any) -> Any:
 
 @contextlib.contextmanager
 def pinned(*arylist: Any) -> Iterator[None]:
-    """Accepted: copies go through pinned buffers of the engine's own."""
+    """Does nothing: copies go through the engine's own pinned buffers."""
     yield
 
 
 @contextlib.contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Accepted: freeing memory never waits here."""
+    """Does nothing: freeing memory never waits."""
     yield
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether an object shows memory of a GPU."""
-    if isinstance(obj, ndarray):  # not the attribute, which waits
+    """Returns true if an object has `__cuda_array_interface__`."""
+    if isinstance(obj, ndarray):  # the attribute itself would wait for pending work
         return obj.device_name != "cpu"
     return hasattr(obj, "__cuda_array_interface__")
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> Any:
-    """An array on the memory that another library's array shows, bound to the stream that it names.
+    """Returns an array on another library's memory, bound to the stream that its interface names.
 
     Args:
-        obj: what has `__cuda_array_interface__`.
-        sync: whether to wait for that stream.
+        obj: an object with `__cuda_array_interface__`.
+        sync: if true, waits for that stream.
 
     Raises:
-        TypeError: if it shows none.
+        TypeError: if the object does not have the interface.
     """
     if isinstance(obj, ndarray):
         return obj
@@ -217,7 +217,7 @@ def select_device(device_id: int) -> Gpu:
 
 
 def close() -> None:
-    """Lets go of cached programs and memory; the primary context stays, since others share it."""
+    """Frees cached programs and memory; the primary context stays, since other libraries share it."""
     _core.synchronize()
     _core.trim_memory(_core.get_device())
 
@@ -258,7 +258,7 @@ class Context:
         self.device.__enter__()
 
     def pop(self) -> None:
-        """Makes what was before `push` the device of new arrays again."""
+        """Restores the device of new arrays from before `push`."""
         self.device.__exit__()
 
     def __enter__(self) -> Context:
@@ -269,7 +269,7 @@ class Context:
         self.pop()
 
     def get_ipc_handle(self, memory: Any) -> Any:
-        """A handle by which another process opens the memory of an array.
+        """Returns a handle with which another process opens the memory of an array.
 
         Raises:
             RuntimeError: without a GPU.
@@ -292,11 +292,11 @@ class Context:
 
     @contextlib.contextmanager
     def defer_cleanup(self) -> Iterator[None]:
-        """Accepted: freeing memory never waits here."""
+        """Does nothing: freeing memory never waits."""
         yield
 
     def reset(self) -> None:
-        """Releases cached programs and memory, and modules with a `setup_callback`."""
+        """Frees cached programs and memory, and unloads modules that have callbacks (`setup_callback`)."""
         if "cuprous.cuda._link" in sys.modules:
             sys.modules["cuprous.cuda._link"].tear_down()
         close()
@@ -308,7 +308,7 @@ def current_context(devnum: int | None = None) -> Context:
 
 
 def detect() -> bool:
-    """Prints the usable GPUs, or why there is none; whether there is one."""
+    """Prints the usable GPUs, or why no GPU can be used. Returns true if a GPU can be used."""
     count = _core.device_count()
     print(f"Found {count} CUDA devices")
     for device in gpus:

@@ -1,4 +1,4 @@
-"""The source of a function that has none, such as one made by `exec`: rebuilt from its bytecode.
+"""Decompiles functions without source, such as those created by `exec`, from their bytecode.
 
 What is rebuilt is compiled again, and counts only if the same instructions come out. So nothing here has to be right
 about Python's compiler: what it misreads, and what it does not know, is refused.
@@ -33,7 +33,7 @@ _LIMIT = 100
 
 
 def source(code: CodeType) -> list[str] | None:
-    """Lines of a function that compiles to the same instructions; None where it cannot be rebuilt."""
+    """Returns source lines that compile to the function's instructions; None if it cannot be decompiled."""
     try:
         for explicit_return in (False, True):
             text = _text(code, explicit_return)
@@ -110,13 +110,13 @@ def _text(code: CodeType, explicit_return: bool) -> str:
 
 
 class _Hole(ast.Name):
-    """What an unpacked value or a loop puts on the stack."""
+    """A placeholder for a value that unpacking or a loop pushes on the stack."""
 
     of: ast.expr | None
 
 
 class _InPlace(ast.Name):
-    """The result of `+=`, which is about to be stored."""
+    """The result of an in-place operator before it is stored."""
 
     op: ast.operator
     target: ast.Name | ast.Attribute | ast.Subscript
@@ -138,14 +138,14 @@ class _Reader:
         self.depth = 0
 
     def target(self, k: int) -> int:
-        """The instruction to which instruction k jumps, or -1."""
+        """Returns the instruction to which instruction k jumps, or -1."""
         i = self.all[k]
         return self.index[i.argval] if i.opcode in dis.hasjabs or i.opcode in dis.hasjrel else -1
 
     def block(
         self, k: int, end: int | None, stack: list[Any], loop: tuple[int, int] | None, base: int = 0
     ) -> list[ast.stmt]:
-        """Statements of the instructions from k to end. What is left of their values stays on the stack."""
+        """Returns the statements of the instructions from k to end. Values that they do not use stay on the stack."""
         self.depth += 1
         if self.depth > _LIMIT:
             raise RecursionError
@@ -299,10 +299,10 @@ class _Reader:
     def condition(
         self, k: int, end: int, start: int, stack: list[Any], loop: tuple[int, int] | None, out: list[ast.stmt]
     ) -> int:
-        """What begins with the conditional jump k: `and`, `or`, `while`, `if`, or a choice of values."""
+        """Decompiles what begins with conditional jump k: `and`, `or`, `while`, `if` or a conditional value."""
         test = self.test(k, stack)
         jump = self.target(k)
-        # Further tests that lead to the same places belong to this one.
+        # Further tests with the same jump targets belong to this condition.
         following = next((n for n in range(k + 1, end) if "POP_JUMP" in self.all[n].opname), None)
         if following is not None and jump in (following + 1, self.target(following)):
             held: list[Any] = []
@@ -319,7 +319,7 @@ class _Reader:
                     return self.condition(following, end, start, stack, loop, out)
         if jump <= k and not (loop and jump == loop[0]):
             raise ValueError("a loop of another kind")
-        # The body of a `while` ends with its test once more.
+        # The compiler repeats the test at the end of a `while` body.
         back = [n for n in range(k + 1, end) if self.target(n) == k + 1]
         if back:
             last = back[-1] if "IF" in self.all[back[-1]].opname else back[-1] - 1
@@ -355,7 +355,7 @@ class _Reader:
         return self.all[k].opname.endswith(("IF_TRUE", "IF_NOT_NONE"))
 
     def test(self, k: int, stack: list[Any]) -> ast.expr:
-        """For what the instructions after a conditional jump run."""
+        """Returns the condition under which the instructions after a conditional jump run."""
         value: ast.expr = stack.pop()
         name = self.all[k].opname
         if name.endswith("NONE"):

@@ -1,4 +1,4 @@
-"""`cuda.compile` and its like: PTX and link-time code of functions, for this GPU or another one, without a launch."""
+"""`cuda.compile` and related functions: PTX and LTO-IR of functions, for any GPU, without a launch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def _identifier(name: str) -> str:
 
 
 class _Parameter:
-    """A parameter as Numba's code has it: an array comes in parts, of which two are not looked at."""
+    """A parameter in Numba's calling convention, in which an array is several parameters, two of them unused."""
 
     def __init__(self, k: int, cpp: str) -> None:
         self.name, self.cpp = f"a{k}", cpp
         found = re.fullmatch(r"(array|strided)<(.*), (\d+)>", cpp)
-        #: How it is declared, and the statement that puts it together.
+        #: The declarations, and the statement that builds the array from them.
         self.declared, self.definition = [f"{cpp} {self.name}"], ""
         if found is None:
             return
@@ -47,7 +47,7 @@ def _check(args: Any) -> None:
 def _function(
     pyfunc: Any, args: Any, return_type: types.Type | None, options: Any, abi: str, name: str
 ) -> tuple[str, Any]:
-    """CUDA C++ of a function for code elsewhere, and the type of what it returns."""
+    """Returns the CUDA C++ of a function for external callers, and its return type."""
     _check(args)
     core = jit(device=True, **options)(pyfunc)
     if return_type is not None and return_type is not types.none:
@@ -73,7 +73,7 @@ def _function(
         head = f'extern "C" __device__ {ret} {name}({declarations})'
         text = f"{head} {{ {definitions}{'' if ret == 'void' else 'return '}{call}; }}"
     else:
-        # As Numba has it: the result goes through the first parameter, and 0 says that nothing was raised.
+        # Numba's convention: the first parameter points to the result, and the status 0 means no exception.
         out = "void* r" if ret == "void" else f"{ret}* r"
         declarations = f"{out}, {declarations}" if declarations else out
         head = f'extern "C" __device__ int {name}({declarations})'
@@ -86,24 +86,24 @@ def compile(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
     abi_info: Any = None, output: str = "ptx", forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[Any, types.Type]:  # fmt: skip
-    """A function's PTX (text) or link-time code (bytes), and what it returns.
+    """Compiles a function to PTX (text) or LTO-IR (bytes). Returns the code and the return type.
 
     Args:
         pyfunc: the function.
-        sig: the types of its arguments; with what it returns, the result is converted to that.
-        debug: with the information that debuggers want, and without optimization.
+        sig: the types of its arguments; a return type in the signature converts the result.
+        debug: adds debug information and disables optimization.
         lineinfo, fastmath, launch_bounds: as for `cuda.jit`.
-        device: a function for code elsewhere, of numbers; False: a kernel.
+        device: True compiles a device function of numbers, False a kernel.
         cc: the compute capability to compile for, (9, 0); that of this machine's GPU if None.
-        opt: accepted: PTX is optimized by whoever loads it.
+        opt: ignored: PTX is optimized when it is loaded.
         abi: of functions "c", `int f(int a)`; "numba", `int f(int* result, int a)`. None is "c"; kernels have none.
         abi_info: {"abi_name": "f"} names the function; its own name if it is left out.
         output: "ptx" or "ltoir".
-        forceinline: whoever calls it has it inlined; needs output="ltoir", with which that can be.
+        forceinline: the function is inlined into its callers; needs output="ltoir".
 
     Raises:
-        NotImplementedError: for another `abi` or `output`, parameters that are tuples, results that are no numbers.
-        RuntimeError: where NVRTC is not installed.
+        NotImplementedError: for another `abi` or `output`, tuple parameters, and results other than numbers.
+        RuntimeError: if NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
     if abi not in (None, "numba", "c"):
@@ -165,7 +165,7 @@ def compile_all(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
     abi_info: Any = None, output: str = "ltoir", forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[list[Any], types.Type]:  # fmt: skip
-    """A list of all code that the function consists of, which is one, and what it returns: see `compile`."""
+    """Returns a list with the function's code, and its return type: see `compile`."""
     code, returns = compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
     )  # fmt: skip

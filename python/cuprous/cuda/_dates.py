@@ -1,4 +1,4 @@
-"""Dates and durations on a device: counts of NumPy's unit, which kernels compute with as integers."""
+"""Dates and durations on a device: integer counts of NumPy's unit, which kernels compute with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cuprous._array.interop import as_numba
 from cuprous._common.arguments import ndarray
 from cuprous._common.convert import convert, from_cuda_interface
 
-#: The count that stands for no date.
+#: The count that represents NaT.
 _NAT = -(1 << 63)
 
 
 def is_date(dtype: Any) -> bool:
-    """Whether a dtype is one of dates or durations."""
+    """Returns true if a dtype is a date or a duration."""
     return getattr(dtype, "kind", "") in ("M", "m")
 
 
@@ -29,7 +29,7 @@ class DeviceDateArray:
         self._counts = counts
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._is_view = of is not None
-        #: Whether there is NaT: views of one memory have one list.
+        #: Whether the memory contains NaT. A list, so that all views of the memory share it.
         self._nat: list[bool] = [has_nat] if of is None else of._nat
 
     def __getattr__(self, name: str) -> Any:
@@ -60,7 +60,7 @@ class DeviceDateArray:
         return self._counts.view(dtype)  # type: ignore[attr-defined]
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """A NumPy array with the dates, `ary` where it is given.
+        """Copies the dates to a NumPy array, to `ary` if it is passed.
 
         Raises:
             TypeError: if `ary` has another dtype.
@@ -74,7 +74,7 @@ class DeviceDateArray:
     get = copy_to_host
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Copies dates of NumPy's or of a device, of the same shape, into this array; they are cast to its unit."""
+        """Copies an array of dates on the host or a device, of the same shape, to this array and casts to its unit."""
         source = ary.copy_to_host() if isinstance(ary, DeviceDateArray) else np.asarray(ary)
         dates = source.astype(self.dtype, casting="same_kind")
         self._nat[0] = bool(np.isnat(dates).any()) or (self._is_view and self._nat[0])
@@ -110,14 +110,14 @@ def empty(shape: Any, dtype: Any, order: str, stream: Any) -> DeviceDateArray:
 
 
 def copied(dates: Any, stream: Any) -> DeviceDateArray:
-    """Dates of the host on the default device."""
+    """Copies dates from the host to the default device."""
     return DeviceDateArray(
         as_numba(convert(dates.view(np.int64), copy=True), stream), dates.dtype, bool(np.isnat(dates).any())
     )
 
 
 def of_interface(owner: Any, interface: dict[str, Any]) -> DeviceDateArray:
-    """Another library's dates, in the same memory."""
+    """Returns an array on the memory of another library's dates."""
     counts: Any = from_cuda_interface(owner, {**interface, "typestr": "<i8"})
     return DeviceDateArray(counts, interface["typestr"], bool((counts == _NAT).any()))
 

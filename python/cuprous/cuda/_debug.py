@@ -1,4 +1,4 @@
-"""`CUPROUS_DEBUG=1`: launches are printed and waited for, so that an error comes from the line that launched.
+"""`CUPROUS_DEBUG=1`: launches are logged and synchronous, so that an error is raised at the launching line.
 
 CUPROUS_DEBUG=2 shows the CUDA C++ as well when a kernel is compiled.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from cuprous import _core
 
 _VALUE = os.environ.get("CUPROUS_DEBUG", "0")
-#: 0: off; 1: launches are printed; 2: the generated code too.
+#: 0: off; 1: launches are logged; 2: the generated code too.
 LEVEL = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
 
 
@@ -22,7 +22,7 @@ def _say(text: str) -> None:
 
 
 def _line() -> str:
-    """The program's line that launches."""
+    """Returns the source line that launches."""
     frame = sys._getframe(2)
     while frame.f_back is not None and "cuprous" in str(frame.f_globals.get("__name__", "")).split(".")[:1]:
         frame = frame.f_back
@@ -30,7 +30,7 @@ def _line() -> str:
 
 
 class Launch:
-    """A configured kernel that tells of its launches."""
+    """A configured kernel that logs its launches and waits for them."""
 
     def __init__(self, kernel: Any, key: Any, launcher: Any) -> None:
         self.kernel, self.key, self.launcher = kernel, key, launcher

@@ -9,7 +9,7 @@ from cuprous.cuda.errors import CUDARuntimeError
 
 
 def is_available() -> bool:
-    """Whether there is a GPU that works."""
+    """Returns true if a GPU can be used."""
     return _core.device_count() > 0
 
 
@@ -74,12 +74,12 @@ class Device:
 
     @property
     def compute_capability(self) -> Any:
-        """Major and minor number without a dot, as "90"."""
+        """The major and minor number without a dot, such as "90"."""
         return "{}{}".format(*self._capability)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the driver says of it."""
+        """The driver's attributes of the device."""
         return self._properties
 
     @property
@@ -89,12 +89,12 @@ class Device:
 
     @property
     def supports_float16(self) -> bool:
-        """Whether kernels compute with float16."""
+        """True if kernels can compute with float16."""
         return self._capability >= (5, 3)
 
     @property
     def supports_bfloat16(self) -> bool:
-        """Whether kernels compute with bfloat16."""
+        """True if kernels can compute with bfloat16."""
         return self._capability >= (8, 0)
 
     def __int__(self) -> int:
@@ -114,8 +114,8 @@ class Device:
 
 
 class Gpu(Device):
-    """A GPU as `numba.cuda` shows it: `get_current_device()`, `gpus[0]`. `device.WARP_SIZE` and what else the driver
-    tells are attributes.
+    """A GPU as `numba.cuda` shows it: `get_current_device()`, `gpus[0]`. The driver's attributes, such as
+    `device.WARP_SIZE`, are attributes.
     """
 
     @property
@@ -125,7 +125,7 @@ class Gpu(Device):
 
     @property
     def uuid(self) -> str:
-        """Its name among all GPUs, as `nvidia-smi -L` shows it."""
+        """The unique identifier, as `nvidia-smi -L` shows it."""
         return str(self._properties["uuid"])
 
     def __getattr__(self, name: str) -> int:

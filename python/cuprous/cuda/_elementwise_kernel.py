@@ -1,4 +1,4 @@
-"""CuPy's `ElementwiseKernel`: a few lines of CUDA C++ for each element, with types filled in."""
+"""CuPy's `ElementwiseKernel`: kernels from CUDA C++ for one element, generic in the dtypes."""
 
 from __future__ import annotations
 
@@ -99,25 +99,25 @@ def _scalar_dtype(value: Any) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError for what is no name in C."""
+    """Raises ValueError unless the name is a C identifier."""
     if not name.isidentifier():
         raise ValueError(f"Invalid kernel name: {name!r}")
 
 
 class Typed:
-    """What both kinds of kernel do with types and arguments."""
+    """The base class of both kinds of kernel: type inference and argument conversion."""
 
     name: str
     _kernels: dict[tuple[Any, ...], RawKernel]
 
     @property
     def cached_codes(self) -> dict[tuple[Any, ...], str]:
-        """The CUDA C++ by what it was made for."""
+        """The CUDA C++ by the argument types that it was generated for."""
         return {key: kernel.code or "" for key, kernel in self._kernels.items()}
 
     @property
     def cached_code(self) -> str:
-        """The CUDA C++, where it was made for one kind of arguments.
+        """The CUDA C++, if it was generated for a single list of argument types.
 
         Raises:
             RuntimeError: if it was not called, or for several kinds of arguments.
@@ -127,7 +127,7 @@ class Typed:
         return next(iter(self.cached_codes.values()))
 
     def _letters(self, params: list[Param], args: list[Any]) -> dict[str, str]:
-        """The dtype of each type letter, by the arrays first, then by numbers."""
+        """Returns the dtype of each type letter, from the arrays first, then from numbers."""
         letters: dict[str, str] = {}
         pairs = list(zip(params, args, strict=True))
         for arrays in (True, False):
@@ -169,10 +169,10 @@ def source(preamble: str, dtypes: list[str]) -> str:
 
 
 class ElementwiseKernel(Typed):
-    """A kernel that does the same with each element: `ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "k")`.
+    """A kernel for each element: `ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "k")`.
 
-    A parameter is `dtype name`; a capital letter stands for a dtype that the arguments decide; of `raw` ones the code
-    indexes what it wants, with `i` as the element's number. Arguments broadcast.
+    A parameter is `dtype name`. A capital letter stands for a dtype that is inferred from the arguments. The code
+    indexes `raw` parameters itself; `i` is the element's index. Arguments broadcast.
 
     Args:
         in_params, out_params: the parameters.
@@ -183,7 +183,7 @@ class ElementwiseKernel(Typed):
         options: options for the compiler.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: if the device is a CPU.
     """
 
     def __init__(
@@ -211,11 +211,11 @@ class ElementwiseKernel(Typed):
         self._kernels = {}
 
     def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
-        """Runs it; without output arguments the results are new arrays.
+        """Launches the kernel; without output arguments the results are new arrays.
 
         Raises:
             TypeError: for another number of arguments, or dtypes that do not agree with the letters.
-            ValueError: if no shape is known: give `size=`.
+            ValueError: if the shape cannot be inferred; pass `size=`.
         """
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin} or {self.nargs}, got {len(args)}")
@@ -256,7 +256,7 @@ class ElementwiseKernel(Typed):
             _core.broadcast_to(a, shape) if isinstance(a, ndarray) and not p.raw else a
             for p, a in zip(self.params, operands, strict=True)
         ]
-        # Of a contiguous array only the element's number matters; of a raw one the code sees the axes.
+        # A contiguous array is indexed by the element's index alone; the code of a raw array sees the axes.
         arrays = [
             a.reshape(-1) if isinstance(a, ndarray) and a.is_c_contiguous and not p.raw else a
             for p, a in zip(self.params, arrays, strict=True)

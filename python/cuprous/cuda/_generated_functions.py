@@ -1,4 +1,4 @@
-"""Functions written by the package: kernels are compiled from source, so what is made up needs some."""
+"""Python functions that the package generates. Kernels are compiled from source, so generated functions have source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.cuda._jit import jit
 
 _numbers = itertools.count()
 
-#: Types of CUDA C++ as they stand in generated code.
+#: Types in generated CUDA C++ -> dtypes.
 _FROM_C = {
     "bool": "bool", "float": "float32", "double": "float64", "half": "float16", "__half": "float16",
     "bfloat16": "bfloat16", "__nv_bfloat16": "bfloat16", "complex64": "complex64", "complex128": "complex128",
@@ -24,8 +24,8 @@ _FROM_C = {
 
 
 def make_function(name: str, params: list[str], body: list[str], names: Mapping[str, Any]) -> FunctionType:
-    """The function `def name(params): body`, which knows `names`."""
-    name = re.sub(r"\W", "_", name)  # `<lambda>` is no name
+    """Creates the function `def name(params): body` with the globals `names`."""
+    name = re.sub(r"\W", "_", name)  # `<lambda>` is not an identifier
     lines = [f"def {name}({', '.join(params)}):\n", *(f"    {line}\n" for line in body)]
     file = f"<made by cuprous: {name} {next(_numbers)}>"
     linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
@@ -37,7 +37,7 @@ def make_function(name: str, params: list[str], body: list[str], names: Mapping[
 
 
 def result_types(core: Any, keys: list[types.Type]) -> list[str]:
-    """The dtypes that a device function returns for arguments of such types: none, one, or those of a tuple."""
+    """The dtypes that a device function returns for arguments of these types: none, one, or those of a tuple."""
     params = [f"p{k}" for k in range(len(keys))]
     probe = jit(make_function("probe", params, [f"core({', '.join(params)})"], {"core": core}))
     code = probe.cuda_source(tuple(keys))

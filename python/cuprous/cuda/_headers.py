@@ -1,4 +1,4 @@
-"""What CUDA C++ may include: CuPy's headers written out, those of NVIDIA's wheels, stand-ins for the host's."""
+"""Headers for CUDA C++: CuPy's, those of NVIDIA's wheels, and replacements for the host's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cuprous.cuda._nvrtc import toolkits, wheel_roots
 
-#: CuPy's header of complex numbers, as far as kernels written for it use it. It may become one line. Division is
-#: Smith's, rounded as that of arrays.
+#: The part of CuPy's complex header that kernels use. It must be valid on a single line. Division is Smith's, with the
+#: same rounding as that of arrays.
 COMPLEX = """
 template <class T> struct alignas(2 * sizeof(T)) complex {
     T re, im;
@@ -55,7 +55,7 @@ template <class T> __device__ complex<T> polar(T r, T phi) { return complex<T>(r
 template <class T> __device__ complex<T> exp(complex<T> a) { return polar(exp(a.re), a.im); }
 """
 
-#: CUDA's own complex numbers as CuPy's: types, and functions on them.
+#: CUDA's own complex types and functions, defined by CuPy's.
 CUDA_COMPLEX = """
 typedef complex<float> cuFloatComplex;
 typedef complex<float> cuComplex;
@@ -105,12 +105,12 @@ def _folders() -> tuple[Path, ...]:
 
 
 def include_options() -> tuple[str, ...]:
-    """The compiler's options for them, and before them for what stands in the place of some of theirs."""
+    """Returns the include options for these directories, preceded by those for the replacement headers."""
     return tuple(f"--include-path={folder}" for folder in (OURS, *_folders()))
 
 
 def translated(code: str, cuda_complex: bool = False) -> str:
-    """The source with CuPy's headers written out, and where it is asked for CUDA's header of complex numbers too."""
+    """Returns the source with CuPy's headers inlined, and CUDA's complex header too if `cuda_complex`."""
     if cuda_complex:
         for line in ("#include <cuComplex.h>", '#include "cuComplex.h"'):
             both = "#include <cupy/complex.cuh>\n" + CUDA_COMPLEX
@@ -125,7 +125,7 @@ _INCLUDE = re.compile(r'(?m)^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]')
 
 
 def named_folders(options: Sequence[str]) -> list[Path]:
-    """The folders that options name: `-I…`, `--include-path=…`, in one word or two."""
+    """Returns the directories of the include options: `-I…` and `--include-path=…`, as one argument or two."""
     found = []
     words = iter(options)
     for word in words:
@@ -166,16 +166,16 @@ def with_headers_noted(code: str, options: Sequence[str]) -> str:
 
 
 def has_standard() -> bool:
-    """Whether headers of the standard library are here for devices: `<cuda/std/…>`."""
+    """Returns true if the device headers of the standard library, `<cuda/std/…>`, are installed."""
     return any((folder / "cuda" / "std").is_dir() for folder in _folders())
 
 
-#: Headers of C that hold nothing a kernel lacks.
+#: C headers whose contents are available in kernels without them.
 _HOSTS_ONLY = frozenset(("assert", "float", "limits", "math", "stdio", "stdlib", "string", "time"))
 
 
 def stand_in(name: str) -> tuple[str, bool]:
-    """What is compiled for a header that NVRTC did not find, and whether that is known to do: `cuda::std` as `std` for
+    """Returns the replacement for a header that NVRTC did not find, and true if it suffices: `cuda::std` as `std` for
     the standard library's, nothing for others.
     """
     plain = name.removesuffix(".h")

@@ -1,4 +1,4 @@
-"""Further words of `numba.cuda` on the host: how arguments travel, what is supported."""
+"""Host-side functions of `numba.cuda`: wrappers for launch arguments, and queries of supported features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cuprous.cuda._device import Device, is_available
 
 
 class _Wrapped:
-    """An argument of a launch, with the way it travels."""
+    """A launch argument with its copy direction."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -30,7 +30,7 @@ class In(_Wrapped):
 
 
 class InOut(_Wrapped):
-    """A NumPy array that is copied to the device and back, as every one that the kernel writes is."""
+    """A NumPy array that is copied to the device and back, like every array that the kernel writes."""
 
     @property
     def _launch_argument(self) -> Any:
@@ -43,7 +43,7 @@ class Out(InOut):
 
 @contextlib.contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
-    """The arrays themselves, which launches may take: see `mapped_array`."""
+    """Returns the arrays unchanged, which can be launch arguments: see `mapped_array`."""
     if kws:
         raise NotImplementedError(f"[mapped] {min(kws)}= is not supported; leave it out")
     yield arylist[0] if len(arylist) == 1 else arylist
@@ -53,12 +53,12 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
 
 
 def is_supported_version() -> bool:
-    """Whether this machine's CUDA is one that kernels are tested with: true, since the compiler comes along."""
+    """Returns true: the compiler comes with Cuprous, so the machine's CUDA version does not matter."""
     return True
 
 
 def cuda_error() -> str | None:
-    """Why the visible GPU cannot be used; None if it can, or there is none."""
+    """Returns why the visible GPU cannot be used; None if it can, or if no GPU is visible."""
     return _core.unusable_gpu_reason()
 
 
@@ -67,33 +67,33 @@ def _at_least(major: int, minor: int) -> bool:
 
 
 def is_float16_supported() -> bool:
-    """Whether kernels compute with float16 (on the CPU they do)."""
+    """Returns true if kernels can compute with float16; on the CPU they can."""
     return _at_least(5, 3)
 
 
 def is_bfloat16_supported() -> bool:
-    """Whether kernels compute with bfloat16 (on the CPU they do)."""
+    """Returns true if kernels can compute with bfloat16; on the CPU they can."""
     return _at_least(8, 0)
 
 
 def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself: there always is a context."""
+    """Returns the function unchanged: a context always exists."""
     return function
 
 
 def profile_start() -> None:
-    """Waits for what was recorded, so that a profiler sees only what comes now."""
+    """Waits for the recorded operations, so that a profiler sees only later work."""
     _core.synchronize()
 
 
 def profile_stop() -> None:
-    """Waits for what was recorded, so that a profiler sees no less."""
+    """Waits for the recorded operations, so that a profiler sees all of them."""
     _core.synchronize()
 
 
 @contextlib.contextmanager
 def profiling() -> Iterator[None]:
-    """`profile_start` and `profile_stop` around a block."""
+    """Calls `profile_start` before and `profile_stop` after a block."""
     profile_start()
     yield
     profile_stop()

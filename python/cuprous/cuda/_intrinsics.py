@@ -1,4 +1,4 @@
-"""The names that kernels call. Outside a kernel they do nothing but say so."""
+"""The intrinsics of kernels. Outside a kernel a call raises RuntimeError."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _Intrinsic:
-    """A name that means something in kernels only."""
+    """A name that can be used only in kernels."""
 
     def __init__(self, name: str) -> None:
         self._kernel_name = name
@@ -20,14 +20,14 @@ class _Intrinsic:
 
 
 class Vector(_Intrinsic):
-    """A type of a few numbers, which kernels call to make one."""
+    """A vector type, which kernels call to create a vector."""
 
     #: Its other names.
     aliases: tuple[str, ...] = ()
 
 
 class _Group:
-    """Names under one name, as `cuda.atomic`."""
+    """A namespace of intrinsics, such as `cuda.atomic`."""
 
     def __init__(self, name: str, members: str) -> None:
         self._group = name
@@ -42,7 +42,7 @@ class _Group:
 
 
 class Dim3(_Group):
-    """Places in three directions: `cuda.threadIdx.x`."""
+    """An index or extent in three dimensions: `cuda.threadIdx.x`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "x y z")
@@ -128,5 +128,5 @@ for _name in FUNCTIONS:
 
 
 def __getattr__(name: str) -> Any:
-    """Never found: this says to type checkers that there are more names than are written out."""
+    """Raises AttributeError. Exists to tell type checkers that the module has more names than are written out."""
     raise AttributeError(f"module 'cuprous.cuda._intrinsics' has no attribute {name!r}")

@@ -20,7 +20,7 @@ class _Handle(ctypes.Structure):
 
 
 class DriverHandle(NamedTuple):
-    """What the driver calls the memory: 64 bytes."""
+    """The driver's handle of the memory: 64 bytes."""
 
     reserved: bytes
 
@@ -40,7 +40,7 @@ def _check(what: str, status: int) -> None:
 
 
 class IpcHandle:
-    """Names device memory in other processes, which `open_array` it; this process cannot.
+    """A handle of device memory. Other processes open it by `open_array`; the owning process cannot.
 
     Args:
         address: where an array begins.
@@ -49,10 +49,10 @@ class IpcHandle:
 
     def __init__(self, handle: bytes, size: int, offset: int, device: int) -> None:
         self._handle = handle
-        #: The memory's owner in this process: none, the array keeps it.
+        #: Numba's attribute; None, since the array owns the memory.
         self.base = None
         self.size = size
-        #: How far the array begins into the memory that the driver gave.
+        #: The array's offset in bytes in the driver's allocation.
         self.offset = offset
         self.device = device
         self._opened: int | None = None
@@ -74,12 +74,12 @@ class IpcHandle:
         return DriverHandle(self._handle)
 
     def open_array(self, context: Any, shape: Any, dtype: Any, strides: Any = None) -> ndarray:
-        """The array, in a process that got the handle; `close` ends it.
+        """Returns the array in another process than the owner's; `close` releases it.
 
         Raises:
             NotImplementedError: for `strides`.
-            RuntimeError: in the process that owns the memory, and where the driver refuses.
-            ValueError: if it is open.
+            RuntimeError: in the process that owns the memory, and if the driver fails.
+            ValueError: if the handle is already open.
         """
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")
@@ -102,7 +102,7 @@ class IpcHandle:
         return from_cuda_interface(self, interface)
 
     def close(self) -> None:
-        """Lets go of memory that was opened."""
+        """Releases the opened memory."""
         if self._opened is not None:
             synchronize()
             _driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._opened))
@@ -113,18 +113,18 @@ class IpcHandle:
 
 
 class IpcArrayHandle:
-    """An array for other processes: it is pickled, and there `with handle as array:` opens it."""
+    """A handle that is pickled to another process, where `with handle as array:` opens the array."""
 
     def __init__(self, ipc_handle: IpcHandle, array_desc: dict[str, Any]) -> None:
         self._ipc_handle = ipc_handle
         self._array_desc = array_desc
 
     def open(self) -> ndarray:
-        """The array, on the memory of the process that made the handle."""
+        """Returns the array on the memory of the owning process."""
         return self._ipc_handle.open_array(current_context(), **self._array_desc)
 
     def close(self) -> None:
-        """Lets go of it."""
+        """Releases the array."""
         self._ipc_handle.close()
 
     def __enter__(self) -> ndarray:
@@ -154,11 +154,11 @@ def handle_of(array: Any) -> IpcArrayHandle:
 
 @contextlib.contextmanager
 def open_ipc_array(handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0) -> Iterator[ndarray]:
-    """The array that a handle's 64 bytes name, in a block: `with cuda.open_ipc_array(handle, shape, dtype) as a:`.
+    """Opens the array of a handle's 64 bytes: `with cuda.open_ipc_array(handle, shape, dtype) as a:`.
 
     Raises:
         NotImplementedError: for `strides`.
-        RuntimeError: without a GPU, and where the driver refuses.
+        RuntimeError: without a GPU, and if the driver fails.
     """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize

@@ -12,12 +12,12 @@ from typing import Any
 from cuprous import _core
 from cuprous.cuda import _debug, _pickling, types
 
-#: Threads of a block where nobody says how many.
+#: The default number of threads of a block.
 _THREADS = 256
 
 
 def parameters(function: Any) -> list[tuple[str, list[Any]]]:
-    """Names of a function's parameters, each with its default value where it has one."""
+    """Returns the names of a function's parameters, each with its default value if it has one."""
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         import inspect  # takes as long as all of the package
 
@@ -34,13 +34,13 @@ def parameters(function: Any) -> list[tuple[str, list[Any]]]:
 
 
 class Dispatcher(_core.Kernel):
-    """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it; it is compiled when types of
-    arguments are seen for the first time. Arrays of NumPy are copied there and back, those of a device used in place.
+    """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it; it is compiled at the
+    first launch with new argument types. NumPy arrays are copied to the device and back, device arrays used in place.
     """
 
-    #: Whether it is for the types of its decorator or of `specialize` only.
+    #: True if it accepts only the types of its decorator or of `specialize`.
     specialized: bool
-    #: What `specialize` made, by types.
+    #: The kernels created by `specialize`, by types.
     specializations: dict[tuple[types.Type, ...], Dispatcher]
     device: bool
     _options: dict[str, Any]
@@ -85,11 +85,11 @@ class Dispatcher(_core.Kernel):
         )
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
-        """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
+        """Returns `kernel[griddim, blockdim, stream, sharedmem]`."""
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """A launch with a thread for each of so many tasks; the last block may have some more."""
+        """Returns a launch with at least `ntasks` threads; the last block may have threads beyond that."""
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         threads = tpb or _THREADS
@@ -111,18 +111,18 @@ class Dispatcher(_core.Kernel):
         self._declared.append(tuple(args))
 
     def recompile(self) -> None:
-        """Forgets what it was compiled to: globals that it uses are looked at anew. For types that it was declared
-        with it is compiled at once.
+        """Discards the compiled code, so that globals are read again. Compiles at once for the types that it was
+        declared with.
         """
         self.forget()
         for args in self._declared:
             self.compile_for([t.key for t in args], not self.device)
 
     def specialize(self, *args: Any) -> Dispatcher:
-        """The kernel for these types of arguments (types, or values that have them) and no others.
+        """Returns a kernel that accepts only these argument types (types, or values that have them).
 
         Raises:
-            RuntimeError: if it is for some types only already.
+            RuntimeError: if the kernel is already specialized.
         """
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
@@ -135,21 +135,21 @@ class Dispatcher(_core.Kernel):
         found: Dispatcher = self.specializations[key]
         return found
 
-    # --- what was made of it
+    # --- compiled code
 
     @property
     def signatures(self) -> list[tuple[types.Type, ...]]:
-        """The types that it is compiled for."""
+        """The argument types that it is compiled for."""
         return [tuple(types._from_key(key) for key in keys) for keys in self.compiled_types()]
 
     @property
     def overloads(self) -> dict[tuple[types.Type, ...], Facts]:
-        """What a device says of each list of types that it is compiled for."""
+        """The attributes reported by the device, by argument types."""
         listing = enumerate(self.listing())
         return {tuple(map(types._from_key, keys)): Facts(facts, self, k) for k, (keys, _, facts, _) in listing}
 
     def cuda_source(self, *signature: Any) -> str:
-        """The CUDA C++ for a signature, or for what it is compiled for."""
+        """Returns the CUDA C++ for a signature, or for the compiled types."""
         if signature:
             found = types.signature_of(signature[0] if len(signature) == 1 else signature)
             args = found.args if isinstance(found, types.Signature) else found
@@ -157,7 +157,7 @@ class Dispatcher(_core.Kernel):
         return "\n".join(code for _, code, _, _ in self.listing())
 
     def native_code(self) -> str:
-        """What runs on the device: on the CPU the compiler's intermediate code, on a GPU the CUDA C++."""
+        """Returns the code that runs: on the CPU the compiler's intermediate code, on a GPU the CUDA C++."""
         return "\n".join(code for _, _, _, code in self.listing())
 
     def inspect_types(self, file: Any = None) -> None:
@@ -166,14 +166,14 @@ class Dispatcher(_core.Kernel):
             print(f"{self.__name__} {signature}", file=file)  # type: ignore[attr-defined]
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """There is no LLVM here: see `cuda_source`."""
+        """Raises NotImplementedError: kernels do not go through LLVM; see `cuda_source`."""
         raise NotImplementedError("[inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()")
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """The PTX for a signature, or of all that it is compiled for by their signatures.
+        """Returns the PTX for a signature, or a dictionary from each compiled signature to its PTX.
 
         Raises:
-            RuntimeError: where NVRTC is not installed.
+            RuntimeError: if NVRTC is not installed.
         """
         from cuprous.cuda._ptx import ptx  # imports NVRTC's interface
 
@@ -183,7 +183,7 @@ class Dispatcher(_core.Kernel):
         return ptx(self, found.args if isinstance(found, types.Signature) else found)
 
     def inspect_sass(self, signature: Any = None) -> Any:
-        """There is no disassembler here.
+        """Raises NotImplementedError: no disassembler is included.
 
         Raises:
             NotImplementedError: always.
@@ -192,7 +192,7 @@ class Dispatcher(_core.Kernel):
 
     def __reduce__(self) -> Any:
         function: Any = self.py_func
-        # By name where there is one, as functions are: what unpickles it imports the module.
+        # By name if the function is importable: unpickling imports the module.
         if _pickling.is_importable(function):
             return str(function.__qualname__)
         declared = self._declared
@@ -203,7 +203,7 @@ class Dispatcher(_core.Kernel):
         if signature is not None:
             found = types.signature_of(signature)
             return all_facts[found.args if isinstance(found, types.Signature) else found]
-        # As Numba: what was declared for some types has one answer, all others one for each list of types.
+        # As in Numba, a kernel declared with types has one result, any other kernel one for each compiled signature.
         return next(iter(all_facts.values())) if self.specialized else all_facts
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
@@ -232,7 +232,7 @@ class Dispatcher(_core.Kernel):
 
 
 class Facts(dict[str, int]):
-    """What a device says of a kernel that it compiled, by names such as `registers`."""
+    """Attributes of a compiled kernel as reported by the device, such as `registers`."""
 
     def __init__(self, facts: dict[str, int], kernel: Dispatcher, place: int) -> None:
         super().__init__(facts)
@@ -240,16 +240,16 @@ class Facts(dict[str, int]):
 
     @property
     def cooperative(self) -> bool:
-        """Whether all blocks of a launch run at once, because they wait for one another."""
+        """True if all blocks of a launch run at once, because they wait for one another."""
         return bool(self["cooperative"])
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
-        """How many blocks of such a shape run at once, so that they may wait for one another."""
+        """Returns how many blocks of this shape can run at once, the limit of a cooperative grid."""
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
         return self._kernel.resident_blocks(self._place, threads, dynsmemsize)
 
 
-#: What a division of a multiprocessor's memory is called.
+#: The names of shared memory carveouts.
 _CARVEOUTS = {"default": -1, "maxl1": 0, "maxshared": 100}
 
 
@@ -262,8 +262,8 @@ def _check_carveout(value: int | str) -> None:
 
 
 def _linked(function: Any, link: Any) -> dict[str, Any]:
-    """The options that say what a function is linked with."""
-    # Nothing was declared where the module is not loaded.
+    """Returns the options for what a function is linked with."""
+    # Functions are declared only if the module is loaded.
     if not link and "cuprous.cuda._link" not in sys.modules:
         return {}
     from cuprous.cuda import _link  # few kernels link anything
@@ -301,7 +301,7 @@ def jit(
         inline, forceinline, lto: accepted; the compiler decides.
         cache: accepted; compiled code is always kept on disk.
         fastmath: approximate functions and divisions.
-        fma: whether a multiplication and an addition may become one instruction.
+        fma: a multiplication and an addition may become one instruction.
         max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
         debug: True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples,
             and raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the
@@ -315,10 +315,10 @@ def jit(
         shared_memory_carveout: accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
 
     Raises:
-        TypeError: for other options, and for a signature that is none.
-        LinkerError: for a file to link that is not there.
-        ValueError: for a `shared_memory_carveout` that is none.
-        TypingError, UnsupportedError: if the function cannot be compiled, with the place and what to do.
+        TypeError: for other options, and for an invalid signature.
+        LinkerError: for a file to link that does not exist.
+        ValueError: for an invalid `shared_memory_carveout`.
+        TypingError, UnsupportedError: if the function cannot be compiled, with the source location and what to do.
     """
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")

@@ -1,4 +1,4 @@
-"""NumPy's reductions and `round` to digits, as functions of the kernel language that kernels call in their place."""
+"""NumPy's reductions and `round` to digits, written in the kernel language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 def round_to(x: Any, ndigits: Any) -> Any:
     if math.isinf(x) or math.isnan(x):
         return x
-    # A power of ten that is too large for one float is two.
+    # A power of ten beyond 1e22 is not exact in one float and is split into two factors.
     small, large = 1.0, 1.0
     if ndigits > 22:
         small, large = 10.0 ** (ndigits - 22), 1e22
@@ -187,7 +187,7 @@ def np_nanstd(a: Any) -> Any:
     return math.sqrt(np_nanvar(a))
 
 
-#: By what a kernel calls: how many arguments there are, and the function. The one of two arguments is for floats.
+#: Called function -> (number of arguments, replacement). The replacement with two arguments is for floats.
 FUNCTIONS: dict[Any, tuple[int, Callable[..., Any]]] = {
     round: (2, round_to),
     **{getattr(np, f.__name__[3:]): (1, f) for f in (

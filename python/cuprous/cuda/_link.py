@@ -14,19 +14,19 @@ from cuprous.cuda import config, types
 from cuprous.cuda._headers import include_options, with_headers_noted
 from cuprous.cuda.errors import LinkerError
 
-#: Files by their ending, as Numba tells them apart.
+#: Kinds of files by extension, as in Numba.
 _SOURCES = ("cu",)
 _CODE = ("ptx", "cubin", "fatbin", "a", "o", "obj", "lib", "ltoir")
 
 
 class LinkableCode:
-    """Code to link, by its contents: the class says of which kind.
+    """Code to link, by its contents. The subclass determines the kind.
 
     Args:
         data: text or bytes, or a file object.
-        name: what messages call it.
+        name: its name in messages.
         setup_callback: called with each module (`LoadedModule`) that the code is loaded in, before its first launch.
-        teardown_callback: called with it before it is given back: when its kernel goes, the context is reset, or the
+        teardown_callback: called with it before it is unloaded: when its kernel is freed, the context is reset, or the
             program ends.
 
     Raises:
@@ -53,7 +53,7 @@ class LinkableCode:
 
     @property
     def data(self) -> Any:
-        """Its text or bytes."""
+        """The text or bytes."""
         if hasattr(self._data, "read"):
             self._data = self._data.read()
         return self._data
@@ -73,20 +73,20 @@ LTOIR = _kind("LTOIR", "ltoir", "Code for link-time optimization")
 
 
 class Linked(NamedTuple):
-    """What a kernel is linked with."""
+    """The code that a kernel is linked with."""
 
     #: CUDA C++, compiled with the kernel.
     source: str
-    #: Where the headers are that it includes, as options of the compiler.
+    #: Include options of the compiler.
     extra: list[str]
     #: Device code: endings, names, contents.
     objects: list[tuple[str, str, bytes]]
-    #: What is called when modules come and go.
+    #: Callbacks for loading and unloading of modules.
     callbacks: list[tuple[Any, Any]]
 
 
 def _piece(item: Any) -> tuple[str, str, bytes]:
-    """Ending, name and contents of a file, or of an object that has some."""
+    """Returns the extension, name and contents of a file or of a `LinkableCode`."""
     if isinstance(item, LinkableCode):
         data = item.data
         return item.kind, item.name, data.encode() if isinstance(data, str) else bytes(data)
@@ -105,10 +105,10 @@ def _piece(item: Any) -> tuple[str, str, bytes]:
 
 
 def linked(function: Any, link: Any) -> Linked:
-    """What a function is linked with: `link=` and what the functions that it names want.
+    """Returns what a function is linked with: `link=`, and the links of the functions that it calls.
 
     Raises:
-        LinkerError: for a file that is not there.
+        LinkerError: for a file that does not exist.
         RuntimeError: for files of unknown kinds.
     """
     items: list[Any] = [link] if isinstance(link, (str, os.PathLike, LinkableCode)) else list(link)
@@ -121,7 +121,7 @@ def linked(function: Any, link: Any) -> Linked:
     text = "\n".join(data.decode() for ending, _, data in pieces if ending in _SOURCES)
     objects = [piece for piece in pieces if piece[0] not in _SOURCES]
     if objects:
-        # What no source here defines is in the objects: the compiler must know how it is called.
+        # Functions that no CUDA C++ source defines are in device code, so the compiler needs prototypes.
         names = set(re.findall(r"[A-Za-z_]\w*", text))
         text = "\n".join([*(one.prototype() for one in declared if one.name not in names), text])
     coded = [item for item in items if isinstance(item, LinkableCode)]
@@ -155,7 +155,7 @@ _teardowns: list[weakref.finalize[Any, Any]] = []
 
 
 def tear_down() -> None:
-    """Releases the modules with callbacks."""
+    """Unloads the modules that have callbacks."""
     while _teardowns:
         waiting = _teardowns.pop()
         alive = waiting.peek()
@@ -170,7 +170,7 @@ def _run(callbacks: list[Any], module: LoadedModule) -> None:
 
 
 def loader(callbacks: list[tuple[Any, Any]], kernel: Callable[[], Any]) -> Callable[[int], None]:
-    """What is called with the handle of each module that is loaded for a kernel, which `kernel` gives."""
+    """Returns the function to call with the handle of each module loaded for the kernel that `kernel()` returns."""
 
     def loaded(handle: int) -> None:
         module = LoadedModule(handle)
@@ -207,10 +207,10 @@ class DeclaredFunction:
         return _core.declare_linked(self.name, args, self.sig.return_type.key, self.abi == "numba")
 
     def prototype(self) -> str:
-        """How C++ declares it.
+        """The declaration in C++.
 
         Raises:
-            NotImplementedError: for types that C has no name for.
+            NotImplementedError: for types without a C name.
         """
         wanted = [self.sig.return_type, *self.sig.args]
         for ty in wanted:
@@ -231,7 +231,7 @@ class DeclaredFunction:
 
 
 def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = False, abi: str = "numba") -> Any:
-    """A function of CUDA C++ that kernels linked with it call: `bar = cuda.declare_device("bar", "int32(int32)")`.
+    """Declares a function of CUDA C++ that kernels can call: `bar = cuda.declare_device("bar", "int32(int32)")`.
 
     Args:
         name: its name; it is `extern "C" __device__`.
@@ -254,7 +254,7 @@ def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = 
 
 
 def called(function: Any) -> list[DeclaredFunction]:
-    """The functions of CUDA C++ that a function and those that it calls name."""
+    """Returns the declared functions that a function and its callees call."""
     found: list[DeclaredFunction] = []
     seen: set[Any] = set()
 

@@ -1,4 +1,4 @@
-"""NumPy arrays in memory that host and device see: `mapped_array`, `managed_array`."""
+"""NumPy arrays in memory that host and device share: `mapped_array`, `managed_array`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from cuprous import _core
 from cuprous.cuda._arrays import order_of
 from cuprous.cuda._ipc import _check, _driver
 
-#: Flags of the driver: host memory that all contexts see, at its own address on devices, written past the cache.
+#: Flags of the driver: portable, device-mapped and write-combined host memory.
 _PORTABLE, _DEVICEMAP, _WRITECOMBINED = 1, 2, 4
-#: Managed memory that all streams see, or the host at first.
+#: Flags of the driver: managed memory attached globally, or to the host at first.
 _GLOBAL, _HOST = 1, 2
 
 
 class MappedNDArray(np.ndarray):
-    """A NumPy array in memory that host and device see: no launch warns of it. With a GPU it has
+    """A NumPy array in memory that host and device share. Launches do not warn about it. With a GPU it has
     `__cuda_array_interface__`; launches of `cuda.jit` copy it there and back all the same.
     """
 
-    #: The driver's memory, whose owner this is; None where it is NumPy's own.
+    #: The driver's memory, owned by the array; None if NumPy allocated it.
     _memory: Any = None
     #: The stream that it is bound to, or 0.
     stream: Any = 0
@@ -37,19 +37,19 @@ class MappedNDArray(np.ndarray):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         memory, face = self._memory, self.__array_interface__
         place = face["data"][0]
-        # Results of arithmetic have the class too, but memory of NumPy's.
+        # Results of arithmetic also have this class, but their memory is NumPy's.
         if memory is None or not 0 <= place - ctypes.addressof(memory) <= len(memory):
             raise AttributeError("an array in memory of the host alone has no attribute '__cuda_array_interface__'")
         return {**face, "version": 3, "stream": (int(self.stream.handle) or 1) if self.stream else None}
 
 
 class ManagedNDArray(MappedNDArray):
-    """The same, where the driver moves pages."""
+    """A NumPy array in managed memory, whose pages the driver migrates."""
 
 
 def _release(context: Any, name: str, address: int) -> None:
     driver = _driver()
-    if driver.cuCtxPushCurrent_v2(context) == 0:  # it need not be this thread's
+    if driver.cuCtxPushCurrent_v2(context) == 0:  # the context may not be current on this thread
         getattr(driver, name)(ctypes.c_uint64(address))
         driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
@@ -71,7 +71,7 @@ def _memory(kind: type[MappedNDArray], size: int, flags: int) -> Any:
 def shared(
     what: str, kind: type[MappedNDArray], shape: Any, dtype: Any, strides: Any, order: str, stream: Any, flags: int
 ) -> Any:
-    """An array of one of the kinds: the driver's memory where kernels run on a GPU, else NumPy's."""
+    """Creates an array of this kind: in the driver's memory if kernels run on a GPU, otherwise in NumPy's."""
     if strides is not None:
         raise NotImplementedError(f"[{what}] strides= is not supported; use order=")
     dtype = np.dtype(dtype)
@@ -97,11 +97,11 @@ def mapped_array(
         shape, dtype, order: as for `numpy.empty`.
         stream: what `__cuda_array_interface__` names for other libraries to wait for.
         portable: accepted: all contexts see it.
-        wc: whether writes go past the CPU's cache; reads are slow then.
+        wc: uses write-combined memory: writes bypass the CPU's cache, and reads are slow.
 
     Raises:
         NotImplementedError: for `strides`.
-        RuntimeError: where the driver refuses.
+        RuntimeError: if the driver fails.
     """
     flags = _PORTABLE | _DEVICEMAP | (_WRITECOMBINED if wc else 0)
     return shared("mapped_array", MappedNDArray, shape, dtype, strides, order, stream, flags)
@@ -119,11 +119,11 @@ def managed_array(
 
     Args:
         shape, dtype, order, stream: as for `mapped_array`.
-        attach_global: whether all streams of all GPUs see it from the start.
+        attach_global: all streams of all GPUs can access it from the start.
 
     Raises:
         NotImplementedError: for `strides`.
-        RuntimeError: where the driver refuses.
+        RuntimeError: if the driver fails.
     """
     return shared(
         "managed_array", ManagedNDArray, shape, dtype, strides, order, stream, _GLOBAL if attach_global else _HOST

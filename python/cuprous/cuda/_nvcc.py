@@ -1,4 +1,4 @@
-"""NVIDIA's offline compiler, for who asks for `backend="nvcc"`: found where it may be, run, its code kept on disk."""
+"""NVIDIA's offline compiler for `backend="nvcc"`: finds and runs it, and caches compiled code on disk."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from cuprous.cuda._nvrtc import SEPARATE, Compiled, excerpt, toolkits, wheel_roo
 
 
 def _wheels() -> list[Path]:
-    """The folders of wheels, the newest CUDA first."""
+    """Returns the directories of NVIDIA's wheels, the newest CUDA first."""
     return [folder for root in wheel_roots() for folder in sorted(root.glob("c*"), reverse=True)]
 
 
 def find_nvcc() -> list[str]:
-    """The command: from NVCC, PATH, CUDA_HOME or CUDA_PATH, NVIDIA's wheels, `/usr/local/cuda`.
+    """Returns the command, found in NVCC, PATH, CUDA_HOME or CUDA_PATH, NVIDIA's wheels, `/usr/local/cuda`.
 
     Raises:
-        RuntimeError: if there is none; it says what to install.
+        RuntimeError: if it is not found, with what to install.
     """
     if os.environ.get("NVCC"):
         return shlex.split(os.environ["NVCC"])
@@ -41,10 +41,10 @@ def find_nvcc() -> list[str]:
 
 
 def device_runtime() -> Path:
-    """The library that kernels which launch kernels are linked with.
+    """Returns the path of the library for kernels that launch kernels.
 
     Raises:
-        RuntimeError: if it is not installed; it says what to install.
+        RuntimeError: if it is not installed, with what to install.
     """
     for root in (*_wheels(), *toolkits()):
         for folder in ("lib", "lib64"):
@@ -84,7 +84,7 @@ def compile_source(source: str, name: str, target: str, options: Sequence[str] =
     separate = SEPARATE.intersection(options)
     plain = [option for option in options if option not in SEPARATE]
     arch = f"-gencode=arch={target.replace('sm_', 'compute_')},code={target}"
-    # A wheel's nvcc does not look into its own folder of libraries.
+    # nvcc from a wheel does not search its own library directory.
     libraries = [f"-L{folder}" for folder in (program.parent.parent / "lib",) if folder.is_dir()]
     with tempfile.TemporaryDirectory(prefix="cuprous-nvcc-") as folder:
         file, out = os.path.join(folder, f"{name}.cu"), os.path.join(folder, "code.cubin")

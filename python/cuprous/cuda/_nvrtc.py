@@ -1,4 +1,4 @@
-"""NVRTC from Python, for what the engine does not ask of it: PTX, names of templates, code for a GPU that is not here.
+"""NVRTC from Python, for what the engine does not need: PTX, mangled names, and code for other GPUs.
 
 Kernels that run here are compiled by the engine. The library is the one in NVIDIA's wheel, or the system's.
 """
@@ -17,12 +17,12 @@ from cuprous import _core
 
 _MISSING = "NVRTC was not found: pip install nvidia-cuda-nvrtc"
 
-#: Options that ask for code which is still to be linked.
+#: Options for code that is linked later.
 SEPARATE = frozenset(("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"))
 
 
 class Compiled(NamedTuple):
-    """What a source became: device code or PTX, what the compiler said, and names as the linker knows them."""
+    """The result of a compilation: device code or PTX, the compiler's log, and mangled names."""
 
     code: bytes
     log: str
@@ -30,7 +30,7 @@ class Compiled(NamedTuple):
 
 
 def wheel_roots() -> list[Path]:
-    """Where NVIDIA's wheels are."""
+    """Returns the directories of NVIDIA's wheels."""
     import importlib.util
 
     roots = os.environ.get("CUPROUS_NVIDIA_ROOTS")
@@ -41,7 +41,7 @@ def wheel_roots() -> list[Path]:
 
 
 def toolkits() -> list[Path]:
-    """Where toolkits are: CUDA_HOME, CUDA_PATH, the usual place."""
+    """Returns the directories of toolkits: CUDA_HOME, CUDA_PATH, and the default one."""
     named = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     return [*named, Path("/usr/local/cuda")]
 
@@ -78,7 +78,7 @@ def version() -> tuple[int, int]:
     """NVRTC's version.
 
     Raises:
-        RuntimeError: if there is no NVRTC; it says what to install.
+        RuntimeError: if NVRTC is not installed, with what to install.
     """
     major, minor = ctypes.c_int(), ctypes.c_int()
     _call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
@@ -86,7 +86,7 @@ def version() -> tuple[int, int]:
 
 
 def architectures() -> list[int]:
-    """The targets that it compiles for: 90 for sm_90."""
+    """Returns the targets that it compiles for, such as 90 for sm_90."""
     count = ctypes.c_int()
     _call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
     found = (ctypes.c_int * count.value)()
@@ -160,7 +160,7 @@ def compile_source(
 
 
 def excerpt(source: str, log: str, name: str) -> str:
-    """The lines around the first error, with their numbers."""
+    """Returns the numbered lines around the first error."""
     import re
 
     found = re.search(rf"{re.escape(name)}\((\d+)\): error", log)

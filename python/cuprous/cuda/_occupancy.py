@@ -1,4 +1,4 @@
-"""How many blocks of a kernel a multiprocessor holds at once, and what stops it from holding more."""
+"""Occupancy: how many blocks of a kernel a multiprocessor holds at once, and which limit applies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Multiprocessor(NamedTuple):
-    """What the multiprocessors of a compute capability hold (CUDA C++ Programming Guide, table of technical
+    """Limits of the multiprocessors of a compute capability (CUDA C++ Programming Guide, table of technical
     specifications): threads, blocks, 32-bit registers, bytes of shared memory."""
 
     threads: int
@@ -39,7 +39,8 @@ _SHARED_OWN = 1024
 def blocks_per_multiprocessor(
     threads: int, registers: int, shared: int, max_threads: int, max_blocks: int, all_registers: int, all_shared: int
 ) -> dict[str, int]:
-    """For each limit the blocks that it allows: of `threads` threads, `registers` a thread, `shared` bytes a block."""
+    """Returns the number of blocks that each limit allows, from threads and shared bytes per block and registers per
+    thread."""
     warps = -(-threads // 32)
     limits = {"threads": max_threads // 32 // warps, "blocks": max_blocks}
     if registers:
@@ -51,12 +52,12 @@ def blocks_per_multiprocessor(
 
 
 def multiprocessor(arch: int) -> Multiprocessor:
-    """What multiprocessors of a compute capability hold; of an unknown one, those of the nearest before it."""
+    """Returns the limits of a compute capability; for an unknown one, those of the nearest lower one."""
     return MULTIPROCESSORS[max(a for a in MULTIPROCESSORS if a <= max(arch, 75))]
 
 
 def occupancy(arch: int, threads: int, registers: int, shared: int) -> tuple[float, int, str]:
-    """The share of a multiprocessor's threads that can be at work, the blocks that are, and what stops more."""
+    """Returns the occupancy (0 to 1), the number of resident blocks, and the name of the limit."""
     m = multiprocessor(arch)
     limits = blocks_per_multiprocessor(threads, registers, shared, *m)
     what, blocks = min(limits.items(), key=lambda pair: pair[1])

@@ -1,4 +1,4 @@
-"""Kernels on their way to another process: by name where there is one, else by their code and what it refers to."""
+"""Pickling of kernels: by name if they are importable, otherwise by their code and the objects that it refers to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def is_importable(function: Any) -> bool:
-    """Whether a function is found by its name, or what a decorator made of it."""
+    """Returns true if the function, or its decorated version, can be imported by name."""
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
@@ -38,7 +38,7 @@ def _unpacked(pair: tuple[str, Any]) -> Any:
 
 
 def reduced(function: FunctionType) -> tuple[Any, ...]:
-    """A function as values that can be pickled."""
+    """Returns a function as values that can be pickled."""
     space = function.__globals__
     used = {name: _packed(space[name]) for name in sorted(_names(function.__code__)) if name in space}
     cells = [_packed(cell.cell_contents) for cell in function.__closure__ or ()]
@@ -47,7 +47,7 @@ def reduced(function: FunctionType) -> tuple[Any, ...]:
 
 
 def restored(code: bytes, facts: tuple[Any, ...], used: dict[str, Any], cells: list[Any]) -> FunctionType:
-    """The function."""
+    """Rebuilds a function from the values of `reduced`."""
     from types import CellType
 
     name, qualname, module, defaults = facts

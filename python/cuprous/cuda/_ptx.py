@@ -16,7 +16,7 @@ def _target(cc: tuple[int, int] | None) -> str:
 
 
 def ptx(kernel: Any, args: Any, cc: tuple[int, int] | None = None, flags: Any = ()) -> str:
-    """The PTX of a kernel for arguments of such types."""
+    """Returns the PTX of a kernel for these argument types."""
 
     source = kernel.cuda_code([t.key for t in args], True, True)
     name = str(kernel.py_func.__name__)

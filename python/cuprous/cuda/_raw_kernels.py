@@ -1,4 +1,4 @@
-"""CuPy's `RawKernel` and `RawModule`: CUDA C++ as it is, compiled at its first use, for the default device."""
+"""CuPy's `RawKernel` and `RawModule`: CUDA C++ that is compiled on first use for the default device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.cuda._nvrtc import SEPARATE
 
 
 class _FileNotFound(FileNotFoundError, RuntimeError):
-    """As Python says it, and as the driver does."""
+    """A missing file. Also a RuntimeError, which CuPy raises."""
 
     def __str__(self) -> str:
         return f"CUDA_ERROR_FILE_NOT_FOUND: file not found: {self.filename}"
@@ -37,7 +37,7 @@ def _check(what: str, backend: str, jitify: bool | None) -> None:
 
 
 def target() -> str:
-    """What code is compiled for."""
+    """Returns the compilation target."""
     own = int(Device().compute_capability)
     # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
     return f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
@@ -63,7 +63,7 @@ class RawModule:
             found count as empty, with a warning.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: if the device is a CPU.
         RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error; if
             the compiler asked for is not installed, with what to install.
         ValueError: for another backend, and `name_expressions` with nvcc.
@@ -96,7 +96,7 @@ class RawModule:
         self.translate_cucomplex = translate_cucomplex
         self.name_expressions = tuple(name_expressions or ())
         self.jitify = bool(jitify)
-        #: Device code that is there already.
+        #: Precompiled device code.
         self._binary: bytes | None = None
         self._lowered: dict[str, str] = {}
         self._modules: dict[str, _core.NativeModule] = {}
@@ -106,7 +106,7 @@ class RawModule:
         return {**self.__dict__, "_lowered": {}, "_modules": {}}
 
     def _native(self, name: str = "RawModule") -> _core.NativeModule:
-        """The module on the default device."""
+        """Returns the module on the default device."""
         device = _core.get_device()
         found = self._modules.get(device)
         if found is None:
@@ -146,7 +146,7 @@ class RawModule:
 
     @property
     def _by_hand(self) -> bool:
-        """Whether more is asked for than the engine's own way from source to device code."""
+        """Returns true if the options need more than the engine's own compilation."""
         return bool(self.name_expressions or self.jitify or self.backend == "nvcc" or self._separate)
 
     def _compiled(self, code: str, name: str, options: list[str], target: str) -> Any:
@@ -192,13 +192,13 @@ class RawModule:
                     warnings.warn(f"[{name}] {missing[1]} was not found and counts as empty", stacklevel=2)
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first use; what the compiler says goes to `log_stream` if it is given."""
+        """Compiles now instead of at the first use; the compiler's log goes to `log_stream` if it is passed."""
         if log_stream is not None and self.code is not None:
             log_stream.write(self._log())
         self._native()
 
     def _log(self) -> str:
-        """What the compiler says of the source."""
+        """Returns the compiler's log for the source."""
         own = int(Device().compute_capability) if is_available() else 90
         code = translated(self.code or "", self.translate_cucomplex)
         options = [*self.options, *include_options()]
@@ -210,7 +210,7 @@ class RawModule:
         """A kernel of the module.
 
         Raises:
-            RuntimeError: if it has none of the name.
+            RuntimeError: if the module has no kernel of this name.
         """
         kernel = RawKernel.__new__(RawKernel)
         kernel._set(self, name)
@@ -219,7 +219,7 @@ class RawModule:
         return kernel
 
     def get_global(self, name: str) -> Any:
-        """Where a variable of the module is: `.ptr`, and `.size` in bytes."""
+        """Returns the address (`.ptr`) and the bytes (`.size`) of a variable of the module."""
         module = self._native()
         address, size = module.variable(self._lowered.get(name, name))
         return Variable(address, size)
@@ -246,7 +246,7 @@ class RawKernel:
         enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: if the device is a CPU.
         RuntimeError: if the source does not compile, or the compiler asked for is not installed.
     """
 
@@ -297,12 +297,12 @@ class RawKernel:
         return found
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first launch; what the compiler says goes to `log_stream` if it is given."""
+        """Compiles now instead of at the first launch; the compiler's log goes to `log_stream` if it is passed."""
         self._module.compile(log_stream)
         self.kernel  # noqa: B018
 
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
-        """Launches it, in order with all other work.
+        """Launches the kernel, in order with all other work.
 
         Args:
             grid: blocks, up to three numbers.
@@ -316,7 +316,7 @@ class RawKernel:
 
     @property
     def attributes(self) -> dict[str, int]:
-        """What the driver says of it."""
+        """The attributes reported by the driver."""
         facts = self.kernel.facts()
         own = int(Device().compute_capability)
         return {
@@ -334,7 +334,7 @@ class RawKernel:
 
     @property
     def max_threads_per_block(self) -> int:
-        """Threads that a block may have."""
+        """The maximum number of threads of a block."""
         return self.attributes["max_threads_per_block"]
 
     @property
@@ -349,7 +349,7 @@ class RawKernel:
 
     @property
     def local_size_bytes(self) -> int:
-        """Bytes of a thread's own memory."""
+        """Bytes of local memory per thread."""
         return self.attributes["local_size_bytes"]
 
     @property

@@ -59,7 +59,7 @@ class DeviceRecordArray:
         return whole
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """A NumPy array with the records, `ary` where it is given.
+        """Copies the records to a NumPy array, to `ary` if it is passed.
 
         Raises:
             ValueError: if `ary` has another shape.
@@ -139,7 +139,7 @@ def empty(shape: Any, dtype: Any) -> DeviceRecordArray:
 
 
 def copied(records: Any) -> DeviceRecordArray:
-    """Records of the host on the default device."""
+    """Copies records from the host to the default device."""
     made = empty(records.shape, records.dtype) if records.shape else empty((1,), records.dtype)[0]
     made.copy_to_device(records)
     return made

@@ -1,4 +1,4 @@
-"""`cuda.reduce`: reductions of whole arrays with a function of two values."""
+"""`cuda.reduce`: reductions of whole arrays by a function of two values."""
 
 from __future__ import annotations
 
@@ -53,11 +53,10 @@ class Reduce:
         return kernel
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
-        """Reduces the first `size` elements of an array of one axis, beginning with `init`; into `res[0]` if it is
-        given.
+        """Reduces the first `size` elements of a 1-d array, starting with `init`; writes to `res[0]` if it is passed.
 
         Raises:
-            TypeError: for an array of more axes.
+            TypeError: for an array that is not 1-d.
         """
         values = convert(arr)
         if values.ndim != 1:
@@ -80,5 +79,5 @@ class Reduce:
 
 
 def reduce(functor: Any) -> Reduce:
-    """A decorator that makes a function of two values a reduction of arrays."""
+    """Turns a function of two values into a reduction of arrays (a decorator)."""
     return Reduce(functor)

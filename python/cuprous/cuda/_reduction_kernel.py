@@ -1,4 +1,4 @@
-"""CuPy's `ReductionKernel`: reductions over axes with a few lines of CUDA C++."""
+"""CuPy's `ReductionKernel`: reductions along axes from a few expressions of CUDA C++."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class ReductionKernel(Typed):
         map_expr: an element's value.
         reduce_expr: two values `a` and `b` as one.
         post_map_expr: what is done with the result `a`.
-        identity: the value of nothing.
+        identity: the result for no elements.
         name: the kernel's name.
-        reduce_type: the type in which it combines values; that of the output if None.
+        reduce_type: the type in which it reduces; that of the output if None.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
+        NotImplementedError: if the device is a CPU.
     """
 
     def __init__(

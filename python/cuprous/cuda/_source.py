@@ -17,7 +17,7 @@ from typing import Any
 from cuprous.cuda import _bytecode
 from cuprous.cuda.errors import NumbaDebugInfoWarning, UnsupportedError
 
-#: Functions compiled with `debug=True`, whose places somebody wants to see.
+#: Functions compiled with `debug=True`, whose source locations are shown.
 DEBUGGED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -190,7 +190,7 @@ Found = tuple[ast.AST, list[str], int, int]
 
 
 def _nodes(lines: list[str], first: int, function: Any, code: CodeType) -> Found | None:
-    """The function among some lines."""
+    """Finds the function in some lines."""
     text = "".join(lines)
     shift = first - 1
     try:
@@ -207,7 +207,7 @@ def _nodes(lines: list[str], first: int, function: Any, code: CodeType) -> Found
 
 
 def _functions(tree: ast.AST, code: CodeType) -> list[ast.AST]:
-    """The functions of that name and with those parameters."""
+    """Returns the functions with the same name and parameters."""
     found: list[ast.AST] = []
     names = code.co_varnames[: code.co_argcount]
     for node in ast.walk(tree):
@@ -221,7 +221,7 @@ def _functions(tree: ast.AST, code: CodeType) -> list[ast.AST]:
 
 
 def _elsewhere(function: Any, code: CodeType) -> Found | None:
-    """The function in its file, where lines were added or taken away above it."""
+    """Finds the function in its file after lines were added or removed above it."""
     lines = linecache.getlines(code.co_filename, function.__globals__)
     try:
         tree = ast.parse("".join(lines))
@@ -235,7 +235,7 @@ def _elsewhere(function: Any, code: CodeType) -> Found | None:
 
 
 def _command(code: CodeType) -> list[str]:
-    """The lines of a function of `python -c`, which only the command line has."""
+    """Returns the source of `python -c`, which is only on the command line."""
     if code.co_filename != "<string>" or "-c" not in sys.orig_argv[:-1]:
         return []
     import inspect
@@ -245,7 +245,7 @@ def _command(code: CodeType) -> list[str]:
         left = [compile(text, "<string>", "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return []
-    # What `exec` makes has that file name too.
+    # Functions created by `exec` have this file name too.
     while left:
         found = left.pop()
         if found.co_firstlineno == code.co_firstlineno and _bytecode.facts(found) == _bytecode.facts(code):
@@ -255,7 +255,7 @@ def _command(code: CodeType) -> list[str]:
 
 
 def _fragment(text: str) -> ast.AST:
-    """The expression from the first `lambda` on, at its place."""
+    """Parses the expression from the first `lambda` on and keeps its position."""
     at = text.find("lambda")
     above, left = text[:at].count("\n"), len(text[text.rfind("\n", 0, at) + 1 : at].encode())
     for end in range(len(text), at, -1):

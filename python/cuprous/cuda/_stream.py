@@ -19,7 +19,7 @@ def _stack() -> list[Any]:
 
 
 class _StreamBase:
-    """What streams have in common."""
+    """The base class of streams."""
 
     _native: _core.Stream
 
@@ -28,26 +28,26 @@ class _StreamBase:
         """The stream's handle."""
         return self._native.ptr
 
-    #: Whether another library made it (Numba's word).
+    #: True if another library created it (Numba's name).
     external = False
 
     @property
     def handle(self) -> int:
-        """Numba's word for `ptr`."""
+        """Numba's name of `ptr`."""
         return self.ptr
 
     @property
     def done(self) -> bool:
-        """Whether all work on the stream has finished."""
+        """Returns true if all work on the stream has finished."""
         return self._native.query()
 
     def synchronize(self) -> None:
-        """Submits what is recorded and waits, for the engine's stream and for this one."""
+        """Submits the recorded operations and waits for the engine's stream and this one."""
         _core.synchronize()
         self._native.synchronize()
 
     def use(self) -> Any:
-        """Makes it the stream that `get_current_stream` names."""
+        """Makes it the stream that `get_current_stream` returns."""
         _stack()[-1] = self
         return self
 
@@ -72,7 +72,7 @@ class _StreamBase:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Waits for an event (here and now, so that all later work of any stream comes after it)."""
+        """Waits on the host for an event, so that all later work on any stream comes after it."""
         event.synchronize()
 
     def __eq__(self, other: object) -> bool:
@@ -107,7 +107,7 @@ class Stream(_StreamBase):
 
     @property
     def _native(self) -> _core.Stream:  # type: ignore[override]
-        if self._stream is None:  # made late: importing this module must not start CUDA
+        if self._stream is None:  # lazily: importing this module must not initialize CUDA
             self._stream = _core.Stream(0) if self._is_null else _core.Stream(None, self._non_blocking)
         return self._stream
 
@@ -156,16 +156,16 @@ class Event:
         return get_elapsed_time(self, end)
 
     def query(self) -> bool:
-        """Whether it has been reached."""
+        """Returns true if the event has been reached."""
         return self._native.query()
 
     def wait(self, stream: Any = None) -> None:
-        """Later work of every stream comes after it."""
+        """Makes later work on every stream wait for the event."""
         self.synchronize()
 
     @property
     def done(self) -> bool:
-        """Whether it has been reached."""
+        """Returns true if the event has been reached."""
         return self._native.query()
 
 
@@ -173,7 +173,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     """Milliseconds between two events.
 
     Raises:
-        ValueError: for an event that was made with `disable_timing=True`.
+        ValueError: for an event that was created with `disable_timing=True`.
     """
     if start_event.disable_timing or end_event.disable_timing:
         raise ValueError("[get_elapsed_time] an event was made with disable_timing=True; make it without")

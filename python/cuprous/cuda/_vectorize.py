@@ -1,4 +1,4 @@
-"""`vectorize` and `guvectorize`: functions of elements, or of rows, as functions of whole arrays."""
+"""`vectorize` and `guvectorize`: turn functions of elements or rows into functions of whole arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 from cuprous.cuda._reduce import Reduce
 
-#: What Numba's decorators take besides, and what is accepted of it.
+#: Further options of Numba's decorators, and their accepted values.
 _OPTIONS = {"cache": "code is always kept on disk", "fastmath": "", "nopython": "kernels never need Python"}
 
 
@@ -47,12 +47,12 @@ def _signatures(declared: Any) -> list[types.Signature]:
 
 
 def _item(t: types.Type) -> str:
-    """The dtype of a number's or an array's type."""
+    """Returns the dtype of a scalar or array type."""
     return str(t.key[1] if t.key[0] == "array" else t.key[0])
 
 
 def _operand(value: Any) -> Any:
-    """An argument as an array: ours, NumPy's, or a number without a dtype of its own."""
+    """Converts an argument to a device array, a NumPy array or a Python number."""
     if getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m"):
         raise TypeError(f"an array function takes no {value.dtype}: pass counts, x.view('int64'), and view the result")
     if isinstance(value, (ndarray, np.ndarray, np.generic, bool, int, float, complex)):
@@ -79,13 +79,13 @@ def _choose(inputs: list[Any], choices: list[list[str]], name: str) -> int:
 
 
 def _converts(value: Any, to: np.dtype[Any]) -> bool:
-    if isinstance(value, (bool, int, float, complex)):  # as NumPy has it: Python's numbers adapt within their kind
+    if isinstance(value, (bool, int, float, complex)):  # as in NumPy: Python's numbers adapt within their kind
         return np.can_cast(np.result_type(to, value), to, "same_kind")
     return np.can_cast(_dtype(value), to, "safe")
 
 
 def _as_output(out: Any) -> Any:
-    """An array to write to: other libraries' by the memory that they show."""
+    """Returns an output array; one of another library becomes a device array on its memory."""
     known = out is None or isinstance(out, (ndarray, np.ndarray))
     return as_cuda_array(out) if not known and hasattr(out, "__cuda_array_interface__") else out
 
@@ -101,9 +101,9 @@ class _Results:
         self.on_host = not any(isinstance(v, ndarray) for v in [*inputs, *self.outs])
 
     def target(self, k: int, shape: tuple[int, ...], dtype: str) -> ndarray:
-        """An array to compute output `k` in."""
+        """Returns the array to compute output `k` in."""
         out_array = self.outs[k]
-        ones = len(shape) - out_array.ndim if out_array is not None else 0  # loops of one turn may be missing in `out`
+        ones = len(shape) - out_array.ndim if out_array is not None else 0  # `out` may lack leading axes of length 1
         if out_array is not None and (1,) * ones + tuple(out_array.shape) != shape:
             raise ValueError(f"output {k} has shape {tuple(out_array.shape)}, the result {shape}")
         if isinstance(out_array, ndarray) and out_array.dtype_name == dtype and out_array.is_c_contiguous and not ones:
@@ -111,7 +111,7 @@ class _Results:
         return cuprous.empty(shape, dtype)
 
     def finish(self, targets: list[ndarray]) -> Any:
-        """The results as the caller sees them."""
+        """Returns the results to the caller, after copying them to `out=` or the host."""
         results: list[Any] = []
         for out_array, target in zip(self.outs, targets, strict=True):
             if out_array is not None and out_array is not target:
@@ -132,7 +132,7 @@ def _rebuilt(kind: Any, function: tuple[Any, ...], made_of: tuple[Any, ...]) -> 
 
 
 class _Pickled:
-    """Goes to other processes by its name, or else by the code of its function."""
+    """Pickles by name if importable, otherwise by the code of its function."""
 
     py_func: Any
     _constructor_arguments: tuple[Any, ...]
@@ -211,7 +211,7 @@ class UFunc(_Pickled):
         return results.finish(targets)
 
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
-        """Reduces an array of one axis with a function of two values.
+        """Reduces a 1-d array by a function of two values.
 
         Raises:
             TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
@@ -229,7 +229,7 @@ class UFunc(_Pickled):
 
 
 def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
-    """All elements on one axis; a number repeated costs no memory."""
+    """Returns all elements on one axis; broadcast elements take no memory."""
     if x.size == 1:
         count = int(np.prod(shape))
         return cuprous.broadcast_to(x.reshape(1), (count,))
@@ -237,7 +237,7 @@ def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 
 def vectorize(ftylist_or_function: Any = (), *, target: str = "cuda", identity: Any = None, **options: Any) -> Any:
-    """Makes a function of numbers a function of arrays.
+    """Turns a function of numbers into a function of arrays.
 
     Args:
         ftylist_or_function: signatures, `["float32(float32, float32)"]`, of which the first that fits the arguments is
@@ -263,7 +263,7 @@ def vectorize(ftylist_or_function: Any = (), *, target: str = "cuda", identity: 
 
 
 def _axes(text: str) -> tuple[list[list[str]], list[list[str]]]:
-    """The names of axes in a signature as `(m,n),(n)->(m)`."""
+    """Parses the names of axes in a signature such as `(m,n),(n)->(m)`."""
     compact = re.sub(r"\s", "", text)
     if not re.fullmatch(r"(\(\w*(,\w+)*\),?)+->(\(\w*(,\w+)*\),?)+", compact):
         raise ValueError(f"invalid token in signature: {text!r}; write '(n),(n)->()'")
@@ -378,7 +378,7 @@ class GUFunc(_Pickled):
         return bool(cast)
 
     def _measure(self, k: int, shape: tuple[int, ...], extents: dict[str, int]) -> tuple[int, ...]:
-        """Notes the extents of an argument's own axes; the others are returned."""
+        """Records the extents of an argument's core axes and returns the extents of its loop axes."""
         axes = self.inputs[k]
         if len(shape) < len(axes):
             raise ValueError(f"{self.__name__}: argument {k} has {len(shape)} axes, {self.signature} wants {len(axes)}")

@@ -1,7 +1,6 @@
 """Functions of bfloat16 for kernels, by CUDA's names: `bf16.hadd(a, b)`, `bf16.bfloat16_to_int32_rd(x)`.
 
-They are functions of the kernel language, made when they are first asked for. Arithmetic is that of float32, rounded
-once.
+They are functions of the kernel language, created on first use. They compute in float32 and round once.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _VALUES = {
     "hfma": "bfloat16(fma(float32(a), float32(b), float32(c)))",
     "heq": "a == b", "hne": "a != b", "hge": "a >= b", "hgt": "a > b", "hle": "a <= b", "hlt": "a < b",
     "hisnan": "a != a", "hisinf": "int32(math.isinf(float32(a)))",
-    # A NaN is left out, or stays.
+    # The plain versions ignore a NaN, the `_nan` versions propagate it.
     "hmax": "a if a > b or b != b else b", "hmin": "a if a < b or b != b else b",
     "hmax_nan": "a if a > b or a != a else b", "hmin_nan": "a if a < b or a != a else b",
     "bfloat16_to_float32": "float32(a)", "float32_to_bfloat16": "bfloat16(a)", "float64_to_bfloat16": "bfloat16(a)",
@@ -55,7 +54,7 @@ _INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64
 
 
 def _to_int(kind: str, rounding: str) -> list[str]:
-    """What lies beyond the type becomes its end; a NaN becomes 0."""
+    """Returns the body of a conversion to an integer: it saturates, and a NaN becomes 0."""
     low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
     return [
         f"x = np.{_ROUND[rounding]}(float64(a))",
@@ -67,7 +66,7 @@ def _to_int(kind: str, rounding: str) -> list[str]:
 
 
 def _from(kind: str, rounding: str) -> list[str]:
-    """The nearest, and from there the next one down or up where it lies on the wrong side."""
+    """Returns the body of a conversion to bfloat16: rounds to nearest, then steps down or up where necessary."""
     if rounding == "rn":
         return ["return bfloat16(a)"]
     if kind in _INTS:

@@ -1,4 +1,4 @@
-"""Numba's settings of `numba.cuda.config` that mean something here: what kernels warn of.
+"""The supported settings of `numba.cuda.config`: what kernels warn about.
 
 Environment variables of Numba's names set them (`NUMBA_CUDA_WARN_ON_IMPLICIT_COPY=1`), assignments change them.
 """
@@ -24,12 +24,12 @@ def _number(name: str) -> int:
         return 0
 
 
-#: Whether a launch of fewer blocks than keep the processors busy is warned of. Numba's default is 1; here 0, because
-#: small launches are what tests and examples are made of.
+#: 1: a launch with too few blocks to occupy the GPU causes a warning. Numba's default is 1. Here it is 0, because
+#: tests and examples consist of small launches.
 CUDA_LOW_OCCUPANCY_WARNINGS = _number("CUDA_LOW_OCCUPANCY_WARNINGS")
-#: Whether an argument that is copied to a device and back is warned of. Numba's default is 1, here 0.
+#: 1: an argument that is copied to a device and back causes a warning. Numba's default is 1, here it is 0.
 CUDA_WARN_ON_IMPLICIT_COPY = _number("CUDA_WARN_ON_IMPLICIT_COPY")
-#: Folders, with ":" between them, in which headers are looked for that linked CUDA C++ includes.
+#: Include directories for linked CUDA C++, separated by ":".
 CUDA_NVRTC_EXTRA_SEARCH_PATHS = os.environ.get("NUMBA_CUDA_NVRTC_EXTRA_SEARCH_PATHS", "")
 #: Kernels do not run in a simulator: on the CPU they are native code.
 ENABLE_CUDASIM = False
@@ -42,7 +42,7 @@ def _switch() -> None:
 
 
 class _Config(types.ModuleType):
-    """The module, whose switches act when they are assigned to."""
+    """The type of this module, on which an assignment to a setting takes effect."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -51,7 +51,7 @@ class _Config(types.ModuleType):
 
 
 def _stack_level() -> int:
-    """How far up the first frame outside the package is: a warning names the user's line."""
+    """Returns the stack level of the user's line for `warnings.warn`."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("cuprous."):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
@@ -65,14 +65,14 @@ def _processors() -> int:
 
 
 def warn_of_few_blocks(blocks: int) -> None:
-    """Warns of a launch with fewer blocks than there are processors."""
+    """Warns about a launch with fewer blocks than the GPU has multiprocessors."""
     if blocks < _processors():
         message = f"Grid size {blocks} will likely leave processors idle: low occupancy."
         warnings.warn(message, NumbaPerformanceWarning, stacklevel=_stack_level())
 
 
 def warn_of_host_array(array: Any) -> None:
-    """Warns of an array of the host that a GPU gets a copy of."""
+    """Warns about a host array that is copied to a GPU for a launch."""
     from cuprous.cuda._mapped import MappedNDArray  # imports NumPy
 
     if not isinstance(array, MappedNDArray):

@@ -1,26 +1,26 @@
-"""What is wrong with a kernel; the classes have Numba's names."""
+"""Exceptions and warnings of kernels, with Numba's names."""
 
 from __future__ import annotations
 
 
 class KernelError(Exception):
-    """A kernel cannot be compiled. The message is the cause, the place, and what to do."""
+    """A kernel cannot be compiled. The message has the cause, the source location, and what to do."""
 
 
 class TypingError(KernelError, TypeError):
-    """Types do not fit together."""
+    """Types do not match."""
 
 
 class UnsupportedError(KernelError, NotImplementedError):
-    """The kernel language has no such thing."""
+    """The kernel language does not support this."""
 
 
 class InvalidValueError(KernelError, ValueError):
-    """A value that is known when the kernel is compiled cannot be, such as an alignment of 3."""
+    """A compile-time constant is invalid, such as an alignment of 3."""
 
 
 class CudaSupportError(RuntimeError):
-    """CUDA is not usable here."""
+    """CUDA cannot be used on this machine."""
 
 
 class KernelRuntimeError(RuntimeError):
@@ -28,11 +28,11 @@ class KernelRuntimeError(RuntimeError):
 
 
 class LinkerError(RuntimeError):
-    """A file to link is not there, or does not fit."""
+    """A file to link does not exist, or cannot be linked."""
 
 
 class NumbaWarning(Warning):
-    """Something that a kernel's author may want to know."""
+    """The base class of warnings about kernels."""
 
 
 class NumbaPerformanceWarning(NumbaWarning):
@@ -40,19 +40,19 @@ class NumbaPerformanceWarning(NumbaWarning):
 
 
 class NumbaDebugInfoWarning(NumbaWarning):
-    """What is said of places in a kernel is not what its author wrote."""
+    """Source locations in a kernel may be inaccurate."""
 
 
 class NumbaInvalidConfigWarning(NumbaWarning):
-    """Numba's warning of options that do not go together; here they do, and nothing warns. Filters may name it."""
+    """Numba's warning about conflicting options. Never issued; exists for warning filters."""
 
 
 class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
-    """Numba's warning of what will go; filters may name it."""
+    """Numba's warning about deprecated features; exists for warning filters."""
 
 
 class NumbaPendingDeprecationWarning(NumbaWarning, PendingDeprecationWarning):
-    """Numba's warning of what will go later; filters may name it."""
+    """Numba's warning about features to be deprecated; exists for warning filters."""
 
 
 #: Numba's name of the base class.

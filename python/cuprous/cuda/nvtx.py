@@ -1,14 +1,15 @@
-"""`cupy.cuda.nvtx`: names for parts of a program, which NVIDIA's tools (Nsight Systems, Nsight Compute) show.
+"""`cupy.cuda.nvtx`: named ranges and marks for NVIDIA's tools (Nsight Systems, Nsight Compute).
 
-No library is needed. Without a tool nothing happens. Ranges name what Python does meanwhile; programs have ranges of
-their own when they are given to the device. `torch.profiler.record_function` names parts for `cuprous.profile` too.
+No library is needed. Without a tool the functions do nothing. Ranges cover the time that Python spends in them;
+programs get ranges of their own when they are submitted to the device. `torch.profiler.record_function` also names
+parts for `cuprous.profile`.
 """
 
 from __future__ import annotations
 
 from cuprous import _core
 
-#: The ten colours that `id_color` counts.
+#: The ten colors that `id_color` counts.
 _COLORS = (
     0xFF00FF00, 0xFF007FFF, 0xFF7F00FF, 0xFFFF0000, 0xFF7FFF00, 0xFF00FF7F, 0xFF0000FF, 0xFFFF007F, 0xFFFF7F00,
     0xFF7F7F7F,
@@ -22,29 +23,29 @@ def _color(number: int) -> int | None:
 
 
 def Mark(message: str, id_color: int = -1) -> None:
-    """Something took place; a negative `id_color` leaves the colour to the tool."""
+    """Marks an event; a negative `id_color` leaves the color to the tool."""
     _core.nvtx_mark(message, _color(id_color))
 
 
 def MarkC(message: str, color: int = 0) -> None:
-    """Something took place, in a colour: 0xAARRGGBB.
+    """Marks an event in a color, 0xAARRGGBB.
 
     Raises:
-        OverflowError: it has more than 32 bits, or is negative.
+        OverflowError: if the color has more than 32 bits, or is negative.
     """
     _core.nvtx_mark(message, color)
 
 
 def RangePush(message: str, id_color: int = -1) -> None:
-    """Begins a range within the one that was begun last; `RangePop` ends it."""
+    """Begins a range nested in the current one; `RangePop` ends it."""
     _core.nvtx_push(message, _color(id_color))
 
 
 def RangePushC(message: str, color: int = 0) -> None:
-    """Begins a range, in a colour: 0xAARRGGBB.
+    """Begins a range in a color, 0xAARRGGBB.
 
     Raises:
-        OverflowError: it has more than 32 bits, or is negative.
+        OverflowError: if the color has more than 32 bits, or is negative.
     """
     _core.nvtx_push(message, color)
 
@@ -55,12 +56,12 @@ def RangePop() -> None:
 
 
 def RangeStart(message: str | None, color: int | None) -> int:
-    """Begins a range that `RangeEnd` ends, from any thread; its number, 0 where no tool listens."""
+    """Begins a range that `RangeEnd` ends from any thread. Returns its number, or 0 if no tool is attached."""
     return _core.nvtx_start(message or "", color) or 0
 
 
 def RangeEnd(range_id: int) -> None:
-    """Ends it."""
+    """Ends the range with this number."""
     _core.nvtx_end(range_id)
 
 

@@ -2,7 +2,7 @@
 """Random numbers in kernels: Numba's xoroshiro128+, the same numbers from the same seeds, and Philox 4x32-10.
 
 xoroshiro128+ keeps a state for each thread; `create_xoroshiro128p_states` makes them 2**64 numbers apart. Philox keeps
-none: a number is a function of seed, sequence and place, so threads need no memory and may jump.
+no state: a number is a function of seed, sequence and offset, so threads need no memory and can jump anywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLOAT64_UNIT = 1.0 / (1 << 53)
 
 @jit(device=True)
 def init_xoroshiro128p_state(states, index, seed):
-    """A state from a seed, through SplitMix64 so that near seeds give states far apart."""
+    """Initializes a state from a seed through SplitMix64, so that similar seeds give unrelated states."""
     z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -56,13 +56,13 @@ def xoroshiro128p_next(states, index):
     return result
 
 
-# What follows writes steps and conversions out instead of calling the functions of that name: on the CPU a call costs
-# more than either.
+# The functions below inline steps and conversions instead of calling the functions above: on the CPU a call costs more
+# than either.
 
 
 @jit(device=True)
 def _jumped(s0, s1, low, high):
-    """A state as many numbers further as the polynomial `low`, `high` says."""
+    """Returns a state advanced by the jump polynomial `low`, `high`."""
     t0, t1 = np.uint64(0), np.uint64(0)
     for bit in range(128):
         word = low if bit < 64 else high
@@ -86,7 +86,7 @@ def xoroshiro128p_jump(states, index):
 @jit(device=True)
 def uint64_to_unit_float64(x):
     """A uint64 as a float64 in [0, 1)."""
-    return np.float64(np.int64(np.uint64(x) >> np.uint64(11))) * _FLOAT64_UNIT  # signed: quicker, and as exact
+    return np.float64(np.int64(np.uint64(x) >> np.uint64(11))) * _FLOAT64_UNIT  # signed: faster, and as exact
 
 
 @jit(device=True)
@@ -188,7 +188,7 @@ def _first(states, seed, low, high):
 
 
 class States:
-    """States of so many generators on the device; kernels see them as uint64 of shape (n, 2)."""
+    """States of `n` generators on the device; in kernels they are a uint64 array of shape (n, 2)."""
 
     def __init__(self, n: int) -> None:
         self._launch_argument = cuprous.empty((n, 2), np.uint64)
@@ -209,16 +209,16 @@ class States:
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Takes states from a NumPy array with fields `s0` and `s1`, or from other states."""
+        """Copies states from a NumPy array with fields `s0` and `s1`, or from other states."""
         host = ary.copy_to_host() if isinstance(ary, States) else np.ascontiguousarray(ary, xoroshiro128p_dtype)
         self._launch_argument[...] = host.view(np.uint64).reshape(self.size, 2)
 
 
 def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
-    """Makes `states` those of `seed`: state k is `subsequence_start + k` times 2**64 numbers into its sequence.
+    """Initializes `states` from `seed`: state k is `subsequence_start + k` times 2**64 numbers into its sequence.
 
     Raises:
-        TypeError: for a seed or start that is no integer.
+        TypeError: for a seed or start that is not an integer.
     """
     array, total = states._launch_argument, states.size
     power, jump = 1, _JUMP
@@ -270,7 +270,7 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
 
 @jit(device=True)
 def philox_uint32x4(seed, sequence, offset):
-    """Four uint32 at the place `offset` of a sequence of `seed`."""
+    """Four uint32 at position `offset` of a sequence of `seed`."""
     seed, sequence, offset = np.uint64(seed), np.uint64(sequence), np.uint64(offset)
     word, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     return philox4x32(

@@ -27,12 +27,12 @@ def setDevice(device: int) -> None:
 
 
 def deviceSynchronize() -> None:
-    """Submits what is recorded and waits for it (on the CPU too)."""
+    """Submits the recorded operations and waits for them, also on the CPU."""
     _core.synchronize()
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
-    """What the driver says of a GPU; `name` is bytes, as CuPy has it."""
+    """Returns the driver's properties of a GPU; `name` is bytes, as in CuPy."""
     properties = dict(Device(device).attributes)
     name = properties.get("name")
     if isinstance(name, str):
@@ -41,7 +41,7 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 
 
 def get_device_properties(device: int | None = None) -> dict[str, Any]:
-    """The same, of the current GPU where none is named."""
+    """Returns the same as `getDeviceProperties`; by default for the current GPU."""
     return getDeviceProperties(get_device_id() if device is None else device)
 
 
@@ -61,6 +61,6 @@ def runtimeGetVersion() -> int:
 
 
 def streamSynchronize(stream: int) -> None:
-    """Submits what is recorded and waits, for the engine's stream and the one named."""
+    """Submits the recorded operations and waits for the engine's stream and for `stream`."""
     _core.synchronize()
     _core.Stream(stream).synchronize()

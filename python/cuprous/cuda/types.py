@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Type:
-    """A type. `t[:]` is that of an array, `t(a, b)` a signature; `t(x)` in a kernel converts."""
+    """A type. `t[:]` is an array type, `t(a, b)` a signature, and `t(x)` in a kernel a conversion."""
 
     def __init__(self, name: str, key: tuple[Any, ...]) -> None:
         self.name = name
@@ -15,7 +15,7 @@ class Type:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The engine's name of it."""
+        """The engine's key of the type."""
         return self._kernel_type
 
     @property
@@ -33,23 +33,23 @@ class Type:
 
     @property
     def dtype(self) -> Type:
-        """Of an array: the type of its elements."""
+        """For an array type, the type of the elements."""
         elem = self._of("array")[0]
         return as_type(elem) if isinstance(elem, str) else Record(elem)
 
     @property
     def ndim(self) -> int:
-        """Of an array: how many axes it has."""
+        """For an array type, the number of axes."""
         return int(self._of("array")[1])
 
     @property
     def layout(self) -> str:
-        """Of an array: C, F, or A for any strides."""
+        """For an array type, the layout: C, F, or A for any strides."""
         return str(self._of("array")[2])
 
     @property
     def underlying_float(self) -> Type:
-        """Of complex numbers: the type of their parts."""
+        """For a complex type, the type of the parts."""
         if self not in complex_domain:
             raise AttributeError(f"{self.name} is no type of complex numbers")
         return float32 if self == complex64 else float64
@@ -94,7 +94,7 @@ class Type:
 
 
 class Signature:
-    """What a function returns and takes."""
+    """A function's return type and argument types."""
 
     def __init__(self, return_type: Type, args: tuple[Any, ...]) -> None:
         self.return_type = return_type
@@ -105,7 +105,7 @@ class Signature:
 
 
 class NoneType(Type):
-    """The type of None, and of what a kernel returns."""
+    """The type of None, and the return type of kernels."""
 
     def __init__(self, name: str = "none") -> None:
         super().__init__(name, ("none",))
@@ -171,7 +171,7 @@ def _from_key(key: tuple[Any, ...]) -> Type:
 
 
 def as_type(t: Any) -> Type:
-    """The type that a type, a NumPy dtype, a Python class or None says.
+    """Converts a type, a NumPy dtype, a Python class or None to a type.
 
     Raises:
         TypeError: for anything else.
@@ -196,7 +196,7 @@ def as_type(t: Any) -> Type:
 
 
 def typeof(value: Any) -> Type:
-    """The type that a value has as an argument of a kernel."""
+    """Returns the type of a value as a kernel argument."""
     import numpy as np
 
     if value is None:
@@ -204,7 +204,7 @@ def typeof(value: Any) -> Type:
     if isinstance(value, np.void) and value.dtype.names:
         return Record(value.dtype)
     if isinstance(value, Type) or (isinstance(value, type) and issubclass(value, np.generic)):
-        # A class as an argument says which numbers a kernel's own arrays are of.
+        # A class as an argument is the dtype of arrays that the kernel creates.
         number = as_type(value)
         return Type(f"class({number})", ("dtype", number.name))
     if isinstance(value, tuple):
@@ -239,7 +239,7 @@ _SCALARS = (
 )  # fmt: skip
 _BY_NAME = {t.name: t for t in _SCALARS}
 
-#: Types by what they hold.
+#: Types by kind.
 signed_domain = frozenset([int8, int16, int32, int64])
 unsigned_domain = frozenset([uint8, uint16, uint32, uint64])
 integer_domain = signed_domain | unsigned_domain
@@ -262,7 +262,7 @@ float_, double = float32, float64
 
 
 def signature_of(text: Any) -> Signature | tuple[Type, ...]:
-    """A signature from text, a signature, or a tuple of argument types.
+    """Parses a signature from a string, a signature, or a tuple of argument types.
 
     Raises:
         TypeError: for anything else.
