@@ -123,7 +123,7 @@ impl LoweringContext<'_, '_> {
         Ok(Operand::Expr(match (args.len(), args.pop()) {
             (0, _) => Expr::number(super::context::convert(Number::Int(0), DType::I64, d), d),
             (1, Some(arg)) => match arg.dtype() {
-                _ if d == DType::Bool => self.to_bool(arg)?,
+                _ if d == DType::Bool => self.truth_value(arg)?,
                 Some(from) if from.is_complex() && !d.is_complex() => {
                     return Err(self
                         .typing(format!("cannot convert {} to {}", from.name(), d.name()))

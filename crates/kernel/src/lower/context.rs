@@ -457,7 +457,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
     }
 
     /// Converts a value to a bool.
-    pub(super) fn to_bool(&mut self, e: Expr) -> Result<Expr> {
+    pub(super) fn truth_value(&mut self, e: Expr) -> Result<Expr> {
         match &e.ty {
             Ty::Unknown => Ok(e),
             Ty::Scalar(DType::Bool) => Ok(e),

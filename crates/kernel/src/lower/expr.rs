@@ -162,7 +162,7 @@ impl LoweringContext<'_, '_> {
         let args = args
             .into_iter()
             .map(|a| match a.dtype() {
-                Some(d) if d.is_complex() && compute == DType::Bool => self.to_bool(a),
+                Some(d) if d.is_complex() && compute == DType::Bool => self.truth_value(a),
                 _ => self.cast_dtype(a, compute),
             })
             .collect::<Result<Vec<_>>>()?;
@@ -239,7 +239,7 @@ impl LoweringContext<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOp, value: Expr) -> Result<Expr> {
         match op {
             UnaryOp::Not => {
-                let value = self.to_bool(value)?;
+                let value = self.truth_value(value)?;
                 Ok(match value.as_int() {
                     Some(n) => Expr::bool(n == 0),
                     None => Expr::new(BOOL, Kind::Not(Box::new(value))),
@@ -280,7 +280,7 @@ impl LoweringContext<'_, '_> {
         left: Expr,
         right: impl FnOnce(&mut Self) -> Result<Expr>,
     ) -> Result<Expr> {
-        let test = self.to_bool(left.clone())?;
+        let test = self.truth_value(left.clone())?;
         if let Some(known) = test.as_int() {
             // The constant decides the result, or is its identity.
             return if (known != 0) == and { right(self) } else { Ok(left) };
@@ -300,7 +300,7 @@ impl LoweringContext<'_, '_> {
         let left = self.cast(left, &ty)?;
         let result = self.materialize("t", left);
         let Kind::Var(var) = result.kind else { return Ok(result) };
-        let test = self.to_bool(result.clone())?;
+        let test = self.truth_value(result.clone())?;
         let test = if and { test } else { Expr::new(BOOL, Kind::Not(Box::new(test))) };
         let ((), then) = self.block(|cx| {
             cx.append(block);

@@ -104,7 +104,7 @@ impl LoweringContext<'_, '_> {
             return Ok(Expr::bool(!text.is_empty()));
         }
         let value = self.value(operand)?;
-        self.to_bool(value)
+        self.truth_value(value)
     }
 
     /// Lowers an `if`. If the condition is a constant, only the branch taken is lowered.

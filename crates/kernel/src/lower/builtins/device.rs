@@ -58,7 +58,7 @@ impl LoweringContext<'_, '_> {
         let args = args.into_iter().zip(row.params);
         let args = args
             .map(|(arg, slot)| match slot {
-                TypeSpec::Is(DType::Bool) => self.to_bool(arg),
+                TypeSpec::Is(DType::Bool) => self.truth_value(arg),
                 slot => self.cast(arg, &types(*slot)),
             })
             .collect::<Result<Vec<_>>>()?;

@@ -15,7 +15,7 @@ use crate::types::{BOOL, Ty};
 /// `np.where(test, a, b)` and `cuda.selp(test, a, b)` of numbers.
 pub(super) fn select(cx: &mut LoweringContext<'_, '_>, call: &Call<'_>) -> Result<Operand> {
     let test = call.value(cx, 0)?;
-    let test = cx.to_bool(test)?;
+    let test = cx.truth_value(test)?;
     let (a, b) = (call.value(cx, 1)?, call.value(cx, 2)?);
     if a.ty == Ty::Unknown || b.ty == Ty::Unknown {
         return Ok(Operand::Expr(Expr::unknown()));
