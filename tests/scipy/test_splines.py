@@ -155,7 +155,7 @@ def test_errors() -> None:
         (lambda: interpolate.make_interp_spline(x, y, -1), ValueError, "non-negative"),
         (lambda: interpolate.make_interp_spline(x, y, x.size), ValueError, "at least"),
         (lambda: interpolate.make_interp_spline(x, y, t=x), ValueError, "need at least"),
-        (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "grid"),
+        (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "scattered points"),
     ):
         with pytest.raises(error, match=text):
             call()
