@@ -11,8 +11,8 @@ use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar};
 use cuprous_kernel::linked::Object;
 use cuprous_plan::device::{
-    DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Synchronous, no_linker, no_page_locked_memory,
-    no_raw_modules,
+    DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Progress, Synchronous, no_linker,
+    no_page_locked_memory, no_raw_modules,
 };
 use cuprous_plan::{Assignment, BufferInfo, Device, Executable, Inst, KernelRef, LaunchStep, Program, RawModule, Step};
 use smallvec::SmallVec;
@@ -74,8 +74,8 @@ struct CpuProgram {
     /// Set if the last run was interrupted. The next run then continues with step `next`.
     interrupted: bool,
     next: usize,
-    /// The step of the program in which the last run ended early.
-    ended_at: u32,
+    /// How far the last run got that ended early.
+    progress: Progress,
     /// The step that runs in the background, if any.
     background: Option<BackgroundStep>,
     /// Whether some step may take long.
@@ -253,7 +253,7 @@ impl DevicePrograms for CpuDevice {
             policies,
             interrupted: false,
             next: 0,
-            ended_at: 0,
+            progress: Progress::default(),
             background: None,
             is_long,
             buffers: program.buffers.len(),
@@ -428,14 +428,15 @@ impl Executable for CpuProgram {
         };
         let result = interrupt::catch(|| if in_pool { with_threads(run_remaining) } else { run_remaining() });
         if let Err(error) = &result {
-            self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
+            let step = |part: usize| self.steps.get(part).map(|(of, _)| *of as usize);
+            self.progress = Progress::between(self.next.checked_sub(1).and_then(step), step(self.next), 0);
             self.interrupted = error.kind == ErrorKind::Interrupted;
         }
         result
     }
 
-    fn done(&self) -> usize {
-        self.ended_at as usize
+    fn progress(&self) -> Progress {
+        self.progress
     }
 
     fn is_busy(&self) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cuprous_core::Scalar;
 use cuprous_core::profile::{self, Kind, Origin};
-use cuprous_plan::device::Mark;
+use cuprous_plan::device::{Mark, Progress};
 use cuprous_plan::{Executable, LaunchStep, Program};
 
 use crate::codegen::Arg;
@@ -147,6 +147,8 @@ pub(crate) struct CudaProgram {
     /// The program is not run as a graph: it cannot be, or too many nodes had to be captured again.
     stream_only: bool,
     pointers: Vec<*mut c_void>,
+    /// How many tasks the last run has submitted. A graph is submitted whole or not at all.
+    submitted: usize,
     /// Marks of values that are complete before the program ends, each after its task: [`Program::early`].
     early: Vec<(usize, Arc<EventMark>)>,
 }
@@ -171,6 +173,7 @@ impl CudaProgram {
             graph: None,
             stream_only: false,
             pointers: Vec::new(),
+            submitted: 0,
             early: Vec::new(),
         }
     }
@@ -252,6 +255,7 @@ impl CudaProgram {
     fn submit(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.gpu.context.make_current()?;
         self.runs = self.runs.saturating_add(1);
+        self.submitted = 0;
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
         let run = Run { buffers, scalars, scratch, private: DevPtr::NULL };
         let graphed = replay && !self.stream_only && self.runs >= GRAPH_FROM_RUN && self.tasks.len() >= MIN_GRAPH_TASKS;
@@ -295,6 +299,7 @@ impl CudaProgram {
                     }
                 }
             }
+            self.submitted = k + 1;
             done(k);
         }
         Ok(())
@@ -521,8 +526,10 @@ impl Executable for CudaProgram {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
 
-    fn done(&self) -> usize {
-        0
+    fn progress(&self) -> Progress {
+        let step = |task: usize| self.task_steps.get(task).map(|&step| step as usize);
+        let last = self.submitted.checked_sub(1).and_then(step);
+        Progress::between(last, step(self.submitted), self.step_count as usize)
     }
 
     fn is_busy(&self) -> bool {

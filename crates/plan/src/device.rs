@@ -303,8 +303,8 @@ pub trait Executable: Send + Sync {
     /// written.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
 
-    /// Returns how many of the program's steps have ended, after a run that was interrupted.
-    fn done(&self) -> usize;
+    /// Returns how far the last run got, after an error.
+    fn progress(&self) -> Progress;
 
     /// Returns true while a step that an interrupted run started is still running. It uses the memory of that run.
     fn is_busy(&self) -> bool;
@@ -312,6 +312,24 @@ pub trait Executable: Send + Sync {
     /// Returns the point at which the last run has written entry `index` of [`Program::early`], or `None` if the device
     /// does not know it.
     fn early(&self, index: usize) -> Option<Arc<dyn Mark>>;
+}
+
+/// How far a run got that ended with an error. On a device that works asynchronously, what was submitted counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The steps before this one have ended.
+    pub ended: usize,
+    /// This step and those after it have written nothing.
+    pub started: usize,
+}
+
+impl Progress {
+    /// Returns the progress of a run of `count` steps that ended between two parts of it: the last part that ended
+    /// belongs to step `last`, the next one to step `next`. Steps may consist of several parts or of none.
+    pub fn between(last: Option<usize>, next: Option<usize>, count: usize) -> Progress {
+        let ended = next.unwrap_or(count);
+        Progress { ended, started: last.map_or(0, |step| step + 1).max(ended) }
+    }
 }
 
 /// Returns the error of [`DeviceMemory::page_locked`] on a device that does not copy by itself.
@@ -343,4 +361,21 @@ pub fn no_addresses() -> Error {
         "[auto] arrays on the device \"auto\" have no address, because they move between the CPU and the GPU; copy \
          the array to one of them first, with x.to_device(\"cpu\") or x.to_device(\"cuda\")",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn progress_between_parts_of_steps() {
+        // Step 0 has two parts, step 1 none, step 2 one.
+        let got = |next| {
+            Progress::between([None, Some(0), Some(0), Some(2)][next], [Some(0), Some(0), Some(2), None][next], 3)
+        };
+        assert_eq!(got(0), Progress { ended: 0, started: 0 });
+        assert_eq!(got(1), Progress { ended: 0, started: 1 });
+        assert_eq!(got(2), Progress { ended: 2, started: 2 });
+        assert_eq!(got(3), Progress { ended: 3, started: 3 });
+    }
 }

@@ -39,3 +39,18 @@ fn a_program_without_writes_in_place_runs_again_with_fewer_results() {
     let there = [&twice, &sorted].map(|a| b.engine.realize(&a.storage).is_ok());
     assert_eq!(there.iter().filter(|&&there| there).count(), 1);
 }
+
+#[test]
+fn a_step_that_wrote_in_place_and_failed_is_not_repeated() {
+    let b = bench(162);
+    let p = b.array(&[8]);
+    let sum = b.with(Fun::Add, &p, 1.0);
+    b.engine.update(&p, Operand::Array(&sum)).unwrap();
+    drop(sum);
+    b.log.no_scratch.store(true, Relaxed);
+    b.log.in_the_middle.store(true, Relaxed);
+    let error = b.engine.realize(&p.storage).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Memory);
+    assert_eq!(b.log.ran.load(Relaxed), 1, "the program is not run again");
+    assert!(b.engine.realize(&p.storage).is_err(), "contents that are partly written are given up");
+}

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::background::BackgroundCompile;
 use super::{Decision, GPU, HOST, Shared};
 use crate::cost;
-use crate::device::{Device, Executable, Mark};
+use crate::device::{Device, Executable, Mark, Progress};
 use crate::program::{Assignment, BufferInfo, Program, Step};
 
 /// Seconds that a GPU's compiler takes for a new kernel.
@@ -366,8 +366,8 @@ impl Executable for AutoExecutable {
         Ok(())
     }
 
-    fn done(&self) -> usize {
-        self.ran().map_or(0, |executable| executable.done())
+    fn progress(&self) -> Progress {
+        self.ran().map_or(Progress::default(), |executable| executable.progress())
     }
 
     fn is_busy(&self) -> bool {

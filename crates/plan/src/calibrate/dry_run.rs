@@ -10,7 +10,7 @@ use cuprous_kernel::linked::Object;
 use super::{Bench, DeviceSetup};
 use crate::device::{
     Device, DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Executable, HostMark, Mark,
-    no_linker, no_page_locked_memory, no_raw_modules, no_user_kernels,
+    Progress, no_linker, no_page_locked_memory, no_raw_modules, no_user_kernels,
 };
 use crate::engine::Engine;
 use crate::program::{KernelRef, Program, RawModule};
@@ -62,8 +62,8 @@ impl Executable for DryExecutable {
         Ok(())
     }
 
-    fn done(&self) -> usize {
-        0
+    fn progress(&self) -> Progress {
+        Progress::default()
     }
 
     fn is_busy(&self) -> bool {

@@ -12,7 +12,7 @@ use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvt
 use super::journal::Journal;
 use super::program_span;
 use super::replay::{Replay, Stats};
-use crate::device::{Device, Executable, Listing, Mark};
+use crate::device::{Device, Executable, Listing, Mark, Progress};
 use crate::planning::{self, Input};
 use crate::program::{Assignment, Program};
 
@@ -173,11 +173,11 @@ impl Programs {
             // does.
             let interrupted = error.kind == ErrorKind::Interrupted;
             let continues = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
-            let done = entry.executable.done();
+            let progress = entry.executable.progress();
             if !continues && (interrupted || error.kind == ErrorKind::Aborted) {
-                keep_finished(&program, &outputs, tape, done);
+                keep_finished(&program, &outputs, tape, progress.ended);
             } else if error.kind == ErrorKind::Memory {
-                give_up_if_written(&program, &outputs, tape, done);
+                give_up_if_written(&program, &outputs, tape, progress);
             }
             if interrupted {
                 // Its executable is in the middle of a run, so no other tape may use it.
@@ -205,12 +205,12 @@ impl Programs {
     fn resume(&mut self, at: usize, tape: &mut Tape) -> Result<()> {
         let mut suspended = self.suspended.swap_remove(at);
         let result = suspended.entry.executable.run(&suspended.addresses, &tape.consts, false);
-        let (program, done) = (suspended.entry.program.clone(), suspended.entry.executable.done());
+        let (program, progress) = (suspended.entry.program.clone(), suspended.entry.executable.progress());
         match result.as_ref().map_err(|error| error.kind) {
             Ok(()) => hand_over(&program, suspended.outputs, tape),
             Err(ErrorKind::Interrupted) => self.suspended.push(suspended),
-            Err(ErrorKind::Memory) => give_up_if_written(&program, &suspended.outputs, tape, done),
-            Err(_) => keep_finished(&program, &suspended.outputs, tape, done),
+            Err(ErrorKind::Memory) => give_up_if_written(&program, &suspended.outputs, tape, progress),
+            Err(_) => keep_finished(&program, &suspended.outputs, tape, progress.ended),
         }
         result
     }
@@ -442,11 +442,11 @@ fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
     unsafe { tape.clear() };
 }
 
-/// Called when a program ended in step `done` and will not continue. Hands over the results that only earlier steps
+/// Called when a program ended in step `ended` and will not continue. Hands over the results that only earlier steps
 /// have written. Gives up the leaves that this step or a later one writes, because their contents are partly written.
-fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
+fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, ended: usize) {
     let mut late = vec![false; program.buffers.len()];
-    program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
+    program.steps[ended..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
     for (info, late) in program.buffers.iter().zip(late) {
         match info.assignment {
             Assignment::Leaf(slot) if late => {
@@ -464,14 +464,15 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
     }
 }
 
-/// Called when a program ran out of memory in step `done`. If an earlier step has written a leaf, gives up what is not
-/// computed yet: running the program again would write the leaf twice.
-fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, done: usize) {
+/// Called when a program ran out of memory. If a step that was started has written a leaf, gives up what is not computed
+/// yet: running the program again would write the leaf twice.
+fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, progress: Progress) {
     let mut written = false;
     let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].assignment, Assignment::Leaf(_));
-    program.steps[..done].iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
+    let started = &program.steps[..progress.started];
+    started.iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
     if written {
-        keep_finished(program, outputs, tape, done);
+        keep_finished(program, outputs, tape, progress.ended);
         // SAFETY: the engine's lock is held, and the values that were computed have their memory.
         unsafe { tape.clear() };
     }

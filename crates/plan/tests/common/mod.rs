@@ -10,7 +10,7 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, RoutineOp, Scalar, interrupt};
 use cuprous_kernel::linked::Object;
 use cuprous_plan::device::{
-    DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, HostMark, Mark, no_linker,
+    DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, HostMark, Mark, Progress, no_linker,
     no_page_locked_memory, no_raw_modules, no_user_kernels,
 };
 use cuprous_plan::program::verify;
@@ -39,6 +39,8 @@ pub(crate) struct DeviceLog {
     pub(crate) interrupts: AtomicUsize,
     /// The next run has no memory for its last step.
     pub(crate) no_scratch: AtomicBool,
+    /// The last step of a program that ended with an error had written a part of its results.
+    pub(crate) in_the_middle: AtomicBool,
     /// The addresses of each run.
     pub(crate) addresses: Mutex<Vec<Vec<u64>>>,
     /// Number of blocks without memory so far.
@@ -116,8 +118,9 @@ impl Executable for LogExecutable {
         }
         Ok(())
     }
-    fn done(&self) -> usize {
-        self.0.programs.lock().unwrap().last().map_or(0, |program| program.steps.len() - 1)
+    fn progress(&self) -> Progress {
+        let ended = self.0.programs.lock().unwrap().last().map_or(0, |program| program.steps.len() - 1);
+        Progress { ended, started: ended + usize::from(self.0.in_the_middle.load(Relaxed)) }
     }
     fn is_busy(&self) -> bool {
         false
