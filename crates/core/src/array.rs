@@ -15,16 +15,19 @@ pub struct Array {
 
 impl Array {
     /// Returns the element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.layout.dtype
     }
 
     /// Returns the extents.
+    #[inline]
     pub fn shape(&self) -> &[i64] {
         &self.layout.shape
     }
 
     /// Returns another view of the same storage.
+    #[inline]
     pub fn view(&self, layout: LayoutRef) -> Array {
         Array { storage: self.storage.clone(), layout }
     }

