@@ -126,7 +126,8 @@ def tracked() -> list[Path]:
     """The project's own text files."""
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     kinds = (".rs", ".py", ".pyi", ".md", ".cuh", ".h", ".toml")
-    return [ROOT / name for name in names if name.endswith(kinds) and not name.startswith(("bench/", "CHANGELOG"))]
+    own = [ROOT / name for name in names if name.endswith(kinds) and not name.startswith(("bench/", "CHANGELOG"))]
+    return [path for path in own if path.exists()]
 
 
 def test_terms_are_the_fields() -> None:

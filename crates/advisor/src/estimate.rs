@@ -39,7 +39,7 @@ pub struct Work {
 }
 
 impl Default for Work {
-    /// Returns no work, in float32, once, fully parallel.
+    /// Returns work of nothing: in float32, done once, with everything in parallel.
     fn default() -> Self {
         Work {
             flops: 0.0,
