@@ -30,6 +30,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **{f"zeros {o}": lambda xp, o=o: xp.zeros((2, 3), order=o) for o in "cf"},
     "tobytes f": lambda xp: xp.asarray(list(on(xp).tobytes("f"))),
     "ravel_multi_index of no indices": lambda xp: xp.ravel_multi_index((xp.zeros(0, int),) * 3, (2**62, 4, 0)),
+    "ravel_multi_index of 65 axes": lambda xp: xp.ravel_multi_index((xp.asarray(0),) * 65, (1,) * 65),
+    "unravel_index to 65 axes": lambda xp: xp.unravel_index(xp.asarray(0), (1,) * 65),
     "tobytes None": lambda xp: xp.asarray(list(on(xp).T.tobytes(None))),
     "tobytes A": lambda xp: xp.asarray(list(on(xp).T.tobytes("A"))),
     "an index of too many dimensions": lambda xp: xp.ravel_multi_index(([], []), (2**63, 0), order="F"),

@@ -87,7 +87,8 @@ def arrays(d: Draw) -> tuple[str, Case]:
         "reshape": lambda m: m.ones(few).reshape(shape), "ravel": lambda m: m.ones(few).reshape((n, k)),
         "ravel wide": lambda m: _wide(m, Draw(n % 999)).reshape((n, k, -1)[: d.pick(1, 2, 3)]),
         "tile": lambda m: m.tile(m.ones(one, dtype), d.pick(n, shape)),
-        "repeat": lambda m: m.repeat(m.ones(few, dtype), n, d.pick(None, 0, 1)),
+        # NumPy's loop over 2**62 repetitions of nothing does not end.
+        "repeat": lambda m: m.repeat(m.ones([k or 1 for k in few], dtype), n, d.pick(None, 0, 1)),
         "repeat each": lambda m: m.repeat(m.ones(2, dtype), [n, k]),
         "pad": lambda m: m.pad(m.ones(few, dtype), d.pick(n, (n, k)), d.pick("constant", "edge", "wrap")),
         "resize": lambda m: m.resize(m.ones(few, dtype), shape),

@@ -24,7 +24,7 @@ from cuprous._common.arguments import (
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.convert import asnumpy, convert
 from cuprous._common.indexing import bounded, flat_offsets
-from cuprous._common.layout import order_letter, with_order
+from cuprous._common.layout import MAX_NDIM, order_letter, with_order
 from cuprous._common.masks import flatnonzero, split_index
 from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
@@ -152,7 +152,10 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
 
 
 def _check_size(dims: Sequence[int], message: str) -> None:
-    """Raises ValueError if an extent, or a product of leading extents, does not fit into int64."""
+    """Raises ValueError for more axes than arrays have, and if an extent, or a product of leading extents, does not fit
+    into int64."""
+    if len(dims) > MAX_NDIM:
+        raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_NDIM}, found {len(dims)}")
     size = 1
     for n in dims:
         size *= n

@@ -13,7 +13,7 @@ from .operands import Case
 
 #: Bounds on the error by the class of a function, in epsilons of the result's dtype: relative to each element, and to
 #: the greatest magnitude among operands and result.
-BOUNDS = {"exact": (0, 0), "ulp": (24, 0), "sum": (64, 512), "solve": (1e5, 1e6), "shape": (0, 0)}
+BOUNDS = {"exact": (0, 0), "ulp": (24, 0), "phase": (24, 1), "sum": (64, 512), "solve": (1e5, 1e6), "shape": (0, 0)}
 _BASES: tuple[type[Exception], ...] = (
     IndexError, ZeroDivisionError, OverflowError, NotImplementedError, KeyError, TypeError, ValueError, AttributeError,
     RuntimeError,

@@ -29,10 +29,13 @@ CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 def _bound(name: str, args: list[Any]) -> str:
-    """Sums of exponentials cancel; other functions have a relative bound. Complex products may or may not use FMA."""
+    """Sums of exponentials cancel, and the angle of a complex power is rounded; other functions have a relative bound.
+    Complex products may or may not use FMA."""
     if name.startswith("logaddexp"):
         return "sum"
     complex_ = any(isinstance(x, (complex, np.complexfloating)) or getattr(x, "kind", "") == "c" for x in args)
+    if name == "exp2" and complex_:
+        return "phase"
     return "exact" if name in EXACT and not complex_ else "ulp"
 
 
