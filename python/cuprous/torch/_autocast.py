@@ -31,17 +31,18 @@ _LISTS = {
 POLICIES = {name: policy for policy, names in _LISTS.items() for name in names.split()}
 
 is_enabled = _core.autocast_enabled
-wide_name = _core.t_wide_name
 
 
 def policy(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a function of the table so that it computes in the dtype of its policy under `autocast`."""
-    casting = _CASTING[POLICIES[function.__name__]]
+    name = POLICIES[function.__name__]
+    cast = _core.t_to_half if name == "half" else _core.t_to_float32
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
-        if is_enabled():
-            args, kwargs = casting(args, kwargs)
+        if is_enabled() and _applies(name, (*args, *kwargs.values())):
+            args = tuple(_each(cast, x) for x in args)
+            kwargs = {key: x if key == "out" else _each(cast, x) for key, x in kwargs.items()}
         return function(*args, **kwargs)
 
     return inside
@@ -52,39 +53,15 @@ def to_float32(x: Any) -> Any:
     return _each(_core.t_to_float32, x)
 
 
+def _applies(policy: str, operands: tuple[Any, ...]) -> bool:
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    if policy == "widest":
+        return any(t.dtype_name == "float32" for t in tensors)
+    device = "CPUs" if tensors and tensors[0].device_name == "cpu" else "GPUs"
+    return " on " not in policy or policy.endswith(device)
+
+
 def _each(cast: Callable[[Tensor], Tensor], x: Any) -> Any:
     if isinstance(x, Tensor):
         return cast(x)
     return type(x)(_each(cast, item) for item in x) if type(x) in (tuple, list) else x
-
-
-def _cast_all(cast: Callable[[Tensor], Tensor], args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    named = {name: x if name == "out" else _each(cast, x) for name, x in kwargs.items()}
-    return tuple(_each(cast, x) for x in args), named
-
-
-def _half(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    return _cast_all(_core.t_to_half, args, kwargs)
-
-
-def _float32(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    return _cast_all(_core.t_to_float32, args, kwargs)
-
-
-def _float32_on(cpu: bool) -> Callable[..., tuple[Any, dict[str, Any]]]:
-    def casting(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        first = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
-        return _float32(args, kwargs) if first is not None and (first.device_name == "cpu") == cpu else (args, kwargs)
-
-    return casting
-
-
-def _widest(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    is_wide = any(isinstance(x, Tensor) and x.dtype_name == "float32" for x in args)
-    return (_float32(args, {})[0], kwargs) if is_wide else (args, kwargs)
-
-
-_CASTING = {
-    "half": _half, "float32": _float32, "float32 on GPUs": _float32_on(cpu=False),
-    "float32 on CPUs": _float32_on(cpu=True), "widest": _widest,
-}  # fmt: skip

@@ -12,7 +12,7 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::operand::{Value, map, operand_argument};
-use super::{PyTensor, finish, finish_some};
+use super::{PyTensor, autocast, finish, finish_some};
 use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argument, scatter_argument};
 use crate::array::PyArray;
 use crate::devices;
@@ -146,14 +146,21 @@ fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     Ok((if dim < 0 { dim + n } else { dim }) as usize)
 }
 
-/// Reduces dimensions (all without `dims`).
+/// Dimensions given as a number or a sequence.
+#[derive(FromPyObject)]
+pub(crate) enum DimArgument {
+    One(i64),
+    Many(Vec<i64>),
+}
+
+/// Reduces a dimension or several; all if none are given.
 #[pyfunction]
 #[pyo3(signature = (op, t, dims = None, keepdim = false))]
 pub(crate) fn t_reduce(
     py: Python<'_>,
     op: &str,
     t: &PyTensor,
-    dims: Option<Vec<i64>>,
+    dims: Option<DimArgument>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
     let op = reduce_argument(op)?;
@@ -165,8 +172,13 @@ pub(crate) fn t_reduce(
         ));
     }
     let all = ((1u64 << ndim) - 1) as u32;
+    let dims = match &dims {
+        Some(DimArgument::One(dim)) => std::slice::from_ref(dim),
+        Some(DimArgument::Many(dims)) => dims,
+        None => &[],
+    };
     let mut mask = 0;
-    for dim in dims.iter().flatten() {
+    for dim in dims {
         let k = dimension(*dim, ndim)?;
         if mask >> k & 1 == 1 {
             return Err(PyRuntimeError::new_err(format!("dim {k} appears multiple times in the list of dims")));
@@ -174,7 +186,7 @@ pub(crate) fn t_reduce(
         mask |= 1 << k;
     }
     // A tensor without axes may be reduced along dimension 0.
-    let mask = if dims.is_none() { all } else { mask & all };
+    let mask = if dims.is_empty() { all } else { mask & all };
     finish(py, ops::reduce(op, &tensor, mask, keepdim))
 }
 
@@ -332,22 +344,16 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
     finish(py, softmax::softmax(&t, axis, log))
 }
 
-/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64), in a dtype.
+/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64).
 #[pyfunction]
-pub(crate) fn t_log_likelihood(
-    py: Python<'_>,
-    t: &PyTensor,
-    index: &PyTensor,
-    dim: i64,
-    dtype: &str,
-) -> PyResult<PyTensor> {
+pub(crate) fn t_log_likelihood(py: Python<'_>, t: &PyTensor, index: &PyTensor, dim: i64) -> PyResult<PyTensor> {
     let (t, index) = (t.tensor(), index.tensor());
     let axis = dimension(dim, t.array.layout.ndim())?;
     let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);
     if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
         return Err(PyValueError::new_err("[likelihood] the index (int64) must have all dimensions but one"));
     }
-    finish(py, softmax::log_likelihood(&t, &index, axis, dtype_argument(dtype)?))
+    finish(py, softmax::log_likelihood(&t, &index, axis, autocast::wide(&t)))
 }
 
 /// Returns the mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
@@ -357,7 +363,6 @@ pub(crate) fn t_cross_entropy(
     t: &PyTensor,
     target: &PyTensor,
     ignore: i64,
-    dtype: &str,
 ) -> PyResult<Option<PyTensor>> {
     let (t, target) = (t.tensor(), target.tensor());
     if let &[rows, classes] = t.shape()
@@ -365,7 +370,7 @@ pub(crate) fn t_cross_entropy(
     {
         check_classes(&target, classes, ignore)?;
     }
-    finish_some(py, loss::cross_entropy(&t, &target, ignore, dtype_argument(dtype)?))
+    finish_some(py, loss::cross_entropy(&t, &target, ignore, autocast::wide(&t)))
 }
 
 /// Raises for targets (int64) out of bounds if the check is cheap: on the CPU, for targets in memory. Pending targets

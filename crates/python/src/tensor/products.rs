@@ -88,6 +88,7 @@ fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// Computes `a @ b` in the dtype of `autocast`.
+#[inline]
 pub(super) fn autocast_matmul(mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
     autocast::cast_product([&mut a, &mut b])?;
     matmul(&a, &b)

@@ -179,7 +179,7 @@ def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: i
 
 def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
     index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
-    return _core.t_log_likelihood(x, index, dim, _autocast.wide_name(x))
+    return _core.t_log_likelihood(x, index, dim)
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -191,7 +191,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if reduction == "mean" and weight is None and not label_smoothing:
-        mean = _core.t_cross_entropy(input, target, ignore_index, _autocast.wide_name(input))
+        mean = _core.t_cross_entropy(input, target, ignore_index)
         if mean is not None:
             return mean
     dim = 0 if input.ndim == 1 else 1
