@@ -140,7 +140,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         products: t_matmul t_linear;
         convolution: t_convolution set_convolution_tf32 has_cudnn;
         attention: t_attention;
-        autocast: t_map_wide t_accumulated t_to_half t_to_float32 autocast_enabled autocast_dtype set_autocast_dtype;
+        autocast: t_map_wide t_operand t_to_half t_to_float32 autocast_enabled autocast_dtype set_autocast_dtype;
         recurrent: t_recurrent t_lstm_steps t_lstm_steps_backward;
         grad: t_backward t_grad t_custom t_save t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
             is_grad_enabled;

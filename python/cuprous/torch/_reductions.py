@@ -14,7 +14,7 @@ from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
-_map, _reduce = _core.t_map, _core.t_reduce
+_map, _reduce, _operand = _core.t_map, _core.t_reduce, _core.t_operand
 
 #: Named tuples returned by functions with two results.
 values_indices = namedtuple("values_indices", ("values", "indices"))
@@ -26,24 +26,20 @@ def _in_dtype(input: Tensor, dtype: Any) -> Tensor:
     return input if name == input.dtype_name else _core.t_cast(input, name)
 
 
-def _operand(input: Tensor, dtype: Any, widen: bool, on_cpu: bool = False) -> Tensor:
-    """Returns the input in the dtype given, otherwise in that of the policy of `autocast`, with `widen` at least
-    int64."""
-    return _core.t_accumulated(input, widen, on_cpu) if dtype is None else _in_dtype(input, dtype)
-
-
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Returns the sum; integers are summed as int64."""
-    return write_out(out, _reduce("sum", _operand(input, dtype, True), dim, keepdim))
+    x = _operand(input, dtype and dtype_name(dtype), True, False)
+    return write_out(out, _reduce("sum", x, dims_of(dim), keepdim))
 
 
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Returns the product; integers are multiplied as int64."""
-    return write_out(out, _reduce("prod", _operand(input, dtype, True, True), dim, keepdim))
+    x = _operand(input, dtype and dtype_name(dtype), True, True)
+    return write_out(out, _reduce("prod", x, dims_of(dim), keepdim))
 
 
 def count(input: Tensor, dim: Any) -> int:
@@ -69,7 +65,7 @@ def mean(
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
                            f"complex dtype. Got: {input.dtype_name}")  # fmt: skip
     n = count(x, dim)
-    total = _reduce("sum", x, dim, keepdim)
+    total = _reduce("sum", x, dims_of(dim), keepdim)
     return write_out(out, _map("divide", total, n) if n else total * math.nan)
 
 
@@ -82,7 +78,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
         raise RuntimeError("std and var only support floating point and complex dtypes")
     by = (1 if unbiased is None or unbiased else 0) if correction is None else correction
     n = count(input, dim) - by
-    return write_out(out, _map("divide", _reduce("m2", input, dim, keepdim), float(n) if n > 0 else 0.0))
+    return write_out(out, _map("divide", _reduce("m2", input, dims_of(dim), keepdim), float(n) if n > 0 else 0.0))
 
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -117,7 +113,7 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     if not count(input, dim):
         raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                            "reduction dim with the 'dim' argument.")  # fmt: skip
-    return _reduce(op, input, dim, keepdim)
+    return _reduce(op, input, dims_of(dim), keepdim)
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
@@ -173,9 +169,9 @@ def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
         if not count(mask, dim):
-            shape = _reduce("sum", mask, dim, keepdim).dims
+            shape = _reduce("sum", mask, dims_of(dim), keepdim).dims
             return write_out(out, _core.t_full(list(shape), empty, "bool", input.device_name))
-        return write_out(out, _reduce(op, mask, dim, keepdim))
+        return write_out(out, _reduce(op, mask, dims_of(dim), keepdim))
 
     return test
 
@@ -203,9 +199,9 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the logarithm of the sum of exponentials, computed without overflow."""
-    top = _reduce("max", input.detach(), dim, True)
+    top = _reduce("max", input.detach(), dims_of(dim), True)
     top = _map("where", _map("isfinite", top), top, 0)
-    total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dim, keepdim))
+    total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
     return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
 
 
@@ -220,21 +216,21 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     x = _in_dtype(input, dtype)
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
-        return write_out(out, _root(_reduce("sum", squares, dim, keepdim)))
+        return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))
     if isinstance(p, str):
         raise NotImplementedError(f"[norm] p={p!r} is not supported")
     size = _map("absolute", x)
     if p == math.inf:
-        return write_out(out, _reduce("max", size, dim, keepdim))
+        return write_out(out, _reduce("max", size, dims_of(dim), keepdim))
     if p == -math.inf:
-        return write_out(out, _reduce("min", size, dim, keepdim))
+        return write_out(out, _reduce("min", size, dims_of(dim), keepdim))
     if p == 0:
         return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
     if p == 1:
-        return write_out(out, _reduce("sum", size, dim, keepdim))
+        return write_out(out, _reduce("sum", size, dims_of(dim), keepdim))
     if p < 0:
-        return write_out(out, _map("power", _reduce("sum", _map("power", size, p), dim, keepdim), 1.0 / p))
-    total = _reduce("sum", _root(size, p) if p < 1 else _map("power", size, p), dim, keepdim)
+        return write_out(out, _map("power", _reduce("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
+    total = _reduce("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)
     return write_out(out, _root(total, 1.0 / p) if p > 1 else _map("power", total, 1.0 / p))
 
 
@@ -255,12 +251,12 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative sum."""
-    return write_out(out, _running("sum", _operand(input, dtype, True), dim))
+    return write_out(out, _running("sum", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative product."""
-    return write_out(out, _running("prod", _operand(input, dtype, True), dim))
+    return write_out(out, _running("prod", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
 def _running(op: str, x: Tensor, dim: int) -> Tensor:
@@ -313,13 +309,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns `exp(x)
     sum(exp(x))` along a dimension."""
-    x = _operand(input, dtype, False)
+    x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns the logarithm of `softmax`."""
-    x = _operand(input, dtype, False)
+    x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
 
 

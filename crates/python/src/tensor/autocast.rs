@@ -81,17 +81,20 @@ pub(crate) fn t_map_wide(
     map(py, fun_argument(name)?, &values, None)
 }
 
-/// Returns the operand of a reduction or softmax for whose result no dtype was given: half precision as float32 (on the
-/// CPU only with `on_cpu`), and with `widen` integers as int64.
+/// Returns the operand of a reduction or softmax in a dtype. Without one, half precision is cast to float32 (on the CPU
+/// only with `on_cpu`), and integers to int64 with `widen`.
 #[pyfunction]
-pub(crate) fn t_accumulated<'py>(
+pub(crate) fn t_operand<'py>(
     t: &Bound<'py, PyTensor>,
+    dtype: Option<&str>,
     widen: bool,
     on_cpu: bool,
 ) -> PyResult<Bound<'py, PyTensor>> {
-    cast(t, |tensor| match tensor.dtype().kind() {
-        Kind::Bool | Kind::Int | Kind::UInt if widen => DType::I64,
-        Kind::Float if on_cpu || on_gpu(tensor) => wide(tensor),
+    let dtype = dtype.map(dtype_argument).transpose()?;
+    cast(t, |tensor| match (dtype, tensor.dtype().kind()) {
+        (Some(dtype), _) => dtype,
+        (None, Kind::Bool | Kind::Int | Kind::UInt) if widen => DType::I64,
+        (None, Kind::Float) if on_cpu || on_gpu(tensor) => wide(tensor),
         _ => tensor.dtype(),
     })
 }

@@ -146,21 +146,14 @@ fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     Ok((if dim < 0 { dim + n } else { dim }) as usize)
 }
 
-/// Dimensions given as a number or a sequence.
-#[derive(FromPyObject)]
-pub(crate) enum DimArgument {
-    One(i64),
-    Many(Vec<i64>),
-}
-
-/// Reduces a dimension or several; all if none are given.
+/// Reduces dimensions (all without `dims`).
 #[pyfunction]
 #[pyo3(signature = (op, t, dims = None, keepdim = false))]
 pub(crate) fn t_reduce(
     py: Python<'_>,
     op: &str,
     t: &PyTensor,
-    dims: Option<DimArgument>,
+    dims: Option<Vec<i64>>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
     let op = reduce_argument(op)?;
@@ -172,13 +165,8 @@ pub(crate) fn t_reduce(
         ));
     }
     let all = ((1u64 << ndim) - 1) as u32;
-    let dims = match &dims {
-        Some(DimArgument::One(dim)) => std::slice::from_ref(dim),
-        Some(DimArgument::Many(dims)) => dims,
-        None => &[],
-    };
     let mut mask = 0;
-    for dim in dims {
+    for dim in dims.iter().flatten() {
         let k = dimension(*dim, ndim)?;
         if mask >> k & 1 == 1 {
             return Err(PyRuntimeError::new_err(format!("dim {k} appears multiple times in the list of dims")));
@@ -186,7 +174,7 @@ pub(crate) fn t_reduce(
         mask |= 1 << k;
     }
     // A tensor without axes may be reduced along dimension 0.
-    let mask = if dims.is_empty() { all } else { mask & all };
+    let mask = if dims.is_none() { all } else { mask & all };
     finish(py, ops::reduce(op, &tensor, mask, keepdim))
 }
 
