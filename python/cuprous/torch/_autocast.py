@@ -1,8 +1,8 @@
 """The dtypes in which functions compute under `autocast`, as in PyTorch, and the decorator that applies them.
 
 The native module holds the state. It casts the operands of products (`@`, `t_matmul`, `t_linear`, `t_convolution`), of
-the table's elementwise functions (`**`, `t_map_wide`) and of those that take a dtype (`t_operand`). Every other function
-of the table is decorated with `policy`.
+the table's elementwise functions (`**`, `t_map_wide`) and of those that take a dtype (`t_operand`). Every other
+function of the table is decorated with `policy`.
 """
 
 from __future__ import annotations
