@@ -524,6 +524,9 @@ def t_random(name: str, shape: Sequence[int], seed: int, offset: int, device: st
 def t_map(name: str, a: Any, b: Any = None, c: Any = None, dtype: str | None = None) -> Tensor:
     """A scalar function, in the dtype that PyTorch computes it in, or in `dtype`."""
 
+def t_map_wide(name: str, a: Any, b: Any = None) -> Tensor:
+    """A scalar function that is computed in float32 under `autocast` on GPUs."""
+
 def t_map_inplace(name: str, target: Tensor, a: Any = None, b: Any = None) -> None:
     """Writes a function of a tensor and other operands into the tensor."""
 
@@ -534,6 +537,14 @@ def t_set_default_dtype(name: str) -> None: ...
 def t_cast(t: Tensor, dtype: str) -> Tensor:
     """A copy, also in the same dtype."""
 
+def autocast_enabled() -> bool: ...
+def autocast_dtype(device_type: str) -> str | None: ...
+def set_autocast_dtype(device_type: str, dtype: str | None) -> str | None: ...
+def t_operand(t: Tensor, dtype: str | None, widen: bool, on_cpu: bool) -> Tensor:
+    """The operand of a reduction or softmax: in the dtype given, or float32 under `autocast`, or int64 with `widen`."""
+
+def t_to_half(t: Tensor) -> Tensor: ...
+def t_to_float32(t: Tensor) -> Tensor: ...
 def t_to_device(t: Tensor, device: str, non_blocking: bool = False) -> Tensor: ...
 def t_pin(t: Tensor) -> Tensor:
     """A copy of a tensor in page-locked host memory, from which the GPU copies asynchronously."""
@@ -612,10 +623,10 @@ def t_softmax(t: Tensor, dim: int, log: bool) -> Tensor:
     """The softmax along a dimension, or its logarithm; float16 and bfloat16 are computed in float32 and rounded
     once."""
 
-def t_log_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
+def t_log_likelihood(t: Tensor, index: Tensor, dim: int) -> Tensor:
     """The logarithm of the softmax along a dimension at the positions in `index` (int64, all other dimensions)."""
 
-def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
+def t_cross_entropy(t: Tensor, target: Tensor, ignore: int) -> Tensor | None:
     """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not
     `ignore`; None for other tensors."""
 

@@ -46,3 +46,13 @@ def test_names(place: str) -> None:
 )  # fmt: skip
 def test_imports_from_files(path: str, name: str) -> None:
     assert hasattr(importlib.import_module(f"cuprous.torch.{path}"), name)
+
+
+def test_alternative_names_of_modules() -> None:
+    for path in ("jit", "distributed", "optim.adam", "autograd.variable", "nn.modules.instancenorm"):
+        assert importlib.import_module(f"cuprous.torch.{path}") is _found(path)
+    assert torch.autograd.__spec__.name == "cuprous.torch.autograd"
+    assert not hasattr(torch.distributed, "x")
+    for path in ("math", "jit.x", "optim.x", "nn.modules.x", "relu"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(f"cuprous.torch.{path}")

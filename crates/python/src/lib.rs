@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
-use tensor::{attention, convolution, creation, functions as tensor_functions, grad, products, recurrent};
+use tensor::{attention, autocast, convolution, creation, functions as tensor_functions, grad, products, recurrent};
 
 /// Runs the `cuprous` command and returns the exit code.
 #[pyfunction(name = "cli")]
@@ -140,6 +140,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         products: t_matmul t_linear;
         convolution: t_convolution set_convolution_tf32 has_cudnn;
         attention: t_attention;
+        autocast: t_map_wide t_operand t_to_half t_to_float32 autocast_enabled autocast_dtype set_autocast_dtype;
         recurrent: t_recurrent t_lstm_steps t_lstm_steps_backward;
         grad: t_backward t_grad t_custom t_save t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
             is_grad_enabled;

@@ -9,7 +9,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
-from cuprous.torch import _determinism
+from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import tensor_of, wrap_dim
 from cuprous.torch._creation import tensor
 from cuprous.torch._shape import broadcast_tensors, stack
@@ -183,6 +183,7 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Calla
 
 scatter, scatter_ = _scatter_functions("scatter", "set")
 scatter_add, scatter_add_ = _scatter_functions("scatter_add", "add")
+scatter_add = _autocast.policy(scatter_add)
 
 
 def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -61,11 +60,11 @@ def _raise_on_call(part: str, name: str) -> Callable[..., Any]:
     return call
 
 
-def attach(package: ModuleType) -> None:
-    """Adds the placeholders to the package and to `sys.modules`, so that `import` finds them too."""
-    for part in _REASONS:
-        module = _Placeholder(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
-        module.__dict__.update(_ANSWERS.get(part, {}))
-        module.__dict__.update({name: _raise_on_call(part, name) for name in _CALLS.get(part, "").split()})
-        setattr(package, part, module)
-        sys.modules[module.__name__] = module
+def _placeholder(part: str) -> ModuleType:
+    module = _Placeholder(f"cuprous.torch.{part}", f"Not supported: {_REASONS[part]}.")
+    vars(module).update(_ANSWERS.get(part, {}))
+    vars(module).update({name: _raise_on_call(part, name) for name in _CALLS.get(part, "").split()})
+    return module
+
+
+globals().update({part: _placeholder(part) for part in _REASONS})

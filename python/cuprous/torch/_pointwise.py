@@ -9,6 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _autocast
 from cuprous.torch._args import assign, tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
@@ -46,12 +47,19 @@ _map = _core.t_map
 _overwrite = _core.t_map_inplace
 
 
+def _recorder(name: str) -> Callable[..., Tensor]:
+    """Returns the native function that records rows of the operation table for a function."""
+    return _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
+
+
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
+    record = _recorder(name)
+
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        return write_out(out, _map(row, input))
+        return write_out(out, record(row, input))
 
     def method(self: Tensor) -> Tensor:
-        return _map(row, self)
+        return record(row, self)
 
     def in_place(self: Tensor) -> Tensor:
         _overwrite(row, self)
@@ -61,11 +69,13 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
 
 
 def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
+    record = _recorder(name)
+
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        return write_out(out, _map(row, input, other))
+        return write_out(out, record(row, input, other))
 
     def method(self: Tensor, other: Any) -> Tensor:
-        return _map(row, self, other)
+        return record(row, self, other)
 
     def in_place(self: Tensor, other: Any) -> Tensor:
         _overwrite(row, self, other)
@@ -74,10 +84,10 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
     if name == "pow":
 
         def function(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:  # type: ignore[misc]
-            return write_out(out, _map(row, input, exponent))
+            return write_out(out, record(row, input, exponent))
 
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
-            return _map(row, self, exponent)
+            return record(row, self, exponent)
 
     return _named(name, f"Returns `{row}` of the elements of two operands.", function, method, in_place)
 
@@ -265,6 +275,7 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     )
 
 
+@_autocast.policy
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Returns a complex tensor from absolute values and angles."""
     return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _autocast
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._shape import stack, unbind
 
@@ -30,6 +31,7 @@ def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
 
 
 mm, mv, bmm, dot = (_of_dims(*row) for row in (("mm", 2, 2), ("mv", 2, 1), ("bmm", 3, 3), ("dot", 1, 1)))
+dot = _autocast.policy(dot)
 
 
 def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -40,7 +42,7 @@ def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     add.__name__ = add.__qualname__ = name
     add.__doc__ = "Returns `beta * input + alpha * (first @ second)`."
-    return add
+    return _autocast.policy(add)
 
 
 addmm, addmv, baddbmm = _adding("addmm", mm), _adding("addmv", mv), _adding("baddbmm", bmm)
@@ -56,12 +58,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _core.t_linear(input, weight, bias)
 
 
+@_autocast.policy
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Returns `input1 @ weight[k] @ input2` for each k."""
     result = einsum("...i,kij,...j->...k", input1, weight, input2)
     return result if bias is None else result + bias
 
 
+@_autocast.policy
 def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     """Returns the cross product of vectors of three elements."""
     a, b, c = unbind(input, dim)
@@ -155,6 +159,7 @@ def _product(sizes: list[int]) -> int:
     return result
 
 
+@_autocast.policy
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Returns the sum of products described by the subscripts; operands are contracted from left to right."""
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
@@ -168,6 +173,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return x.permute([labels.index(label) for label in output])
 
 
+@_autocast.policy
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Returns the sum of products over some dimensions of each operand."""
     if isinstance(dims, int):

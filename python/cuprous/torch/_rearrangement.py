@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _shape
+from cuprous.torch import _autocast, _indexing, _shape
 from cuprous.torch._args import sizes, unsupported, wrap_dim
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
@@ -135,6 +135,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return _map("multiply", left, right).reshape([x * y for x, y in zip(a.dims, b.dims, strict=True)])
 
 
+@_autocast.policy
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:

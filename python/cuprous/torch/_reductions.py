@@ -9,39 +9,37 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _determinism
+from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
-_map, _reduce = _core.t_map, _core.t_reduce
+_map, _reduce, _operand = _core.t_map, _core.t_reduce, _core.t_operand
 
 #: Named tuples returned by functions with two results.
 values_indices = namedtuple("values_indices", ("values", "indices"))
 min_max = namedtuple("min_max", ("min", "max"))
 
 
-def _in_dtype(input: Tensor, dtype: Any, widen: bool) -> Tensor:
-    if dtype is not None:
-        name = dtype_name(dtype)
-        return input if name == input.dtype_name else _core.t_cast(input, name)
-    if widen and not (input.is_floating_point() or input.is_complex()) and input.dtype_name != "int64":
-        return _core.t_cast(input, "int64")
-    return input
+def _in_dtype(input: Tensor, dtype: Any) -> Tensor:
+    name = input.dtype_name if dtype is None else dtype_name(dtype)
+    return input if name == input.dtype_name else _core.t_cast(input, name)
 
 
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Returns the sum; integers are summed as int64."""
-    return write_out(out, _reduce("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+    x = _operand(input, dtype and dtype_name(dtype), True, False)
+    return write_out(out, _reduce("sum", x, dims_of(dim), keepdim))
 
 
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """Returns the product; integers are multiplied as int64."""
-    return write_out(out, _reduce("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+    x = _operand(input, dtype and dtype_name(dtype), True, True)
+    return write_out(out, _reduce("prod", x, dims_of(dim), keepdim))
 
 
 def count(input: Tensor, dim: Any) -> int:
@@ -62,7 +60,7 @@ def mean(
     """
     if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
         return _reduce("sum", input) / (input.numel() or math.nan)
-    x = _in_dtype(input, dtype, False)
+    x = _in_dtype(input, dtype)
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
                            f"complex dtype. Got: {input.dtype_name}")  # fmt: skip
@@ -207,6 +205,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
     return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
 
 
+@_autocast.policy
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: Any = None) -> Tensor:  # fmt: skip
     """Returns the p-norm over dimensions, (Σ |x|**p)**(1/p); "fro" is 2, inf is the largest absolute value.
@@ -214,7 +213,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     Raises:
         NotImplementedError: for the nuclear norm.
     """
-    x = _in_dtype(input, dtype, False)
+    x = _in_dtype(input, dtype)
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
         return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))
@@ -244,6 +243,7 @@ def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
     return _map("where", zero, 0, power(_map("where", zero, 1, x)))
 
 
+@_autocast.policy
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Returns the p-norm of the difference."""
     return norm(input - other, p)
@@ -251,12 +251,12 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative sum."""
-    return write_out(out, _running("sum", _in_dtype(input, dtype, True), dim))
+    return write_out(out, _running("sum", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative product."""
-    return write_out(out, _running("prod", _in_dtype(input, dtype, True), dim))
+    return write_out(out, _running("prod", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
 def _running(op: str, x: Tensor, dim: int) -> Tensor:
@@ -309,13 +309,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns `exp(x)
     sum(exp(x))` along a dimension."""
-    x = _in_dtype(input, dtype, False)
+    x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns the logarithm of `softmax`."""
-    x = _in_dtype(input, dtype, False)
+    x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
 
 

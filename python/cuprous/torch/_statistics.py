@@ -8,13 +8,14 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _ordering, _products, _reductions, _shape
+from cuprous.torch import _autocast, _creation, _indexing, _ordering, _products, _reductions, _shape
 from cuprous.torch._args import tensor_of, unsupported, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
 
 
+@_autocast.policy
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear") -> Tensor:  # fmt: skip
     """Returns the q-quantiles along a dimension (or of all elements); several q become the first dimension.
@@ -151,6 +152,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
 
 
+@_autocast.policy
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scales the slices along a dimension so that their p-norms are at most `maxnorm`."""
     axis = wrap_dim(dim, input.ndim)

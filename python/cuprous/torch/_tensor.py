@@ -464,11 +464,12 @@ _HOOKS: dict[str, Callable[..., Any]] = {
 }
 
 
-def register() -> None:
-    """Gives the native type methods, attributes and hooks: once, when the package is imported."""
+def register(more: dict[str, Callable[..., Any]]) -> None:
+    """Gives the native type methods, attributes and hooks: once, when the package is imported. `more` are
+    further methods."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
               _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
-              _statistics.METHODS, _METHODS)  # fmt: skip
+              _statistics.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)

@@ -7,7 +7,8 @@ use cuprous_core::convolution::Geometry;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::{PyTensor, finish};
+use super::{PyTensor, autocast, finish};
+use crate::errors::OrRaise;
 
 /// Computes one of the three products of a convolution ("output", "input" or "weight") of two operands. Extents,
 /// strides and widths are given for each spatial axis.
@@ -26,7 +27,8 @@ pub(crate) fn t_convolution(
     before: Vec<i64>,
     groups: i64,
 ) -> PyResult<PyTensor> {
-    let (a, b) = (a.tensor(), b.tensor());
+    let (mut a, mut b) = (a.tensor(), b.tensor());
+    autocast::cast_product([&mut a, &mut b]).or_raise()?;
     let rank = kernel.len();
     let lengths = [&input, &output, &stride, &dilation, &before].iter().all(|v| v.len() == rank);
     if !lengths || [&a, &b].iter().any(|t| t.shape().len() != rank + 2) || groups < 1 {

@@ -12,7 +12,7 @@ use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::operand::{Value, map, operand_argument};
-use super::{PyTensor, finish, finish_some};
+use super::{PyTensor, autocast, finish, finish_some};
 use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argument, scatter_argument};
 use crate::array::PyArray;
 use crate::devices;
@@ -332,22 +332,16 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
     finish(py, softmax::softmax(&t, axis, log))
 }
 
-/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64), in a dtype.
+/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64).
 #[pyfunction]
-pub(crate) fn t_log_likelihood(
-    py: Python<'_>,
-    t: &PyTensor,
-    index: &PyTensor,
-    dim: i64,
-    dtype: &str,
-) -> PyResult<PyTensor> {
+pub(crate) fn t_log_likelihood(py: Python<'_>, t: &PyTensor, index: &PyTensor, dim: i64) -> PyResult<PyTensor> {
     let (t, index) = (t.tensor(), index.tensor());
     let axis = dimension(dim, t.array.layout.ndim())?;
     let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);
     if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
         return Err(PyValueError::new_err("[likelihood] the index (int64) must have all dimensions but one"));
     }
-    finish(py, softmax::log_likelihood(&t, &index, axis, dtype_argument(dtype)?))
+    finish(py, softmax::log_likelihood(&t, &index, axis, autocast::wide(&t)))
 }
 
 /// Returns the mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
@@ -357,7 +351,6 @@ pub(crate) fn t_cross_entropy(
     t: &PyTensor,
     target: &PyTensor,
     ignore: i64,
-    dtype: &str,
 ) -> PyResult<Option<PyTensor>> {
     let (t, target) = (t.tensor(), target.tensor());
     if let &[rows, classes] = t.shape()
@@ -365,7 +358,7 @@ pub(crate) fn t_cross_entropy(
     {
         check_classes(&target, classes, ignore)?;
     }
-    finish_some(py, loss::cross_entropy(&t, &target, ignore, dtype_argument(dtype)?))
+    finish_some(py, loss::cross_entropy(&t, &target, ignore, autocast::wide(&t)))
 }
 
 /// Raises for targets (int64) out of bounds if the check is cheap: on the CPU, for targets in memory. Pending targets

@@ -1,6 +1,7 @@
 //! The `Tensor` type of `cuprous.torch`: the object and its attributes, over `cuprous_autograd`.
 
 pub(crate) mod attention;
+pub(crate) mod autocast;
 pub(crate) mod convolution;
 pub(crate) mod creation;
 pub(crate) mod functions;

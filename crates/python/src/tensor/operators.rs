@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 
 use super::operand::{Value, map, operand_argument, value};
-use super::{PyTensor, finish};
+use super::products::autocast_matmul;
+use super::{PyTensor, autocast, finish};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
@@ -18,7 +19,13 @@ use crate::operators::{arithmetic_operators, comparison};
 #[inline]
 fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match (value(a)?, value(b)?) {
-        (Some(x), Some(y)) => Ok(Py::new(py, map(py, fun, &[x, y], None)?)?.into_any()),
+        (Some(x), Some(y)) => {
+            let mut values = [x, y];
+            if fun == Fun::Power {
+                autocast::cast_on_gpu(&mut values).or_raise()?;
+            }
+            Ok(Py::new(py, map(py, fun, &values, None)?)?.into_any())
+        }
         (Some(_), None) => leave_to_other(b),
         _ => leave_to_other(a),
     }
@@ -132,7 +139,7 @@ impl PyTensor {
     fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         match value(o)? {
             Some(Value::Tensor(b)) => {
-                let product = super::products::matmul(&slf.get().tensor(), &b);
+                let product = autocast_matmul(slf.get().tensor(), b);
                 Ok(Py::new(slf.py(), finish(slf.py(), product)?)?.into_any())
             }
             _ => Ok(slf.py().NotImplemented()),
@@ -142,7 +149,7 @@ impl PyTensor {
     fn __rmatmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         match value(o)? {
             Some(Value::Tensor(a)) => {
-                let product = super::products::matmul(&a, &slf.get().tensor());
+                let product = autocast_matmul(a, slf.get().tensor());
                 Ok(Py::new(slf.py(), finish(slf.py(), product)?)?.into_any())
             }
             _ => Ok(slf.py().NotImplemented()),

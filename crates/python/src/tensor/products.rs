@@ -6,7 +6,7 @@ use cuprous_core::{Dims, Error, Fun, Result};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-use super::{PyTensor, finish};
+use super::{PyTensor, autocast, finish};
 
 fn shape_mismatch(a: &Tensor, b: &Tensor) -> Error {
     let show = |s: &[i64]| s.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
@@ -30,7 +30,7 @@ fn expand_batch(t: &Tensor, batch: &[i64]) -> Result<Tensor> {
 }
 
 /// Computes `a @ b`.
-pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         return Err(Error::runtime(format!(
             "expected m1 and m2 to have the same dtype, but got: {} != {}",
@@ -87,23 +87,31 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
 }
 
+/// Computes `a @ b` in the dtype of `autocast`.
+#[inline]
+pub(super) fn autocast_matmul(mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
+    autocast::cast_product([&mut a, &mut b])?;
+    matmul(&a, &b)
+}
+
 /// Computes the matrix product by PyTorch's rules.
 #[pyfunction]
 pub(crate) fn t_matmul(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<PyTensor> {
-    finish(py, matmul(&a.tensor(), &b.tensor()))
+    finish(py, autocast_matmul(a.tensor(), b.tensor()))
 }
 
 /// Computes `x @ weight.T + bias`.
 #[pyfunction]
 #[pyo3(signature = (x, weight, bias = None))]
 pub(crate) fn t_linear(py: Python<'_>, x: &PyTensor, weight: &PyTensor, bias: Option<&PyTensor>) -> PyResult<PyTensor> {
-    let (x, w) = (x.tensor(), weight.tensor());
-    let linear = || -> Result<Tensor> {
+    let (mut x, mut w, mut bias) = (x.tensor(), weight.tensor(), bias.map(PyTensor::tensor));
+    let mut linear = || -> Result<Tensor> {
+        autocast::cast_product([&mut x, &mut w].into_iter().chain(&mut bias))?;
         let n = w.shape().len();
         let order: SmallVec<[usize; 2]> = (0..n).rev().collect();
         let product = matmul(&x, &w.view(w.array.layout.permute(&order)))?;
-        match bias {
-            Some(b) => ops::map(Fun::Add, &[Arg::Tensor(&product), Arg::Tensor(&b.tensor())], None),
+        match &bias {
+            Some(b) => ops::map(Fun::Add, &[Arg::Tensor(&product), Arg::Tensor(b)], None),
             None => Ok(product),
         }
     };

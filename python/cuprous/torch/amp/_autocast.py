@@ -6,12 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _types
-from cuprous.torch.amp import _lists
 
 _DEFAULT = {"cuda": "float16", "cpu": "bfloat16"}
-_set: dict[str, str] = {}
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -21,12 +20,12 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Returns True if `autocast` is enabled for a device type in this thread."""
-    return device_type in _lists.state.dtypes
+    return _core.autocast_dtype(device_type) is not None
 
 
 def get_autocast_dtype(device_type: str) -> _types.dtype:
     """Returns the dtype that `autocast` uses on a device type."""
-    return _types.DTYPES[_lists.state.dtypes.get(device_type) or _set.get(device_type) or _DEFAULT[device_type]]
+    return _types.DTYPES[_core.autocast_dtype(device_type) or _DEFAULT[device_type]]
 
 
 class autocast:
@@ -49,21 +48,15 @@ class autocast:
         if enabled and name not in ("float16", "bfloat16"):
             raise RuntimeError(f"[autocast] dtype={dtype} is not supported; use torch.float16 or torch.bfloat16")
         self.device, self.fast_dtype, self._enabled = device_type, _types.DTYPES[name], enabled
-        self._previous: list[dict[str, str]] = []
+        self._previous: list[str | None] = []
 
     def __enter__(self) -> autocast:
-        if self._enabled:
-            _lists.attach_products()
-        now = dict(_lists.state.dtypes)
-        self._previous.append(_lists.state.dtypes)
-        now.pop(self.device, None)
-        if self._enabled:
-            now[self.device] = self.fast_dtype.name
-        _lists.state.dtypes = now
+        dtype = self.fast_dtype.name if self._enabled else None
+        self._previous.append(_core.set_autocast_dtype(self.device, dtype))
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _lists.state.dtypes = self._previous.pop()
+        _core.set_autocast_dtype(self.device, self._previous.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from cuprous import _core
@@ -62,6 +63,9 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
 
 from cuprous.torch.autograd import functional  # noqa: E402
 from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: E402
+
+#: PyTorch's module of `Variable`.
+variable = sys.modules[__name__]
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cuprous.torch.amp import _wrap_functions  # noqa: F401 - first of all
 from cuprous.torch.nn import functional, init, modules, parallel, utils
 from cuprous.torch.nn.modules import *  # noqa: F403
 from cuprous.torch.nn.modules import Module

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _shape
+from cuprous.torch import _autocast, _creation, _shape
 from cuprous.torch._pointwise import clamp
 from cuprous.torch._reductions import log_softmax, softmax
 
@@ -44,6 +44,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     )
 
 
+@_autocast.policy
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Returns x if it is positive, otherwise x times a weight (one for all elements, or one for each channel).
 
@@ -107,6 +108,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return written(input, _map("multiply", input, _map("tanh", softplus(input))), inplace)
 
 
+@_autocast.policy
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Returns `log(1 + exp(beta x))
     beta`, and x if beta x is above the threshold."""
@@ -146,6 +148,7 @@ def tanh(input: Tensor) -> Tensor:
     return _map("tanh", input)
 
 
+@_autocast.policy
 def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """`softmax(-x)`."""
     return softmax(_map("negative", input), dim, dtype)

@@ -6,7 +6,7 @@ import math
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _autocast, _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
@@ -29,6 +29,7 @@ def causal(rows: int, columns: int, device_name: str) -> Tensor:
     return _core.t_iota([rows, columns], [-1, 1], 0, device_name) <= 0
 
 
+@_autocast.policy
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip

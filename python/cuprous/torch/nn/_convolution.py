@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _autocast
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis
@@ -124,7 +125,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
     """
-    return conv
+    return _autocast.policy(conv)
 
 
 def _transposed(rank: int) -> Callable[..., Tensor]:
@@ -172,7 +173,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
     """
-    return conv_transpose
+    return _autocast.policy(conv_transpose)
 
 
 conv1d, conv2d, conv3d = map(_convolution, (1, 2, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _indexing, _reductions, _shape
 from cuprous.torch._args import unsupported
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._ordering import searchsorted
@@ -155,6 +155,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return _core.t_cast(_map("equal", tensor.unsqueeze(-1), positions), "int64")
 
 
+@_autocast.policy
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Returns the cosine of the angle between vectors along a dimension."""
     x1, x2 = _shape.broadcast_tensors(x1, x2)
@@ -167,6 +168,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _reductions.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@_autocast.policy
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Returns the p-norm distance of each row of one matrix to each row of the other, for batches of matrices. It is
     always computed from differences."""
@@ -175,6 +177,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return _reductions.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
+@_autocast.policy
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Returns the p-norm distances of all pairs of rows, in the order of the first row."""
     import numpy as np

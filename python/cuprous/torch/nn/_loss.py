@@ -8,10 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _indexing, _reductions, _shape
 from cuprous.torch._pointwise import xlogy
 from cuprous.torch._reductions import log_softmax
-from cuprous.torch.amp import _lists
 from cuprous.torch.nn._activation import logsigmoid
 
 _map = _core.t_map
@@ -52,8 +51,8 @@ def alike(input: Tensor, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the squared difference."""
-    if _lists.state.dtypes:
-        input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
+    if _autocast.is_enabled():
+        input, target, weight = (_autocast.to_float32(t) for t in (input, target, weight))
     if reduction == "mean" and weight is None and size_average is None and reduce is None:
         mean = _core.t_mse_loss(input, target)
         if mean is not None:
@@ -64,6 +63,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the absolute difference."""
@@ -80,6 +80,7 @@ def _huber(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
     return _map("where", _map("less", size, at), near, _map("multiply", _map("subtract", size, 0.5 * at), linear))
 
 
+@_autocast.policy
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
     """Returns half the squared difference over beta if the difference is below beta, otherwise the difference minus
@@ -92,6 +93,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     return reduced(_huber(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -103,6 +105,7 @@ def huber_loss(
     return reduced(loss if weight is None else _map("multiply", loss, weight), reduction)
 
 
+@_autocast.policy
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `-(t log p + (1 - t) log(1 - p))`, with logarithms of at least -100."""
@@ -121,6 +124,7 @@ def _log_from(p: Tensor) -> Tensor:
     return _map("where", tiny, -100.0, _map("log", _map("where", tiny, 1, p)))
 
 
+@_autocast.policy
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
@@ -137,6 +141,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the negative log-probability of each target class; classes are dimension 1 (0 for a vector)."""
@@ -174,7 +179,7 @@ def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: i
 
 def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
     index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
-    return _core.t_log_likelihood(x, index, dim, _lists.wide_name(x))
+    return _core.t_log_likelihood(x, index, dim)
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
@@ -186,13 +191,13 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if reduction == "mean" and weight is None and not label_smoothing:
-        mean = _core.t_cross_entropy(input, target, ignore_index, _lists.wide_name(input))
+        mean = _core.t_cross_entropy(input, target, ignore_index)
         if mean is not None:
             return mean
     dim = 0 if input.ndim == 1 else 1
     if not label_smoothing and not target.is_floating_point() and input.is_floating_point():
-        return _weighted_nll(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
-    input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
+        return _weighted_nll(input, target, _autocast.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
+    input, target, weight = (_autocast.to_float32(t) for t in (input, target, weight))
     logs = log_softmax(input, dim)
     wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
     classes = input.dims[dim]
@@ -220,6 +225,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     return _map("add", _map("multiply", loss, 1 - label_smoothing), _map("multiply", smooth, label_smoothing / classes))
 
 
+@_autocast.policy
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:  # fmt: skip
     """Returns the Kullback-Leibler divergence `t (log t - x)` with x as log-probabilities."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _indexing, _reductions, _shape
 from cuprous.torch._creation import tensor
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
@@ -18,6 +18,7 @@ from cuprous.torch.nn._loss import legacy, reduced
 _map = _core.t_map
 
 
+@_autocast.policy
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -55,6 +56,7 @@ def _hinge(x: Tensor) -> Tensor:
     return clamp(x, min=0)
 
 
+@_autocast.policy
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `max(0, -target · (input1 - input2) + margin)`, for targets 1 and -1."""
@@ -65,6 +67,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the input for target 1, and `max(0, margin - input)` for -1."""
@@ -73,6 +76,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     return reduced(far + near, legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                           reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns 1 - cos for target 1, and `max(0, cos - margin)` for -1."""
@@ -87,6 +91,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -110,6 +115,7 @@ def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[
     return x, target.reshape(x.dims if wide else (-1, 1))
 
 
+@_autocast.policy
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the mean over all classes but the target of `max(0, margin - x[target] + x)**p`."""
@@ -127,6 +133,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     return reduced(loss.reshape(target.dims), legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -145,6 +152,7 @@ def multilabel_margin_loss(
     return reduced(loss.reshape(input.dims[:-1]), legacy(size_average, reduce, reduction))
 
 
+@_autocast.policy
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
@@ -187,6 +195,7 @@ def _lengths(given: Any, device_name: str) -> Tensor:
     return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), device_name).reshape(-1)
 
 
+@_autocast.policy
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> Tensor:  # fmt: skip
     """Returns the connectionist temporal classification loss: the negative logarithm of the probability of a label

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions
+from cuprous.torch import _autocast, _reductions
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import clamp
@@ -48,6 +48,7 @@ def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> 
     return list(range(-len(shape), 0))
 
 
+@_autocast.policy
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them.
@@ -62,6 +63,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     return _affine(_standardize(_to_float32(input), dims, eps)[0], weight, bias, input.dtype_name)
 
 
+@_autocast.policy
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -144,6 +146,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
 
 
+@_autocast.policy
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them.
@@ -171,6 +174,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return _map("divide", input, _map("power", _map("add", _map("multiply", mean, alpha), k), beta))
 
 
+@_autocast.policy
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Divides the input by its p-norm along a dimension."""
     return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))

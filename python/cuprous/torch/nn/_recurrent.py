@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
-from cuprous.torch.amp._lists import state as state_of_autocast
+from cuprous.torch import _autocast, _shape
 from cuprous.torch.nn import _recurrent_autograd
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 
@@ -64,12 +63,13 @@ def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
     return _linear(x, weights[0], bias)
 
 
+@_autocast.policy
 def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights: Weights,
               reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """Computes one direction of a layer over packed steps: (all elements, features), of which `sizes[t]` rows belong to
     step t; sizes never increase. Returns the outputs, packed likewise, and the last states of all sequences."""
     gates = project(mode, x, weights)
-    if sizes[0] == sizes[-1] and weights[4] is None and not state_of_autocast.dtypes:
+    if sizes[0] == sizes[-1] and weights[4] is None and not _autocast.is_enabled():
         outputs, *last = _recurrent_autograd.Recurrence.apply(
             mode, len(sizes), reverse, _differentiable_steps(mode, sizes, reverse), gates, weights[1],
             None if MODES[mode][3] else weights[3], *first,
@@ -109,6 +109,7 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
     return (_shape.cat(outputs) if len(outputs) > 1 else outputs[0]), state
 
 
+@_autocast.policy
 def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor], layers: int,
              both: bool) -> list[Tensor] | None:  # fmt: skip
     """Computes all layers by cuDNN's routine for (steps, batch, features). Returns the outputs and the last states

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _shape
+from cuprous.torch import _autocast, _indexing, _shape
 from cuprous.torch._args import unsupported
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn import _pooling
@@ -238,6 +238,7 @@ def _interpolation_points(at: Tensor, n: int, mode: str, padding_mode: str, alig
     return [(_clamped(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
 
 
+@_autocast.policy
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """Samples the input at coordinates from -1 to 1 (x first), with interpolation.

@@ -1,11 +1,16 @@
 """Optimizers with PyTorch's API."""
 
+import sys
+
 from cuprous.torch.optim import lr_scheduler, optimizer, swa_utils
 from cuprous.torch.optim._adam import Adam, AdamW
 from cuprous.torch.optim._elementwise import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from cuprous.torch.optim._lbfgs import LBFGS
 from cuprous.torch.optim._optimizer import Optimizer
 from cuprous.torch.optim._sgd import SGD
+
+#: PyTorch's modules of these classes.
+adam = adamw = sgd = rmsprop = adagrad = adadelta = lbfgs = sys.modules[__name__]
 
 __all__ = [
     "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",

@@ -52,6 +52,11 @@ if TYPE_CHECKING:
 
 activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]  # where PyTorch has it
 
+#: PyTorch's modules of these layers, such as `nn.modules.fold`.
+instancenorm = batchnorm
+upsampling = pixelshuffle = distance = resampling
+fold = resampling  # modules.fold
+
 __all__ = ["Module", "module"]
 for _part in (activation, adaptive, attention, batchnorm, container, conv, dropout, flatten, lazy, linear, loss,
               normalization, padding, pooling, resampling, rnn, sparse, transformer):  # fmt: skip

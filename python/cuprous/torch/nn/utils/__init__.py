@@ -1,5 +1,7 @@
 """Utilities for gradients and parameters, sequences of different lengths, and parametrized weights."""
 
+import sys
+
 from cuprous.torch.nn.utils import parametrizations, parametrize, rnn, stateless
 from cuprous.torch.nn.utils._gradients import (
     clip_grad_norm_,
@@ -15,6 +17,9 @@ from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight
 
 #: Deprecated names.
 clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
+
+#: PyTorch's modules of these functions.
+clip_grad = convert_parameters = sys.modules[__name__]
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",

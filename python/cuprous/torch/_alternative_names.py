@@ -1,0 +1,35 @@
+"""Imports of modules under PyTorch's names for them, where Cuprous spells them differently or does not support them.
+
+A package assigns such a module to an attribute. The finder makes that attribute importable.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class _Finder:
+    """Finds and loads modules of `cuprous.torch` that are attributes of their package, if no file has that name. The
+    base classes of `importlib.abc` are not used because their import takes 30 ms."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        is_ours = fullname.startswith("cuprous.torch.") and _attribute(fullname) is not None
+        return ModuleSpec(fullname, self) if is_ours else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leaves the module to `exec_module`, so that its own specification stays."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = _attribute(module.__name__)  # type: ignore[assignment]
+
+
+def _attribute(path: str) -> ModuleType | None:
+    package, _, name = path.rpartition(".")
+    module = getattr(sys.modules.get(package), name, None)
+    return module if isinstance(module, ModuleType) and module.__name__.startswith("cuprous.torch") else None
+
+
+sys.meta_path.append(_Finder())
