@@ -224,7 +224,7 @@ peers: $(TEST_READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, 
 check: $(TEST_READY)
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
-	@$(MAKE) --no-print-directory test-rust
+	$(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --quiet
 	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs -n auto
 
 t: $(TEST_READY)
