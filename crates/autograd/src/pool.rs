@@ -1,4 +1,5 @@
-//! Max pooling over windows that do not overlap.
+//! Max pooling over windows that do not overlap. The gradient rule is not that of a formula of maxima: they would
+//! divide a gradient among equal elements.
 
 use std::sync::Arc;
 

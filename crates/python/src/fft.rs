@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::array::{PyArray, finish};
-use crate::devices;
 use crate::errors::OrRaise;
 use crate::functions::record_routine;
+use crate::{devices, index};
 
 #[pyfunction]
 pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i64, divisor: &str) -> PyResult<PyArray> {
@@ -43,8 +43,8 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         }
     };
     let ndim = a.array.layout.ndim();
-    let mut seen = vec![false; ndim];
-    let axes = axes.iter().map(|&axis| crate::index::axis(axis, ndim, &mut seen)).collect::<PyResult<Vec<usize>>>()?;
+    let axes = axes.iter().map(|&axis| index::axis(axis, ndim));
+    let (axes, _) = index::distinct_axes(axes, |_| PyValueError::new_err("repeated axis"))?;
     let Some(&last) = axes.last() else { return Err(PyValueError::new_err("[fft] at least one axis is needed")) };
     let (reads, writes) = match kind {
         FftKind::Forward | FftKind::Backward | FftKind::Whole => (n, n),

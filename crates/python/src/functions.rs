@@ -14,11 +14,11 @@ use crate::arguments::{
     dtype_argument, edge_argument, fun_argument, linalg_argument, reduce_argument, scan_argument, scatter_argument,
 };
 use crate::array::{PyArray, by_stride, copy_in_order, finish};
-use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
 use crate::operand::{self, Value, operand_argument};
 use crate::session::default_engine;
+use crate::{devices, index};
 
 fn operands<'py>(args: &Bound<'py, PyTuple>) -> PyResult<smallvec::SmallVec<[Value<'py>; 3]>> {
     args.iter().map(|a| operand_argument(&a)).collect()
@@ -225,18 +225,8 @@ pub(crate) fn reduce(
     let mask = match axes {
         None => u64::MAX.checked_shr(u64::BITS - ndim as u32).unwrap_or(0),
         Some(axes) => {
-            let mut seen = vec![false; ndim];
-            let mut mask = 0u64;
-            for axis in axes {
-                mask |= 1
-                    << match crate::index::axis(axis, ndim, &mut seen) {
-                        Err(e) if e.is_instance_of::<PyValueError>(py) && e.to_string().contains("repeated") => {
-                            return Err(PyValueError::new_err("duplicate value in 'axis'"));
-                        }
-                        axis => axis?,
-                    };
-            }
-            mask
+            let axes = axes.iter().map(|&k| index::axis(k, ndim));
+            index::distinct_axes(axes, |_| PyValueError::new_err("duplicate value in 'axis'"))?.1
         }
     };
     let engine = devices::of(array);
@@ -283,7 +273,7 @@ fn drop_unit_axes(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
 pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult<PyArray> {
     let op = scan_argument(op)?;
     let ndim = a.array.layout.ndim();
-    let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
+    let axis = index::axis(axis, ndim)?;
     let engine = devices::of(&a.array);
     finish(py, engine, engine.scan(op, &a.array, axis))
 }

@@ -5,6 +5,7 @@ use cuprous_core::{Array, DType, Dims, Error, Layout, LayoutRef};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use smallvec::SmallVec;
 
 use crate::errors::OrRaise;
 
@@ -71,7 +72,7 @@ impl Selection {
 
 /// Returns the selection of a key; `None` if the key is not basic.
 pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Selection>> {
-    let mut parts: smallvec::SmallVec<[Part; 4]> = smallvec::SmallVec::new();
+    let mut parts: SmallVec<[Part; 4]> = SmallVec::new();
     if let Ok(tuple) = key.cast::<PyTuple>() {
         for item in tuple.iter() {
             match part(&item)? {
@@ -221,18 +222,53 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     })
 }
 
-/// Returns an axis number, counted from the end if negative, and marks it in `seen`. An axis that is already marked is
-/// an error.
-pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
+/// Returns an axis number, counted from the end if negative.
+pub(crate) fn axis(k: i64, ndim: usize) -> PyResult<usize> {
     let at = if k < 0 { k + ndim as i64 } else { k };
     if at < 0 || at >= ndim as i64 {
-        return Err(cuprous_core::Error::axis(format!("axis {k} is out of bounds for array of dimension {ndim}")))
-            .or_raise();
-    }
-    if std::mem::replace(&mut seen[at as usize], true) {
-        return Err(PyValueError::new_err("repeated axis"));
+        return Err(Error::axis(format!("axis {k} is out of bounds for array of dimension {ndim}"))).or_raise();
     }
     Ok(at as usize)
+}
+
+/// Returns the axes, at most 64, and their bits. An axis that occurs twice is the error that `repeated` returns.
+pub(crate) fn distinct_axes(
+    axes: impl Iterator<Item = PyResult<usize>>,
+    repeated: impl Fn(usize) -> PyErr,
+) -> PyResult<(SmallVec<[usize; 6]>, u64)> {
+    let (mut order, mut mask) = (SmallVec::new(), 0u64);
+    for axis in axes {
+        let axis = axis?;
+        if mask >> axis & 1 == 1 {
+            return Err(repeated(axis));
+        }
+        order.push(axis);
+        mask |= 1 << axis;
+    }
+    Ok((order, mask))
+}
+
+/// Why a shape does not fit a number of elements.
+pub(crate) enum ShapeError {
+    /// Several extents are negative.
+    SeveralOpen,
+    /// The number of elements differs, or an extent is below -1.
+    OtherSize,
+}
+
+/// Returns the shape of an array of `size` elements. One of its extents may be -1, which stands for what is left.
+pub(crate) fn resolve_shape(dims: &[i64], size: i64) -> Result<Dims, ShapeError> {
+    let mut out: Dims = dims.into();
+    let open: SmallVec<[usize; 2]> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();
+    let product = dims.iter().filter(|&&n| n >= 0).try_fold(1i64, |p, &n| p.checked_mul(n));
+    let product = product.ok_or(ShapeError::OtherSize)?;
+    match open[..] {
+        [] if product == size => {}
+        [k] if dims[k] == -1 && product > 0 && size % product == 0 => out[k] = size / product,
+        [_, _, ..] => return Err(ShapeError::SeveralOpen),
+        _ => return Err(ShapeError::OtherSize),
+    }
+    Ok(out)
 }
 
 /// Returns the layout that `as_strided` and files request if all its elements are within the array's storage. Every

@@ -66,28 +66,6 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + n if dim < 0 else dim
 
 
-_RANKS = {"bool": 0, "int": 1, "uint": 1, "float": 2, "bfloat": 2, "complex": 3}
-
-
-def assign(target: Tensor, result: Tensor) -> Tensor:
-    """Writes a result into a tensor, and returns the tensor.
-
-    Raises:
-        RuntimeError: if the result has another shape, or a dtype that cannot be cast to the tensor's.
-    """
-    from_, to = (_RANKS[t.dtype_name.rstrip("0123456789")] for t in (result, target))
-    if from_ > to:
-        raise RuntimeError(
-            f"result type {result.dtype_name} can't be cast to the desired output type {target.dtype_name}"
-        )
-    if result.dims != target.dims:
-        raise RuntimeError(
-            f"output with shape {list(target.dims)} doesn't match the broadcast shape {list(result.dims)}"
-        )
-    _core.t_update(target, result)
-    return target
-
-
 def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     """Returns the result, or `out` after the result was written to it."""
     if out is None:

@@ -10,7 +10,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import assign, tensor_of, write_out
+from cuprous.torch._args import tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
 
@@ -307,9 +307,8 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.requires_grad and self.is_leaf and _core.is_grad_enabled():
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        return assign(self, function(self, *args, **kwargs))
+        _core.t_assign(self, function(self, *args, **kwargs))
+        return self
 
     in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
     in_place.__doc__ = f"Applies `{function.__name__}` in place."

@@ -5,9 +5,11 @@ use cuprous_core::{Array, Dims};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use smallvec::SmallVec;
 
 use super::{PyArray, by_stride, copy_in_order, finish};
 use crate::errors::OrRaise;
+use crate::index::ShapeError;
 use crate::{devices, index};
 
 #[pymethods]
@@ -65,19 +67,15 @@ impl PyArray {
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
         let array = &slf.get().array;
         let ndim = array.layout.ndim();
-        let order: Vec<usize> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
+        let order: SmallVec<[usize; 6]> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
             (0..ndim).rev().collect()
         } else {
             let requested = index::dims_argument(axes)?;
             if requested.len() != ndim {
                 return Err(PyValueError::new_err("axes don't match array"));
             }
-            let mut seen = vec![false; ndim];
-            let order: PyResult<_> = requested.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect();
-            order.map_err(|error| match error.to_string().contains("repeated") {
-                true => PyValueError::new_err("repeated axis in transpose"),
-                false => error,
-            })?
+            let order = requested.iter().map(|&k| index::axis(k, ndim));
+            index::distinct_axes(order, |_| PyValueError::new_err("repeated axis in transpose"))?.0
         };
         PyArray::view(slf, array.view(array.layout.permute(&order)))
     }
@@ -121,23 +119,13 @@ fn reshape_or_copy(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Arr
 
 /// Fills in the one extent that may be -1.
 fn resolve_shape(dims: &[i64], array: &Array) -> PyResult<Dims> {
-    let dims = resolve_open_extent(dims, array.layout.size)?;
+    let size = array.layout.size;
+    let dims = index::resolve_shape(dims, size).map_err(|error| match error {
+        ShapeError::SeveralOpen => PyValueError::new_err("can only specify one unknown dimension"),
+        ShapeError::OtherSize => {
+            PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)))
+        }
+    })?;
     checked_size(array.dtype(), &dims).or_raise()?;
     Ok(dims)
-}
-
-fn resolve_open_extent(dims: &[i64], size: i64) -> PyResult<Dims> {
-    let fail = || PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)));
-    let mut out: Dims = dims.into();
-    let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();
-    let product = dims.iter().filter(|&&n| n >= 0).try_fold(1i64, |p, &n| p.checked_mul(n)).ok_or_else(fail)?;
-    match open[..] {
-        [] if product == size => Ok(out),
-        [k] if dims[k] == -1 && product > 0 && size % product == 0 => {
-            out[k] = size / product;
-            Ok(out)
-        }
-        [_, _, ..] => Err(PyValueError::new_err("can only specify one unknown dimension")),
-        _ => Err(fail()),
-    }
 }

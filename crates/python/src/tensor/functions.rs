@@ -5,19 +5,21 @@ use std::collections::BTreeSet;
 use cuprous_autograd::engine::engine_of;
 use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
 use cuprous_core::layout::checked_size;
-use cuprous_core::{Array, DType, Dims, Result};
+use cuprous_core::{Array, DType, Result};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
 use super::operand::{Value, map, operand_argument};
+use super::operators::{assign, overwrite};
 use super::{PyTensor, autocast, finish, finish_some};
 use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argument, scatter_argument};
 use crate::array::PyArray;
-use crate::devices;
 use crate::errors::OrRaise;
+use crate::index::ShapeError;
 use crate::interrupt::{self, run_due_tape};
+use crate::{devices, index};
 
 /// Returns a tensor on an array's memory.
 #[pyfunction]
@@ -54,7 +56,7 @@ pub(crate) fn t_map_inplace(
     a: Option<&Bound<'_, PyAny>>,
     b: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    super::operators::overwrite(py, fun_argument(name)?, target, &present([a, b, None])?)
+    overwrite(py, fun_argument(name)?, target, &present([a, b, None])?)
 }
 
 /// Returns the result dtype of some operands.
@@ -164,18 +166,16 @@ pub(crate) fn t_reduce(
             "tensors of more than 32 dimensions are not supported",
         ));
     }
-    let all = ((1u64 << ndim) - 1) as u32;
-    let mut mask = 0;
-    for dim in dims.iter().flatten() {
-        let k = dimension(*dim, ndim)?;
-        if mask >> k & 1 == 1 {
-            return Err(PyRuntimeError::new_err(format!("dim {k} appears multiple times in the list of dims")));
+    let all = (1u64 << ndim) - 1;
+    let mask = match dims {
+        None => all,
+        Some(dims) => {
+            let axes = dims.iter().map(|&dim| dimension(dim, ndim));
+            let repeated = |k| PyRuntimeError::new_err(format!("dim {k} appears multiple times in the list of dims"));
+            index::distinct_axes(axes, repeated)?.1 & all // without axes, dimension 0 may be reduced
         }
-        mask |= 1 << k;
-    }
-    // A tensor without axes may be reduced along dimension 0.
-    let mask = if dims.is_none() { all } else { mask & all };
-    finish(py, ops::reduce(op, &tensor, mask, keepdim))
+    };
+    finish(py, ops::reduce(op, &tensor, mask as u32, keepdim))
 }
 
 /// Scans along a dimension.
@@ -196,7 +196,7 @@ pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset
     }
     let tensor = t.tensor();
     let own = &tensor.array.layout;
-    let layout = crate::index::strided(&tensor.array, own.dtype, &shape, &strides, own.offset.saturating_add(offset));
+    let layout = index::strided(&tensor.array, own.dtype, &shape, &strides, own.offset.saturating_add(offset));
     let layout = layout.map_err(|e| PyRuntimeError::new_err(e.message))?;
     Ok(PyTensor::wrap(tensor.view(layout)))
 }
@@ -207,16 +207,12 @@ pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: boo
     let tensor = t.tensor();
     let size = tensor.array.layout.size;
     let invalid = || PyRuntimeError::new_err(format!("shape '{shape:?}' is invalid for input of size {size}"));
-    let mut dims: Dims = shape.as_slice().into();
-    let open: SmallVec<[usize; 2]> = (0..dims.len()).filter(|&k| dims[k] == -1).collect();
-    let known = dims.iter().filter(|&&n| n != -1).try_fold(1i64, |p, &n| if n < 0 { None } else { p.checked_mul(n) });
-    let known = known.ok_or_else(invalid)?;
-    match open[..] {
-        [] if known == size => {}
-        [k] if known > 0 && size % known == 0 => dims[k] = size / known,
-        [_, _, ..] => return Err(PyRuntimeError::new_err("only one dimension can be inferred")),
-        _ => return Err(invalid()),
-    }
+    let dims = index::resolve_shape(&shape, size).map_err(|error| match error {
+        ShapeError::SeveralOpen if shape.iter().all(|&n| n >= -1) => {
+            PyRuntimeError::new_err("only one dimension can be inferred")
+        }
+        _ => invalid(),
+    })?;
     checked_size(tensor.dtype(), &dims).map_err(|error| PyRuntimeError::new_err(error.message))?;
     if view && tensor.array.layout.reshape(&dims).is_none() {
         return Err(PyRuntimeError::new_err(
@@ -232,15 +228,16 @@ pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: boo
 pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
-    let order: Vec<usize> = dims.iter().map(|&d| dimension(d, ndim)).collect::<PyResult<_>>()?;
-    let mut seen = order.clone();
-    seen.sort_unstable();
-    if order.len() != ndim || seen.iter().enumerate().any(|(k, &d)| k != d) {
-        return Err(PyRuntimeError::new_err(format!(
+    let mismatch = || {
+        PyRuntimeError::new_err(format!(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired \
              ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {}",
             dims.len()
-        )));
+        ))
+    };
+    let (order, _) = index::distinct_axes(dims.iter().map(|&d| dimension(d, ndim)), |_| mismatch())?;
+    if order.len() != ndim {
+        return Err(mismatch());
     }
     Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
 }
@@ -305,6 +302,14 @@ pub(crate) fn t_scatter(
     };
     write(operand_argument(value)?).or_raise()?;
     run_due_tape(py, devices::of(&tensor.array))
+}
+
+/// Writes the result of an in-place operation into its target. The shapes must be equal.
+#[pyfunction]
+pub(crate) fn t_assign(py: Python<'_>, target: &PyTensor, result: &PyTensor) -> PyResult<()> {
+    let target = target.tensor();
+    assign(&target, &result.tensor()).or_raise()?;
+    run_due_tape(py, devices::of(&target.array))
 }
 
 /// Writes a value into a tensor, with broadcasting and casting.

@@ -1,7 +1,6 @@
 //! The operators of `Tensor`.
 
-use cuprous_autograd::{Arg, ops};
-use cuprous_core::layout::show;
+use cuprous_autograd::{Arg, Tensor, ops};
 use cuprous_core::{Error, Fun, Kind, Result};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
@@ -54,32 +53,36 @@ pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[V
         ops::check_write(&target)?;
         let mut args: smallvec::SmallVec<[Arg; 3]> = smallvec::smallvec![Arg::Tensor(&target)];
         args.extend(others.iter().map(Value::arg));
-        let result = ops::map(fun, &args, None)?;
-        let rank = |kind: Kind| match kind {
-            Kind::Bool => 0,
-            Kind::Int | Kind::UInt => 1,
-            Kind::Float => 2,
-            Kind::Complex => 3,
-        };
-        let (from, to) = (result.dtype(), target.dtype());
-        if rank(from.kind()) > rank(to.kind()) {
-            return Err(Error::runtime(format!(
-                "result type {} can't be cast to the desired output type {}",
-                from.name(),
-                to.name()
-            )));
-        }
-        if result.shape() != target.shape() {
-            return Err(Error::runtime(format!(
-                "output with shape {} doesn't match the broadcast shape {}",
-                show(target.shape()),
-                show(result.shape())
-            )));
-        }
-        ops::update(&target, Arg::Tensor(&result))
+        assign(&target, &ops::map(fun, &args, None)?)
     };
     write().or_raise()?;
     run_due_tape(py, devices::of(&target.array))
+}
+
+/// Writes the result of an in-place operation into its target. The shapes must be equal.
+pub(super) fn assign(target: &Tensor, result: &Tensor) -> Result<()> {
+    let rank = |kind: Kind| match kind {
+        Kind::Bool => 0,
+        Kind::Int | Kind::UInt => 1,
+        Kind::Float => 2,
+        Kind::Complex => 3,
+    };
+    let (from, to) = (result.dtype(), target.dtype());
+    if rank(from.kind()) > rank(to.kind()) {
+        return Err(Error::runtime(format!(
+            "result type {} can't be cast to the desired output type {}",
+            from.name(),
+            to.name()
+        )));
+    }
+    if result.shape() != target.shape() {
+        return Err(Error::runtime(format!(
+            "output with shape {:?} doesn't match the broadcast shape {:?}",
+            target.shape(),
+            result.shape()
+        )));
+    }
+    ops::update(target, Arg::Tensor(result))
 }
 
 fn in_place(slf: Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
