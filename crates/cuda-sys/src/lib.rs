@@ -8,8 +8,8 @@
 mod loader;
 
 pub use loader::{
-    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, nvjitlink, nvrtc,
-    nvrtc_file, set_roots,
+    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, driver_file, nvjitlink,
+    nvrtc, nvrtc_file, set_roots,
 };
 
 macro_rules! generated {

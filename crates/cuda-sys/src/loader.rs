@@ -1,6 +1,6 @@
 //! Finds NVIDIA's libraries and opens each on first use.
 //!
-//! Search order: `CUPROUS_CUDA_PATH`, the roots given by the caller (the `nvidia` folders of pip wheels), `CUDA_PATH`,
+//! Search order, of which the driver takes only the first and the last: `CUPROUS_CUDA_PATH`, the roots given by the caller (the `nvidia` folders of pip wheels), `CUDA_PATH`,
 //! `CUDA_HOME`, `/usr/local/cuda`, then the bare file name for the system's loader. In each, files of the driver's
 //! major version come first, because a CUDA 13 library does not work with a CUDA 12 driver.
 
@@ -26,11 +26,9 @@ pub struct Library {
     files: &'static [(u32, &'static str, &'static str, &'static str)],
 }
 
-const DRIVER: Library = Library {
-    name: "the NVIDIA driver (libcuda.so.1)",
-    // Not `libcuda.so`: that may be a toolkit's stub, which loads and then fails in each call.
-    files: &[],
-};
+// Not `libcuda.so`: that may be a toolkit's stub, which loads and then fails in each call.
+const DRIVER_FILE: &str = "libcuda.so.1";
+const DRIVER: Library = Library { name: "the NVIDIA driver (libcuda.so.1)", files: &[] };
 const NVRTC: Library = Library {
     name: "NVRTC",
     files: &[
@@ -125,14 +123,21 @@ pub fn set_roots(roots: Vec<PathBuf>) {
 pub fn driver() -> Result<&'static DriverApi, MissingLibrary> {
     static LOADED: Once<DriverApi> = Once::new();
     LOADED.get_or_load(|| {
+        let file = driver_file().unwrap_or_else(|| DRIVER_FILE.into());
         // SAFETY: opening NVIDIA's driver runs its initializers, which have no requirements.
-        unsafe { DriverApi::new("libcuda.so.1") }.map_err(|e| MissingLibrary {
+        unsafe { DriverApi::new(&file) }.map_err(|e| MissingLibrary {
             library: DRIVER.name,
             cure: "install the NVIDIA driver, or run the container with its GPU (`--gpus all`)".into(),
-            refused: refusal(Path::new("libcuda.so.1"), &e.to_string()),
-            searched: vec![format!("libcuda.so.1: {e}")],
+            refused: refusal(&file, &e.to_string()),
+            searched: vec![format!("{}: {e}", file.display())],
         })
     })
+}
+
+/// Returns the driver's file in `CUPROUS_CUDA_PATH`: a driver for another kernel module, or the simulator. `None` if it
+/// has none, so that the system's loader finds the driver.
+pub fn driver_file() -> Option<PathBuf> {
+    env_paths("CUPROUS_CUDA_PATH").into_iter().map(|base| base.join(DRIVER_FILE)).find(|file| file.exists())
 }
 
 /// Returns the run-time compiler. Needs no driver and no GPU.

@@ -163,7 +163,8 @@ pub fn why_unavailable() -> Option<String> {
         return Some(plain(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }));
     }
     let names = std::fs::read_dir("/dev").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    if !names.into_iter().any(|name| name.to_str().is_some_and(is_gpu_node)) {
+    // A driver that is named explicitly is asked itself.
+    if sys::driver_file().is_none() && !names.into_iter().any(|name| name.to_str().is_some_and(is_gpu_node)) {
         return Some("there is no NVIDIA device node in /dev".into());
     }
     match version() {

@@ -133,6 +133,7 @@ template <class C> DEV void store_parts(C& at, C value) {
 
 // --- lanes and bits
 struct none {};
+#ifdef __CUDA_ARCH__
 DEV uint32 lane_id() {
     uint32 lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -145,6 +146,11 @@ DEV int64 dynamic_shared_bytes() {
 }
 // Ends the thread; may be called from any function.
 DEV void end_thread() { asm volatile("exit;"); }
+#else
+DEV uint32 lane_id() { return sim::here.lane; }
+DEV int64 dynamic_shared_bytes() { return sim::here.dynamic_bytes; }
+DEV void end_thread() { sim::executor->end_thread(); }
+#endif
 template <class T> DEV T popc(T x) {
     if constexpr (sizeof(T) == 8) return (T)__popcll((uint64)x);
     else return (T)__popc((uint32)x & (sizeof(T) == 4 ? ~0u : (1u << 8 * sizeof(T)) - 1));

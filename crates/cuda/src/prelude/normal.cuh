@@ -32,10 +32,14 @@ DEV void normal_cos_sin32(float t, float* cosine, float* sine) {
 // The correctly rounded square root of 0 and of [2^-60, 2^60]: the compiler's own sequence without its branch for other
 // arguments.
 DEV float normal_sqrt32(float x) {
+#ifdef __CUDA_ARCH__
     float guess;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(fmaxf(x, 8.6736174e-19f)));
     const float y = __fmul_rn(x, guess);
     return __fmaf_rn(__fmaf_rn(-y, y, x), __fmul_rn(guess, 0.5f), y);
+#else
+    return sqrtf(x);
+#endif
 }
 // Elements k = 0..3 of a block: words 0 and 1 give the first pair, words 2 and 3 the second.
 DEV float random_normal32(const words4& w, int k) {

@@ -1,0 +1,304 @@
+//! Streams and events. Work waits in its stream's queue until somebody waits for it, or until the seed lets the stream
+//! go on: so work that lacks a dependency runs at a wrong time and gives wrong results.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cuprous_cuda_sys::driver::{CUevent, CUgraph, CUresult, CUstream, CUstreamCaptureMode};
+
+use super::graph::{self, Graph, Plan};
+use super::module::Launch;
+use super::{
+    CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, State, functions, lock, put,
+};
+
+/// Work of a stream or of a graph's node.
+#[derive(Clone)]
+pub(crate) enum Work {
+    Kernel(Launch),
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    /// A copy of bytes that the caller passed.
+    Write {
+        to: u64,
+        from: Arc<Vec<u8>>,
+    },
+    Fill {
+        to: u64,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    /// A library's.
+    Host(Arc<dyn Fn() + Send + Sync>),
+    Graph(Arc<Plan>),
+    /// An event's recording, by its number.
+    Record(usize, u64),
+    Wait(usize, u64),
+    Nothing,
+}
+
+pub(crate) struct Stream {
+    queue: VecDeque<Work>,
+    /// The nodes of the graph that is being captured.
+    capture: Option<Vec<Work>>,
+    /// Ordered with the legacy default stream.
+    blocking: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(blocking: bool) -> Stream {
+        Stream { queue: VecDeque::new(), capture: None, blocking }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Event {
+    /// Recordings that were submitted, and the last one that happened.
+    submitted: u64,
+    done: u64,
+    at: Option<Instant>,
+    /// The stream of the last recording.
+    stream: usize,
+}
+
+/// Returns the stream of a handle. 0, 1 and 2 are the default stream.
+fn id(stream: CUstream) -> usize {
+    let id = stream as usize;
+    if id <= 2 { 0 } else { id }
+}
+
+impl State {
+    /// Puts work into a stream's queue, or into the graph that the stream captures.
+    pub(crate) fn submit(&mut self, stream: usize, work: Work) -> Outcome {
+        let target = self.streams.get_mut(&stream).ok_or(INVALID_HANDLE)?;
+        if let Some(nodes) = &mut target.capture {
+            if matches!(work, Work::Record(..) | Work::Wait(..)) {
+                return Err(CAPTURE_UNSUPPORTED);
+            }
+            nodes.push(work);
+            return Ok(());
+        }
+        // The legacy default stream and blocking streams wait for each other.
+        if stream == 0 {
+            let others: Vec<usize> =
+                self.streams.iter().filter(|(s, x)| **s != 0 && x.blocking).map(|(s, _)| *s).collect();
+            others.into_iter().try_for_each(|other| self.drain(other))?;
+        } else if target.blocking {
+            self.drain(0)?;
+        }
+        self.streams.get_mut(&stream).ok_or(INVALID_HANDLE)?.queue.push_back(work);
+        for _ in 0..self.random(3) {
+            self.step_any()?;
+        }
+        Ok(())
+    }
+
+    /// Runs one piece of work of some stream.
+    fn step_any(&mut self) -> Outcome {
+        let mut busy: Vec<usize> =
+            self.streams.iter().filter(|(_, s)| !s.queue.is_empty()).map(|(id, _)| *id).collect();
+        busy.sort_unstable();
+        if busy.is_empty() {
+            return Ok(());
+        }
+        let stream = busy[self.random(busy.len())];
+        if !self.is_blocked(stream) { self.step(stream) } else { Ok(()) }
+    }
+
+    /// Returns true if a stream's next work waits for an event that did not happen.
+    fn is_blocked(&self, stream: usize) -> bool {
+        match self.streams.get(&stream).and_then(|s| s.queue.front()) {
+            Some(Work::Wait(event, number)) => self.events.get(event).is_some_and(|e| e.done < *number),
+            _ => false,
+        }
+    }
+
+    /// Runs the next work of a stream, and what it waits for.
+    fn step(&mut self, stream: usize) -> Outcome {
+        if let Some(Work::Wait(event, number)) = self.streams.get(&stream).and_then(|s| s.queue.front()) {
+            let (event, number) = (*event, *number);
+            self.reach(event, number)?;
+        }
+        match self.streams.get_mut(&stream).and_then(|s| s.queue.pop_front()) {
+            Some(work) => self.run(&work),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs all work of a stream.
+    pub(crate) fn drain(&mut self, stream: usize) -> Outcome {
+        while self.streams.get(&stream).is_some_and(|s| !s.queue.is_empty()) {
+            self.step(stream)?;
+        }
+        Ok(())
+    }
+
+    /// Runs all work.
+    pub(crate) fn drain_all(&mut self) -> Outcome {
+        let streams: Vec<usize> = self.streams.keys().copied().collect();
+        streams.into_iter().try_for_each(|stream| self.drain(stream))
+    }
+
+    /// Runs work until a recording of an event has happened.
+    fn reach(&mut self, event: usize, number: u64) -> Outcome {
+        while let Some(Event { done, stream, .. }) = self.events.get(&event) {
+            let stream = *stream;
+            if *done >= number || self.streams.get(&stream).is_none_or(|s| s.queue.is_empty()) {
+                break;
+            }
+            self.step(stream)?;
+        }
+        Ok(())
+    }
+
+    /// Does a piece of work.
+    pub(crate) fn run(&mut self, work: &Work) -> Outcome {
+        match work {
+            Work::Kernel(launch) => {
+                if let Err(why) = launch.run() {
+                    eprintln!("[simulator] {why}");
+                    self.failed = Some(LAUNCH_FAILED);
+                    return Err(LAUNCH_FAILED);
+                }
+            }
+            // SAFETY: the caller of the driver's function vouches for the ranges.
+            Work::Copy { to, from, bytes } => unsafe { std::ptr::copy(*from as *const u8, *to as *mut u8, *bytes) },
+            // SAFETY: as above.
+            Work::Write { to, from } => unsafe { std::ptr::copy(from.as_ptr(), *to as *mut u8, from.len()) },
+            Work::Fill { to, pattern, count } => {
+                for k in 0..*count {
+                    // SAFETY: as above.
+                    unsafe { std::ptr::copy(pattern.as_ptr(), (*to as *mut u8).add(k * pattern.len()), pattern.len()) };
+                }
+            }
+            Work::Host(work) => work(),
+            Work::Graph(plan) => graph::run(self, plan)?,
+            Work::Record(event, number) => {
+                if let Some(event) = self.events.get_mut(event) {
+                    (event.done, event.at) = (event.done.max(*number), Some(Instant::now()));
+                }
+            }
+            Work::Wait(..) | Work::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// Records an event in a stream.
+    fn record(&mut self, event: usize, stream: usize) -> Outcome {
+        let slot = self.events.get_mut(&event).ok_or(INVALID_HANDLE)?;
+        slot.submitted += 1;
+        slot.stream = stream;
+        let number = slot.submitted;
+        self.submit(stream, Work::Record(event, number))
+    }
+
+    /// Returns the work that records an event when a graph gets to it.
+    pub(crate) fn record_in_graph(&mut self, event: usize) -> Outcome<Work> {
+        let slot = self.events.get(&event).ok_or(INVALID_HANDLE)?;
+        Ok(Work::Record(event, slot.submitted))
+    }
+
+    /// Notes that a launched graph will record an event, so that whoever waits for it waits for the graph.
+    pub(crate) fn announce(&mut self, event: usize, stream: usize) -> u64 {
+        match self.events.get_mut(&event) {
+            Some(slot) => {
+                slot.submitted += 1;
+                slot.stream = stream;
+                slot.submitted
+            }
+            None => 0,
+        }
+    }
+}
+
+/// Submits a library's work to a stream.
+pub(crate) fn submit(stream: *mut c_void, work: impl Fn() + Send + Sync + 'static) -> Result<(), i32> {
+    let work = Work::Host(Arc::new(work));
+    lock().submit(id(stream.cast()), work).map_err(|status| status.0 as i32)
+}
+
+functions! {
+    cuStreamCreateWithPriority(state, to: *mut CUstream, flags: u32, _priority: i32) {
+        let handle = state.handle();
+        state.streams.insert(handle, Stream::new(flags & 1 == 0));
+        put(to, handle as CUstream)
+    }
+
+    cuStreamDestroy_v2(state, stream: CUstream) {
+        state.drain(id(stream))?;
+        state.streams.remove(&id(stream)).map(|_| ()).ok_or(INVALID_HANDLE)
+    }
+
+    cuStreamSynchronize(state, stream: CUstream) {
+        if state.streams.get(&id(stream)).ok_or(INVALID_HANDLE)?.capture.is_some() {
+            return Err(CAPTURE_UNSUPPORTED);
+        }
+        state.drain(id(stream))
+    }
+
+    cuStreamQuery(state, stream: CUstream) {
+        state.step_any()?;
+        let stream = state.streams.get(&id(stream)).ok_or(INVALID_HANDLE)?;
+        if stream.queue.is_empty() { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    cuStreamWaitEvent(state, stream: CUstream, event: CUevent, _flags: u32) {
+        let number = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.submitted;
+        state.submit(id(stream), Work::Wait(event as usize, number))
+    }
+
+    cuStreamBeginCapture_v2(state, stream: CUstream, _mode: CUstreamCaptureMode) {
+        let stream = state.streams.get_mut(&id(stream)).ok_or(INVALID_HANDLE)?;
+        if stream.capture.is_some() {
+            return Err(CAPTURE_UNSUPPORTED);
+        }
+        stream.capture = Some(Vec::new());
+        Ok(())
+    }
+
+    cuStreamEndCapture(state, stream: CUstream, to: *mut CUgraph) {
+        let nodes = state.streams.get_mut(&id(stream)).and_then(|s| s.capture.take()).ok_or(INVALID_VALUE)?;
+        let handle = state.handle();
+        state.graphs.insert(handle, Graph::chain(nodes));
+        put(to, handle as CUgraph)
+    }
+
+    cuEventCreate(state, to: *mut CUevent, _flags: u32) {
+        let handle = state.handle();
+        state.events.insert(handle, Event::default());
+        put(to, handle as CUevent)
+    }
+
+    cuEventDestroy_v2(state, event: CUevent) {
+        state.events.remove(&(event as usize)).map(|_| ()).ok_or(INVALID_HANDLE)
+    }
+
+    cuEventRecord(state, event: CUevent, stream: CUstream) {
+        state.record(event as usize, id(stream))
+    }
+
+    cuEventQuery(state, event: CUevent) {
+        state.step_any()?;
+        let event = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?;
+        if event.done >= event.submitted { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    cuEventSynchronize(state, event: CUevent) {
+        let number = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.submitted;
+        state.reach(event as usize, number)
+    }
+
+    cuEventElapsedTime(state, to: *mut f32, start: CUevent, end: CUevent) {
+        let at = |event: CUevent| -> Result<Instant, CUresult> {
+            let event = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?;
+            if event.done < event.submitted { Err(NOT_READY) } else { event.at.ok_or(INVALID_HANDLE) }
+        };
+        let passed = at(end)?.saturating_duration_since(at(start)?);
+        put(to, passed.as_secs_f32() * 1e3)
+    }
+}
