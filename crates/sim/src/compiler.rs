@@ -25,7 +25,7 @@ pub(crate) fn compile(source: &str, name: &str, options: &[String]) -> Result<Ve
     std::fs::write(&text, translation_unit(source, name)).map_err(|e| format!("{}: {e}", text.display()))?;
     let output = compiler()
         .args(options.iter().filter(|option| ["-D", "-U", "-I"].iter().any(|start| option.starts_with(start))))
-        .args(["-x", "c++", "-shared", "-Wl,-Bsymbolic", "-include"])
+        .args(["-x", "c++", "-shared", "-Wl,-Bsymbolic,--no-undefined", "-include"])
         .arg(folder.join("device.h"))
         .arg("-o")
         .args([&library, &text])

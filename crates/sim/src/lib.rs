@@ -17,7 +17,6 @@
 mod compiler;
 mod driver;
 mod executor;
-#[cfg(any())]
 mod libraries;
 mod nvrtc;
 mod settings;

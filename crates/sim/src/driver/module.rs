@@ -214,6 +214,8 @@ functions! {
     }
 
     cuModuleUnload(state, module: CUmodule) {
+        // Work may use the module's variables.
+        state.drain_all()?;
         state.modules.remove(&(module as usize)).ok_or(INVALID_HANDLE)?;
         state.functions.retain(|_, function| Arc::strong_count(&function.module) > 1);
         Ok(())

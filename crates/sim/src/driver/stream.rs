@@ -39,7 +39,6 @@ pub(crate) enum Work {
     /// An event's recording, by its number.
     Record(usize, u64),
     Wait(usize, u64),
-    Nothing,
 }
 
 pub(crate) struct Stream {
@@ -183,7 +182,7 @@ impl State {
                     (event.done, event.at) = (event.done.max(*number), Some(Instant::now()));
                 }
             }
-            Work::Wait(..) | Work::Nothing => {}
+            Work::Wait(..) => {}
         }
         Ok(())
     }
