@@ -79,7 +79,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -113,6 +113,14 @@ $(VENV)/.built: $(VENV)/.dev $(SOURCES)
 $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 	rm -f $(VENV)/.built
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop $(CHECKED) --quiet
+	touch $@
+
+# The simulated GPU under the names of NVIDIA's libraries, for CUPROUS_TEST_DEVICE=sim:32 and sim:64.
+build/sim/.built: $(SOURCES)
+	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
+	mkdir -p build/sim
+	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12; do \
+	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 
 build/site/.installed: $(WHEEL)

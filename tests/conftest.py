@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.simulated import select
+
 # The first program of a kind is planned and, on a GPU, compiled, which hypothesis must not report as a slow example.
 settings.register_profile("cuprous", deadline=None)
 settings.load_profile("cuprous")
 
-DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
+DEVICE = select(os.environ.get("CUPROUS_TEST_DEVICE", "cpu"))
 
 # Some releases of Numba use this name, which new releases of NumPy lack.
 np.row_stack = getattr(np, "row_stack", np.vstack)

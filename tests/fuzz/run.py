@@ -12,6 +12,8 @@ from multiprocessing.sharedctypes import Synchronized
 from types import ModuleType
 from typing import Any
 
+from tests.simulated import select
+
 from .compare import Mismatch, check
 from .generate import generate
 from .shrink import as_python, shrink
@@ -74,7 +76,7 @@ def open_device(device: str) -> ModuleType:
     """Returns Cuprous with `device` as the default device."""
     import cuprous as cp
 
-    cp._core.set_device(device)
+    cp._core.set_device(select(device))
     return cp
 
 
