@@ -32,8 +32,7 @@ class _Matrix(spmatrix):
         """Counts the stored values; per row or column if `axis` is given."""
         if axis is None:
             return self.nnz
-        a, which = self.tocoo(copy=False), _reductions.reduction_axis(axis)
-        index, extent = (a._col, self._shape[1]) if which == 0 else (a._row, self._shape[0])
+        index, extent = _reductions.remaining_index(self, _reductions.reduction_axis(axis))
         return _pattern.add_up(index, _core.full((self.nnz,), 1, "int64"), extent)
 
     def getrow(self: Any, i: int) -> Any:

@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import array, ndarray
 from cuprous._common.arguments import as_shape as any_shape
+from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous._common.masks import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
-from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._arithmetic import Arithmetic, inconsistent
+from cuprous.scipy.sparse._base import Sparse, values_of
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
-from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
+from cuprous.scipy.sparse._compressed import index_of, is_scipy
 
 
 class Coordinates(Arithmetic):
@@ -153,18 +153,6 @@ class Coordinates(Arithmetic):
     def shape(self) -> tuple[int, ...]:
         """Its extents."""
         return self._shape[1:] if self._flat else self._shape
-
-    @property
-    def data(self) -> ndarray:
-        """The stored values."""
-        return self._data
-
-    @data.setter
-    def data(self, values: Any) -> None:
-        values = array(values)
-        if values.shape != (self.nnz,):
-            raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
-        self._data = values_of(values, None, False)
 
     @property
     def row(self) -> ndarray:
@@ -352,7 +340,7 @@ class Coordinates(Arithmetic):
 
     def _binary(self, other: Any, op: Any) -> Any:
         if self.shape != other.shape:
-            raise ValueError(f"inconsistent shapes {self.shape} and {other.shape}")
+            raise inconsistent(self.shape, other.shape)
         result = self._rows()._binary(other._rows() if other.format == "coo" else other.tocsr(), op)
         return result.tocoo(copy=False)._flattened() if self._flat else result
 

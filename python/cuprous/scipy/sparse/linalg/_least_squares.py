@@ -129,6 +129,3 @@ def _verdict(residual: tuple[float, float, float], least: tuple[float, float], c
         if 1 + measure <= 1:
             return reason
     return 7 if last else 0
-
-
-__all__ = ["lsqr"]
