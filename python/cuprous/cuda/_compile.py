@@ -170,6 +170,3 @@ def compile_all(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
     )  # fmt: skip
     return [code], returns
-
-
-__all__ = ["compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]
