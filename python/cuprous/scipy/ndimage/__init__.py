@@ -14,17 +14,8 @@ from cuprous.scipy.ndimage._binary import (
     binary_opening,
     binary_propagation,
 )
-from cuprous.scipy.ndimage._distance import (
-    distance_transform_bf,
-    distance_transform_cdt,
-    distance_transform_edt,
-)
-from cuprous.scipy.ndimage._fourier import (
-    fourier_ellipsoid,
-    fourier_gaussian,
-    fourier_shift,
-    fourier_uniform,
-)
+from cuprous.scipy.ndimage._distance import distance_transform_bf, distance_transform_cdt, distance_transform_edt
+from cuprous.scipy.ndimage._fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
 from cuprous.scipy.ndimage._gaussian import (
     gaussian_filter,
     gaussian_filter1d,
@@ -36,12 +27,7 @@ from cuprous.scipy.ndimage._gaussian import (
     prewitt,
     sobel,
 )
-from cuprous.scipy.ndimage._generic import (
-    generic_filter,
-    generic_filter1d,
-    geometric_transform,
-    vectorized_filter,
-)
+from cuprous.scipy.ndimage._generic import generic_filter, generic_filter1d, geometric_transform, vectorized_filter
 from cuprous.scipy.ndimage._grey import (
     black_tophat,
     grey_closing,
@@ -52,25 +38,9 @@ from cuprous.scipy.ndimage._grey import (
     morphological_laplace,
     white_tophat,
 )
-from cuprous.scipy.ndimage._interpolation import (
-    affine_transform,
-    map_coordinates,
-    rotate,
-    shift,
-    zoom,
-)
-from cuprous.scipy.ndimage._labels import (
-    find_objects,
-    label,
-)
-from cuprous.scipy.ndimage._linear import (
-    convolve,
-    convolve1d,
-    correlate,
-    correlate1d,
-    uniform_filter,
-    uniform_filter1d,
-)
+from cuprous.scipy.ndimage._interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from cuprous.scipy.ndimage._labels import find_objects, label
+from cuprous.scipy.ndimage._linear import convolve, convolve1d, correlate, correlate1d, uniform_filter, uniform_filter1d
 from cuprous.scipy.ndimage._measurements import (
     center_of_mass,
     extrema,
@@ -97,14 +67,8 @@ from cuprous.scipy.ndimage._rank import (
     percentile_filter,
     rank_filter,
 )
-from cuprous.scipy.ndimage._spline import (
-    spline_filter,
-    spline_filter1d,
-)
-from cuprous.scipy.ndimage._structures import (
-    generate_binary_structure,
-    iterate_structure,
-)
+from cuprous.scipy.ndimage._spline import spline_filter, spline_filter1d
+from cuprous.scipy.ndimage._structures import generate_binary_structure, iterate_structure
 
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {

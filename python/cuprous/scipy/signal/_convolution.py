@@ -27,15 +27,12 @@ def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
     name = _core.promote_types(a.dtype_name, v.dtype_name)
     wide = "float32" if name == "float16" else _exact(name)
     part = _dtypes.component(wide)
-    weights = _flipped(v)
-    weights = _core.cast(weights, wide if _dtypes.kind(v.dtype_name) == "c" else part)
+    weights = _core.cast(_flipped(v), wide if _dtypes.kind(v.dtype_name) == "c" else part)
     source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
     # Padded by the window's overhang, so that a "same"-sized result covers all overlaps.
-    after = [n - 1 for n in v.shape]
-    source = _pad(source, after, edge, fill)
     origin = [n - 1 for n in v.shape]
-    result = _any_weights(source, weights, list(weights.shape), False, edge, fill, origin, wide)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    source = _pad(source, origin, edge, fill)
+    return _delivered(_any_weights(source, weights, list(weights.shape), False, edge, fill, origin, wide), name)
 
 
 def _pad(a: ndarray, after: list[int], edge: str, fill: Any) -> ndarray:
@@ -49,8 +46,11 @@ def _pad(a: ndarray, after: list[int], edge: str, fill: Any) -> ndarray:
     return _core.map("make_complex", *(_core.pad(_core.map(p, a), zeros, after, edge, c) for p, c in parts))
 
 
-def _rounded(a: ndarray, name: str) -> ndarray:
-    return _core.map("rint", a) if _dtypes.kind(name) in "biu" else a
+def _delivered(a: ndarray, name: str) -> ndarray:
+    """Converts a result to its dtype; integers are rounded."""
+    if a.dtype_name == name:
+        return a
+    return _core.cast(_core.map("rint", a) if _dtypes.kind(name) in "biu" else a, name)
 
 
 def _cut(full: ndarray, n: tuple[int, ...], k: tuple[int, ...], mode: str) -> ndarray:
@@ -89,9 +89,7 @@ def _by_transforms(a: ndarray, v: ndarray, mode: str, method: str) -> bool:
 
 
 def _transformed(a: ndarray, v: ndarray, mode: str) -> ndarray:
-    name = _core.promote_types(a.dtype_name, v.dtype_name)
-    result = fftconvolve(a, v, mode)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    return _delivered(fftconvolve(a, v, mode), _core.promote_types(a.dtype_name, v.dtype_name))
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
@@ -185,8 +183,7 @@ def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> nd
         w = _core.map("conjugate", v) if _dtypes.kind(v.dtype_name) == "c" else v
         middle = [(n - 1) // 2 for n in v.shape]
     w = _core.cast(w, wide if _dtypes.kind(w.dtype_name) == "c" else _dtypes.component(wide))
-    result = _any_weights(a, w, list(w.shape), False, edge, fill, middle, wide)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    return _delivered(_any_weights(a, w, list(w.shape), False, edge, fill, middle, wide), name)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:

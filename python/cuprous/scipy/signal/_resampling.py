@@ -218,15 +218,8 @@ def kaiser_atten(numtaps: int, width: float) -> float:
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
-def resample_poly(
-    x: Any,
-    up: int,
-    down: int,
-    axis: int = 0,
-    window: Any = ("kaiser", 5.0),
-    padtype: str = "constant",
-    cval: Any = None,
-) -> ndarray:
+def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
+                  cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
 
     Args:

@@ -12,7 +12,6 @@ from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._spectral import (
     _filled,
     _frequencies,
-    _move_back,
     _overlap,
     _points,
     _scale,
@@ -36,7 +35,7 @@ def _continued(rows: ndarray, half: int, boundary: str) -> ndarray:
     if half == 0:
         return rows
     n = rows.shape[-1]
-    if boundary == "zeros" or boundary == "constant":
+    if boundary in ("zeros", "constant"):
         first, last = (cp.zeros_like(rows[..., :1]),) * 2 if boundary == "zeros" else (rows[..., :1], rows[..., -1:])
         before, after = (_core.broadcast_to(v, (*rows.shape[:-1], half)) for v in (first, last))
     else:
@@ -90,7 +89,7 @@ def stft(
     result = _transforms(rows, values, step, points, detrend, onesided)
     result = result * _core.cast(_core.map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
     times = _times(rows.shape[-1], count, overlap, fs, boundary is not None)
-    return _frequencies(points, fs, onesided), times, _move_back(result, axis)
+    return _frequencies(points, fs, onesided), times, cp.moveaxis(result, -1, axis)
 
 
 def _overlapping_sum(segments: ndarray, step: int) -> ndarray:

@@ -119,18 +119,14 @@ def _powers(
     return _doubled(power, nfft) if onesided else power
 
 
-def _median_bias(n: int) -> float:
-    """Returns the expected median of n powers of white noise, relative to their mean."""
-    return 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, n, 2))
-
-
 def _averaged(power: ndarray, average: str) -> ndarray:
     """Averages over the segments."""
     if average not in ("mean", "median"):
         raise ValueError(f"average must be 'median' or 'mean', got {average}")
     if average == "mean":
         return cp.mean(power, axis=-2)
-    bias = _median_bias(power.shape[-2])
+    # The expected median of the powers of white noise, relative to their mean.
+    bias = 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, power.shape[-2], 2))
     if _dtypes.kind(power.dtype_name) == "c":
         parts = (cp.median(_map(part, power), axis=-2) / bias for part in ("real", "imag"))
         return _map("make_complex", *parts)
@@ -256,11 +252,6 @@ def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> nd
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
-def _move_back(result: ndarray, axis: int) -> ndarray:
-    """Moves the frequencies of a (…, segments, frequencies) array to `axis`, so that the segments come last."""
-    return cp.moveaxis(result, -1, axis)
-
-
 def spectrogram(
     x: Any, fs: float = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
@@ -303,4 +294,4 @@ def spectrogram(
     elif mode in ("angle", "phase"):
         result = cp.angle(result)
         result = cp.unwrap(result, axis=-1) if mode == "phase" else result
-    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _move_back(result, axis)
+    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), cp.moveaxis(result, -1, axis)
