@@ -216,14 +216,8 @@ def subset_sum(
     return sum(take(a, subset), dtype, allocator=allocator)
 
 
-def subset_dot(
-    subset: GPUArray,
-    a: GPUArray,
-    b: GPUArray,
-    dtype: Any = None,
-    stream: Any = None,
-    allocator: Allocator | None = None,
-) -> GPUArray:
+def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None,
+               allocator: Allocator | None = None) -> GPUArray:  # fmt: skip
     """Returns the dot product of the elements at the indices `subset`."""
     return dot(take(a, subset), take(b, subset), dtype, allocator=allocator)
 
