@@ -11,10 +11,8 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous.scipy.interpolate._bsplines import basis, make_interp_spline
-
-ndarray = _core.ndarray
 
 
 class RegularGridInterpolator:

@@ -12,10 +12,9 @@ from typing import Any, TypeAlias
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import is_numpy_array, unsupported
 
-ndarray = _core.ndarray
 ArrayLike: TypeAlias = Any
 #: None, a dtype, or an array that receives the result.
 Output: TypeAlias = Any

@@ -9,11 +9,10 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous.scipy.ndimage._linear import _any_weights, _flipped
 from cuprous.scipy.signal._fourier import faster, fftconvolve
 
-ndarray = _core.ndarray
 _EDGES = {"fill": "constant", "wrap": "wrap", "symm": "reflect"}
 
 
@@ -22,7 +21,7 @@ def _exact(name: str) -> str:
     return name if _dtypes.kind(name) in "fc" else "float64"
 
 
-def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
+def _full(a: ndarray, v: ndarray) -> ndarray:
     """Computes the sum over j of a[i - j] v[j] for all i at which the operands overlap."""
     name = _core.promote_types(a.dtype_name, v.dtype_name)
     wide = "float32" if name == "float16" else _exact(name)
@@ -31,19 +30,15 @@ def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
     source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
     # Padded by the window's overhang, so that a "same"-sized result covers all overlaps.
     origin = [n - 1 for n in v.shape]
-    source = _pad(source, origin, edge, fill)
-    return _delivered(_any_weights(source, weights, list(weights.shape), False, edge, fill, origin, wide), name)
+    source = _padded(source, origin)
+    return _delivered(_any_weights(source, weights, list(weights.shape), False, "constant", 0.0, origin, wide), name)
 
 
-def _pad(a: ndarray, after: list[int], edge: str, fill: Any) -> ndarray:
-    if edge != "constant":
-        return a
-    zeros = [0] * a.ndim
-    if _dtypes.kind(a.dtype_name) != "c":
-        return _core.pad(a, zeros, after, edge, float(fill))
-    value = complex(fill)
-    parts = (("real", value.real), ("imag", value.imag))
-    return _core.map("make_complex", *(_core.pad(_core.map(p, a), zeros, after, edge, c) for p, c in parts))
+def _padded(a: ndarray, after: list[int]) -> ndarray:
+    """Appends zeros along each axis."""
+    if _dtypes.kind(a.dtype_name) == "c":
+        return _core.map("make_complex", *(_padded(_core.map(p, a), after) for p in ("real", "imag")))
+    return _core.pad(a, [0] * a.ndim, after, "constant", 0.0)
 
 
 def _delivered(a: ndarray, name: str) -> ndarray:
@@ -121,8 +116,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
 def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
     n, k = a.shape, v.shape
     if math.prod(k) > math.prod(n):
-        return _cut(_full(v, a, "constant", 0.0), n, k, mode)
-    return _cut(_full(a, v, "constant", 0.0), n, k, mode)
+        return _cut(_full(v, a), n, k, mode)
+    return _cut(_full(a, v), n, k, mode)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
@@ -18,7 +18,6 @@ from cuprous.scipy.signal._design import cheby1
 from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
-ndarray = _core.ndarray
 _map = _core.map
 
 

@@ -10,24 +10,23 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
+from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import detrend as _detrend
 from cuprous.scipy.signal.windows import get_window
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
-def _window(window: Any, nperseg: int | None, n: int, default: int = 256) -> tuple[ndarray, int]:
+def _window(window: Any, nperseg: int | None, n: int) -> tuple[ndarray, int]:
     """Returns the window's values and their number.
 
     Raises:
         ValueError: for windows that are unknown, not vectors, or of another length than `nperseg`.
     """
     if isinstance(window, (str, tuple)):
-        count = default if nperseg is None else int(nperseg)
+        count = 256 if nperseg is None else int(nperseg)
         if count < 1:
             raise ValueError("nperseg must be a positive integer")
         if count > n:

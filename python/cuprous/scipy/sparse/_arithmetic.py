@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._base import Sparse, is_dense, operand
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
-
-ndarray = _core.ndarray
 
 #: Elementwise functions that map zero to zero; each becomes a method.
 _UNARY = (

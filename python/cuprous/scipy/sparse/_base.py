@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
-
-ndarray = _core.ndarray
 
 #: SciPy's formats that are not supported.
 _UNSUPPORTED = ("bsr", "dia", "dok", "lil")

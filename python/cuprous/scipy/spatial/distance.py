@@ -9,12 +9,11 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total, truths
 from cuprous.scipy.special import rel_entr
 
-ndarray = _core.ndarray
 _map = _core.map
 
 

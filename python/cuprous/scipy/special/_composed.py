@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -18,9 +19,14 @@ def where(condition: Any, a: Any, b: Any) -> ndarray:
     return _map("where", condition, a, b)
 
 
-def both(a: Any, b: Any) -> ndarray:
+def both(*conditions: Any) -> ndarray:
     """Returns the logical and."""
-    return _map("logical_and", a, b)
+    return reduce(lambda a, b: _map("logical_and", a, b), conditions)
+
+
+def either(*conditions: Any) -> ndarray:
+    """Returns the logical or."""
+    return reduce(lambda a, b: _map("logical_or", a, b), conditions)
 
 
 def isnan(a: Any) -> Any:
@@ -79,12 +85,8 @@ def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
     integral = both(other == _floor(other), rest > 0.0)
     there = both(integral, other > 0.0)
     sign = where(both(integral, _map("remainder", other, 2.0) == 1.0), -1.0, _core.full((), 1.0, rest.dtype_name))
-    at = _map("logical_or", first, is_pole(b))
+    at = either(first, is_pole(b))
     return at, both(at, there), sign, where(there, rest, 1.0), where(there, other, 1.0)
-
-
-def _absolute(x: Any) -> Any:
-    return _map("absolute", x) if isinstance(x, ndarray) else abs(x)
 
 
 def _floor(x: Any) -> Any:
@@ -93,18 +95,12 @@ def _floor(x: Any) -> Any:
 
 def xlogy(x: Any, y: Any) -> ndarray:
     """Computes x log(y), with 0 for x = 0 unless y is NaN."""
-    zero = both(x == 0.0, _map("logical_not", _isnan(y)))
-    return where(zero, 0.0, x * _map("log", _as(y, x)))
+    return where(both(x == 0.0, y == y), 0.0, x * _map("log", _as(y, x)))
 
 
 def xlog1py(x: Any, y: Any) -> ndarray:
     """Computes x log1p(y), with 0 for x = 0 unless y is NaN."""
-    zero = both(x == 0.0, _map("logical_not", _isnan(y)))
-    return where(zero, 0.0, x * _map("log1p", _as(y, x)))
-
-
-def _isnan(x: Any) -> Any:
-    return _map("isnan", x) if isinstance(x, ndarray) else x != x
+    return where(both(x == 0.0, y == y), 0.0, x * _map("log1p", _as(y, x)))
 
 
 def _as(x: Any, like: Any) -> Any:
@@ -127,7 +123,7 @@ def rel_entr(x: Any, y: Any) -> ndarray:
     log = where(both(ratio > least, ratio < _INF), _map("log", ratio), _map("log", x) - _map("log", y))
     value = where(inside, x * log, _INF)
     value = where(both(x == 0.0, y >= 0.0), 0.0, value)
-    return where(_map("logical_or", isnan(x), isnan(y)), _NAN, value)
+    return where(either(isnan(x), isnan(y)), _NAN, value)
 
 
 @in_double
@@ -142,7 +138,7 @@ def huber(delta: Any, r: Any) -> ndarray:
     delta, r = _as(delta, r), _as(r, delta)
     a = _map("absolute", r)
     value = where(a <= delta, 0.5 * r * r, delta * (a - 0.5 * delta))
-    value = where(_map("logical_or", isnan(delta), isnan(r)), _NAN, value)
+    value = where(either(isnan(delta), isnan(r)), _NAN, value)
     return where(delta < 0.0, _INF, value)
 
 
@@ -154,7 +150,7 @@ def pseudo_huber(delta: Any, r: Any) -> ndarray:
     v = a / where(delta == 0.0, 1.0, delta)
     root = _map("hypot", v, 1.0) + 1.0
     value = where(v < 1.0, a * a / root, delta * a * where(root == _INF, 1.0, v / root))
-    return where(delta < 0.0, _INF, where(_map("logical_or", delta == 0.0, r == 0.0), 0.0, value))
+    return where(delta < 0.0, _INF, where(either(delta == 0.0, r == 0.0), 0.0, value))
 
 
 def radian(d: Any, m: Any, s: Any) -> ndarray:

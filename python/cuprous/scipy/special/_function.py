@@ -7,10 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, operand, write_out
+from cuprous._common.arguments import array, ndarray, operand, write_out
 from cuprous._common.operands import is_scalar
-
-ndarray = _core.ndarray
 
 _NARROW = ("bfloat16", "float32")
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._incomplete import area, averaged, least
 from cuprous.scipy.special._normal import polynomial
@@ -49,12 +49,11 @@ def expn(n: ndarray, x: ndarray) -> ndarray:
     for k in range(1, 5):
         term = (decay - safe * term) / float(k)
         near = where(order == k + 1.0, term, near)
-    value = where(both(safe < 1.0, both(order >= 1.0, order < 6.0)), near, value)
+    value = where(both(safe < 1.0, order >= 1.0, order < 6.0), near, value)
     value = where(order == 0.0, decay / safe, value)
     value = where(x == math.inf, 0.0, value)
     value = where(x == 0.0, where(order <= 1.0, math.inf, 1.0 / where(order <= 1.0, 1.0, order - 1.0)), value)
-    undefined = _map("logical_or", _map("logical_or", n < 0.0, x < 0.0), isnan(n + x))
-    return where(undefined, math.nan, value)
+    return where(either(n < 0.0, x < 0.0, isnan(n + x)), math.nan, value)
 
 
 def _exp1(x: ndarray) -> ndarray:

@@ -89,9 +89,8 @@ def zeta(x: Any, q: Any) -> ndarray:
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
     at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
     total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
-    total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
-    undefined = _map("logical_or", exponent < 1.0, base < 0.0)
-    return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
+    total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
+    return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
 
 
 def ellipkm1(p: ndarray) -> ndarray:
@@ -159,7 +158,7 @@ def tandg(x: ndarray) -> ndarray:
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, _where(sin == 0.0, math.inf, -cos / sin), sin / cos)
-    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+    return _where(c.both(x < 0.0, value != math.inf), -value, value)
 
 
 def cotdg(x: ndarray) -> ndarray:
@@ -167,7 +166,7 @@ def cotdg(x: ndarray) -> ndarray:
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, -sin / cos + 0.0, _where(sin == 0.0, math.inf, cos / sin))
-    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+    return _where(c.both(x < 0.0, value != math.inf), -value, value)
 
 
 def cosm1(x: ndarray) -> ndarray:
@@ -229,8 +228,8 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
     n, chosen = floats(N), floats(k)
     if repetition:
         # As in SciPy, there is one way to choose none of none.
-        return _where(_map("logical_and", n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
-    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+        return _where(c.both(n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
+    allowed = c.both(chosen <= n, n >= 0.0, chosen >= 0.0)
     return _where(allowed, binom(n, chosen), 0.0)
 
 
@@ -246,7 +245,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
     safe = _where(small, n, 1.0)
     direct = _map("gamma", safe + 1.0) / _map("gamma", _map("maximum", safe - chosen, 0.0) + 1.0)
     far = _map("exp", _map("gammaln", n + 1.0) - _map("gammaln", _map("maximum", n - chosen, 0.0) + 1.0))
-    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+    allowed = c.both(chosen <= n, n >= 0.0, chosen >= 0.0)
     return _where(allowed, _where(small, direct, far), 0.0)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous.scipy import special as sp
 
-ndarray = _core.ndarray
 _map = _core.map
 _HALF_LOG = 0.5 * math.log(2.0 * math.pi)
 

@@ -8,9 +8,8 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
