@@ -201,9 +201,7 @@ def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
     number = int(re.sub(r"\D", "", arch))
     rows = []
     for kernel in watch.kernels():
-        row: dict[str, Any] = {
-            "kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch,
-        }  # fmt: skip
+        row: dict[str, Any] = {"kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch}
         try:
             facts = measure(kernel, arch)
         except RuntimeError as error:

@@ -147,7 +147,7 @@ def compile_ptx(
     """The PTX of a kernel, or of a function: see `compile`."""
     return compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
-    )  # fmt: skip
+    )
 
 
 def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[Any, types.Type]:
@@ -168,5 +168,5 @@ def compile_all(
     """Returns a list with the function's code, and its return type: see `compile`."""
     code, returns = compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
-    )  # fmt: skip
+    )
     return [code], returns

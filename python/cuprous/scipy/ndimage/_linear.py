@@ -71,7 +71,7 @@ def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[
 
 def _any_weights(
     a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str
-) -> ndarray:  # fmt: skip
+) -> ndarray:
     """Computes `correlated` for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
     weights = weights.reshape(shape)
     if not is_complex(weights):

@@ -126,8 +126,7 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
         NotImplementedError: for other modes and boundary values.
     """
     if mode != "constant" or cval != 0:
-        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' "
-                                  "with 0")  # fmt: skip
+        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' with 0")
     weights, a = array(h), array(x)
     if weights.ndim != 1 or weights.size == 0:
         raise ValueError("h must be 1-D with non-zero length")

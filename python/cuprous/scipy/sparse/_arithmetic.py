@@ -7,6 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous._common.casting import astype, check_casting
+from cuprous._common.naming import named
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._base import Sparse, is_dense, operand
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
@@ -369,9 +370,7 @@ def _method(name: str) -> Any:
     def method(self: Arithmetic) -> Any:
         return self._apply(own)
 
-    method.__name__ = name
-    method.__doc__ = f"`{name}` of the elements."
-    return method
+    return named(method, name, f"`{name}` of the elements.")
 
 
 for _name in _UNARY:

@@ -10,6 +10,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
+from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
@@ -379,15 +380,9 @@ class Sparse:
 
 def _unsupported_format(format: str) -> Any:
     def method(self: Sparse, *args: Any, **kwargs: Any) -> Any:
-        """Not supported.
-
-        Raises:
-            NotImplementedError: always.
-        """
         raise NotImplementedError(f"[to{format}] {format} is not supported; {_NO_FORMAT}")
 
-    method.__name__ = f"to{format}"
-    return method
+    return named(method, f"to{format}", "Not supported.\n\nRaises:\n    NotImplementedError: always.")
 
 
 for _format in _UNSUPPORTED:

@@ -90,9 +90,8 @@ class coo_array(sparray, Coordinates):
 
 
 _CLASSES = {
-    (cls.format, cls._is_array): cls
-    for cls in (csr_matrix, csc_matrix, coo_matrix, csr_array, csc_array, coo_array)
-}  # fmt: skip
+    (cls.format, cls._is_array): cls for cls in (csr_matrix, csc_matrix, coo_matrix, csr_array, csc_array, coo_array)
+}
 
 
 def of(format: str, is_array: bool) -> Any:

@@ -220,7 +220,6 @@ class Compressed(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
         pattern = self._pattern
@@ -228,11 +227,9 @@ class Compressed(Arithmetic):
         return getattr(scipy.sparse, type(self).__name__)(arrays, shape=self._shape)
 
     def copy(self) -> Any:
-        """Returns a copy that shares no memory."""
         return self._new(self._data.copy(), self._pattern.share(), self._shape, self._canonical)
 
     def tocoo(self, copy: bool = True) -> Any:
-        """Returns the matrix in COO format."""
         majors = astype(_pattern.expand(self._pattern.starts, self.nnz), self._pattern.packed.dtype_name)
         minors = self._pattern.indices
         row, column = (majors, minors) if self._major == 0 else (minors, majors)
@@ -254,13 +251,11 @@ class Compressed(Arithmetic):
         return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
     def tocsr(self, copy: bool = False) -> Any:
-        """Returns the matrix in CSR format."""
         if self.format == "csr":
             return self.copy() if copy else self
         return self._other_format()
 
     def tocsc(self, copy: bool = False) -> Any:
-        """Returns the matrix in CSC format."""
         if self.format == "csc":
             return self.copy() if copy else self
         return self._other_format()

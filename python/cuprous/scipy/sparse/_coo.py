@@ -151,7 +151,6 @@ class Coordinates(Arithmetic):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents."""
         return self._shape[1:] if self._flat else self._shape
 
     @property
@@ -199,7 +198,6 @@ class Coordinates(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
         indices = (self._col,) if self._flat else (self._row, self._col)
@@ -209,13 +207,11 @@ class Coordinates(Arithmetic):
         return matrix
 
     def copy(self) -> Any:
-        """Returns a copy that shares no memory."""
         matrix = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
         matrix._flat = self._flat
         return matrix
 
     def tocoo(self, copy: bool = True) -> Any:
-        """Returns the matrix in COO format."""
         return self.copy() if copy else self
 
     def _summed(self) -> tuple[ndarray, ndarray]:
@@ -277,11 +273,6 @@ class Coordinates(Arithmetic):
         return out
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
-        """Returns the same elements in another shape.
-
-        Raises:
-            ValueError: if the number of elements differs.
-        """
         given = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         wanted = [int(n) for n in given]
         m, n = self._shape

@@ -10,6 +10,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, ndarray
+from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total, truths
 from cuprous.scipy.special import rel_entr
@@ -235,9 +236,7 @@ def _single(name: str) -> Callable[..., ndarray]:
         a, b = _vectors(name, u, v)
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
-    distance.__name__ = distance.__qualname__ = name
-    distance.__doc__ = f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`."
-    return distance
+    return named(distance, name, f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`.")
 
 
 canberra, cityblock, correlation, cosine, dice, euclidean, hamming, jaccard, rogerstanimoto, russellrao = map(

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._common.operands import is_scalar
 from cuprous.scipy.special import _integrals
 from cuprous.scipy.special._beta import sine
@@ -87,9 +88,7 @@ def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) 
     def both_of(x: Any, out: Any = (None, None)) -> tuple[ndarray, ndarray]:
         return first(x, out=out[0]), second(x, out=out[1])
 
-    both_of.__name__ = both_of.__qualname__ = name
-    both_of.__doc__ = doc
-    return both_of
+    return named(both_of, name, doc)
 
 
 sici = _pair(

@@ -36,7 +36,7 @@ class DescribeResult(NamedTuple):
 
 def _tested(
     estimate: ndarray, error: ndarray, df: Any, alternative: str, a: Any, axis: Any, keepdims: bool
-) -> TtestResult:  # fmt: skip
+) -> TtestResult:
     check_alternative(alternative)
     t = estimate / error
     df = df if isinstance(df, ndarray) else _core.full((), float(df), "float64")
