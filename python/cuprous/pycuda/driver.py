@@ -166,10 +166,6 @@ class Device:
         return hash(self._device)
 
 
-def _is_gpu() -> bool:
-    return _core.get_device() != "cpu" and _core.device_count() > 0
-
-
 class _Stack(threading.local):
     """The devices of the contexts below the current one, per host thread."""
 
@@ -189,7 +185,8 @@ class Context:
     @staticmethod
     def get_current() -> Context:
         """Returns the current context."""
-        return Context(Device(_cuda.get_device_id()) if _is_gpu() else None)
+        is_gpu = _core.get_device() != "cpu" and _core.device_count() > 0
+        return Context(Device(_cuda.get_device_id()) if is_gpu else None)
 
     @staticmethod
     def get_device() -> Device:

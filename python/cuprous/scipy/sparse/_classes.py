@@ -47,10 +47,7 @@ class _Matrix(spmatrix):
         """Returns the conjugate transpose."""
         return self.transpose().conj()
 
-    @property
-    def H(self: Any) -> Any:
-        """The conjugate transpose."""
-        return self.transpose().conj()
+    H = property(getH)
 
     def asfptype(self: Any) -> Any:
         """Returns the matrix with floating-point values."""
@@ -101,13 +98,9 @@ def of(format: str, is_array: bool) -> Any:
 
 def from_scipy(a: Any) -> Any:
     """Copies a SciPy matrix to the device."""
-    return _CLASSES[a.format, not _is_matrix(a)](a)
-
-
-def _is_matrix(a: Any) -> bool:
     import scipy.sparse
 
-    return isinstance(a, scipy.sparse.spmatrix)
+    return _CLASSES[a.format, not isinstance(a, scipy.sparse.spmatrix)](a)
 
 
 def issparse(x: Any) -> bool:

@@ -61,13 +61,9 @@ def moment(
     if order == 1 and center is None:
         value = cp.mean(x * 0.0, axis=along)
     else:
-        middle = cp.mean(x, axis=along, keepdims=True) if center is None else center
-        value = cp.mean(_power(x - middle, int(order)), axis=along)
+        d = x - (cp.mean(x, axis=along, keepdims=True) if center is None else center)
+        value = cp.mean(d * d if order == 2 else _map("power", d, float(order)), axis=along)
     return _kept(value, a, axis, keepdims)
-
-
-def _power(x: ndarray, order: int) -> ndarray:
-    return x * x if order == 2 else _map("power", x, float(order))
 
 
 def _central(x: ndarray, axis: int, order: int) -> tuple[ndarray, ndarray, ndarray]:

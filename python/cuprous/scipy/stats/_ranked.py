@@ -62,15 +62,10 @@ def _method(name: str, method: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"[{name}] method={method!r} is none of {choices}")
 
 
-def _tie_sizes(ranks: list[ndarray]) -> ndarray:
-    """Returns, for each element, the size of its group of equal elements."""
-    last, first = ranks
-    return last - first + 1.0
-
-
 def _ties(x: ndarray) -> ndarray:
     """Returns, for each element, the number of equal elements along the last axis."""
-    return _tie_sizes([rankdata(x, method, axis=-1) for method in ("max", "min")])
+    last, first = (rankdata(x, method, axis=-1) for method in ("max", "min"))
+    return last - first + 1.0
 
 
 def _inversions(m: int, n: int) -> np.ndarray:
