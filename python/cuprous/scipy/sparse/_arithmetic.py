@@ -52,10 +52,6 @@ def _map(name: str) -> Any:
     return lambda a, b: _core.map(name, a, b)
 
 
-#: The operators of comparisons.
-_METHODS = {"less": "__lt__", "less_equal": "__le__", "greater": "__gt__", "greater_equal": "__ge__"}
-
-
 class Arithmetic(Sparse):
     """Operators of sparse matrices of every format."""
 
@@ -152,8 +148,7 @@ class Arithmetic(Sparse):
     def __add__(self, other: Any) -> Any:
         return self._sum(other, "add")
 
-    def __radd__(self, other: Any) -> Any:
-        return self._sum(other, "add")
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         return self._sum(other, "subtract")
@@ -286,7 +281,8 @@ class Arithmetic(Sparse):
             if other.shape != self.shape:
                 if name in ("equal", "not_equal"):
                     return name == "not_equal"
-                return getattr(Arithmetic, _METHODS[name])(*self._repeated(other))
+                a, b = self._repeated(other)
+                return a._compare(b, name)
             if name not in _HOLDS_AT_ZERO:
                 return self._binary(other, op)
             symbol, instead = _SYMBOLS[name]

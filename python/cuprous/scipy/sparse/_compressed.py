@@ -63,7 +63,8 @@ class Compressed(Arithmetic):
             raise NotImplementedError(f"[{self.format}] maxprint= is not supported; print A.get()")
         self._canonical = None
         if is_scipy(arg1):
-            self._take_scipy(arg1)
+            own = arg1.asformat(self.format)
+            self._take_arrays((own.data, own.indices, own.indptr), own.shape, None, False)
         elif isinstance(arg1, Sparse):
             self._assign_from(arg1.asformat(self.format, copy=copy))
         elif is_shape(arg1):
@@ -99,10 +100,6 @@ class Compressed(Arithmetic):
         majors = shape[self._major]
         self._pattern = Pattern.of(_core.full((majors + 1,), 0, "int32"), _core.empty((0,), "int32"))
         self._canonical = True
-
-    def _take_scipy(self, a: Any) -> None:
-        own = a.asformat(self.format)
-        self._take_arrays((own.data, own.indices, own.indptr), own.shape, None, False)
 
     def _take_arrays(self, arrays: Any, shape: Any, dtype: Any, copy: bool) -> None:
         data, indices, starts = arrays

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from cuprous import _core
@@ -175,7 +175,8 @@ def _k_near(order: int, x: ndarray) -> ndarray:
     return 1.0 / x + x * 0.5 * series
 
 
-def _k(order: int, x: ndarray, scaled: bool) -> ndarray:
+def _k(order: int, scaled: bool, x: ndarray) -> ndarray:
+    """Computes the modified Bessel function of the second kind, multiplied by exp(x) if `scaled`."""
     low, high = _split(x, 2.0)
     near, far = _k_near(order, low), _k_far(order, high)
     if scaled:
@@ -187,21 +188,4 @@ def _k(order: int, x: ndarray, scaled: bool) -> ndarray:
     return where(x < 0.0, math.nan, value)
 
 
-def k0(x: ndarray) -> ndarray:
-    """Computes the modified Bessel function of the second kind and order 0."""
-    return _k(0, x, False)
-
-
-def k0e(x: ndarray) -> ndarray:
-    """Computes exp(x) k0(x)."""
-    return _k(0, x, True)
-
-
-def k1(x: ndarray) -> ndarray:
-    """Computes the modified Bessel function of the second kind and order 1."""
-    return _k(1, x, False)
-
-
-def k1e(x: ndarray) -> ndarray:
-    """Computes exp(x) k1(x)."""
-    return _k(1, x, True)
+k0, k0e, k1, k1e = (partial(_k, order, scaled) for order in (0, 1) for scaled in (False, True))

@@ -4,6 +4,7 @@ for large arguments. Computed in float64 with errors of at most 1e-14 of the val
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from cuprous import _core
@@ -93,7 +94,9 @@ def _auxiliary(x: ndarray) -> tuple[ndarray, ndarray]:
     return inverse * polynomial(square, f), square * polynomial(square, g)
 
 
-def _sici(x: ndarray, cosine: bool) -> ndarray:
+def _sici(cosine: bool, x: ndarray) -> ndarray:
+    """Computes the integral of sin(t) / t from 0 to x, or the cosine integral of |x|, which for x < 0 is the real
+    part."""
     a = _map("absolute", x)
     low, high = _map("minimum", a, 30.0), _map("minimum", _map("maximum", a, 30.0), 1e300)
     f, g = _auxiliary(high)
@@ -110,17 +113,10 @@ def _sici(x: ndarray, cosine: bool) -> ndarray:
     return where(x < 0.0, -value, where(isnan(x), x, value))
 
 
-def si(x: ndarray) -> ndarray:
-    """Computes the integral of sin(t) / t from 0 to x."""
-    return in_double(lambda v: _sici(v, False))(x)
+si, ci = (in_double(partial(_sici, cosine)) for cosine in (False, True))
 
 
-def ci(x: ndarray) -> ndarray:
-    """Computes the cosine integral of |x|, which for x < 0 is the real part."""
-    return in_double(lambda v: _sici(v, True))(x)
-
-
-def _fresnel(x: ndarray, cosine: bool) -> ndarray:
+def _fresnel(cosine: bool, x: ndarray) -> ndarray:
     """Computes the integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
     a = _map("absolute", x)
     low, high = _map("minimum", a, 5.5), _map("minimum", _map("maximum", a, 5.5), 1e15)
@@ -143,11 +139,4 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
     return where(x < 0.0, -value, where(isnan(x), x, value))
 
 
-def fresnel_sine(x: ndarray) -> ndarray:
-    """Computes S(x)."""
-    return in_double(lambda v: _fresnel(v, False))(x)
-
-
-def fresnel_cosine(x: ndarray) -> ndarray:
-    """Computes C(x)."""
-    return in_double(lambda v: _fresnel(v, True))(x)
+fresnel_sine, fresnel_cosine = (in_double(partial(_fresnel, cosine)) for cosine in (False, True))
