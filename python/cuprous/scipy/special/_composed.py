@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from cuprous import _core
@@ -93,14 +93,12 @@ def _floor(x: Any) -> Any:
     return _map("floor", x) if isinstance(x, ndarray) else float(math.floor(x)) if math.isfinite(x) else x
 
 
-def xlogy(x: Any, y: Any) -> ndarray:
-    """Computes x log(y), with 0 for x = 0 unless y is NaN."""
-    return where(both(x == 0.0, y == y), 0.0, x * _map("log", _as(y, x)))
+def _x_log(logarithm: str, x: Any, y: Any) -> ndarray:
+    """Computes x times the logarithm of y, with 0 for x = 0 unless y is NaN."""
+    return where(both(x == 0.0, y == y), 0.0, x * _map(logarithm, _as(y, x)))
 
 
-def xlog1py(x: Any, y: Any) -> ndarray:
-    """Computes x log1p(y), with 0 for x = 0 unless y is NaN."""
-    return where(both(x == 0.0, y == y), 0.0, x * _map("log1p", _as(y, x)))
+xlogy, xlog1py = (partial(_x_log, logarithm) for logarithm in ("log", "log1p"))
 
 
 def _as(x: Any, like: Any) -> Any:
@@ -163,14 +161,16 @@ def exp10(x: ndarray) -> ndarray:
     return _map("power", 10.0, x)
 
 
-@in_double
-def boxcox(x: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (x**lmbda - 1) / lmbda, with log(x) for lmbda = 0."""
-    log = _map("log", x)
+def _boxcox(logarithm: str, x: ndarray, lmbda: ndarray) -> ndarray:
+    """Computes (x**lmbda - 1) / lmbda, with log(x) for lmbda = 0; of 1 + x with log1p."""
+    log = _map(logarithm, x)
     return where(lmbda == 0.0, log, _map("expm1", log * lmbda) / where(lmbda == 0.0, 1.0, lmbda))
 
 
-def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
+boxcox, boxcox1p = (in_double(partial(_boxcox, logarithm)) for logarithm in ("log", "log1p"))
+
+
+def _log_power(y: ndarray, lmbda: ndarray) -> ndarray:
     """Computes log(1 + lmbda y) / lmbda, also where the product overflows, with y for lmbda = 0."""
     safe = where(lmbda == 0.0, 1.0, lmbda)
     product = safe * y
@@ -178,7 +178,6 @@ def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
     return where(lmbda == 0.0, y, where(product < _INF, _map("log1p", product), apart) / safe)
 
 
-@in_double
-def inv_boxcox(y: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (1 + lmbda y)**(1 / lmbda), with exp(y) for lmbda = 0."""
-    return _map("exp", log_power(y, lmbda))
+#: (1 + lmbda y)**(1 / lmbda), with exp(y) for lmbda = 0, and the same minus 1.
+inv_boxcox = in_double(lambda y, lmbda: _map("exp", _log_power(y, lmbda)))
+inv_boxcox1p = in_double(lambda y, lmbda: _map("expm1", _log_power(y, lmbda)))

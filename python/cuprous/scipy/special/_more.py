@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous.scipy.special import _composed as c
 from cuprous.scipy.special._beta import binom
-from cuprous.scipy.special._function import floats, in_double, ndarray
+from cuprous.scipy.special._function import floats, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -182,19 +182,6 @@ def gammasgn(x: ndarray) -> ndarray:
     value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name)))
     value = _where(x == 0.0, _map("copysign", _core.full((), 1.0, x.dtype_name), x), value)
     return _where(x == -math.inf, math.nan, _where(x > 0.0, 1.0, _where(c.isnan(x), x, value)))
-
-
-@in_double
-def boxcox1p(x: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes ((1 + x)**lmbda - 1) / lmbda, with log1p(x) for lmbda = 0."""
-    log = _map("log1p", x)
-    return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, lmbda))
-
-
-@in_double
-def inv_boxcox1p(y: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (1 + lmbda y)**(1 / lmbda) - 1, with expm1(y) for lmbda = 0."""
-    return _map("expm1", c.log_power(y, lmbda))
 
 
 def _approximate(name: str, exact: bool) -> None:
