@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import reduce
 from typing import Any
 
 import cuprous as cp
@@ -60,10 +61,7 @@ def _points(nfft: int | None, nperseg: int) -> int:
 
 def _complex(*arrays: ndarray) -> str:
     """Returns the spectrum's dtype: complex64 for float32 and smaller, otherwise complex128."""
-    name = "complex64"
-    for a in arrays:
-        name = _core.promote_types(name, a.dtype_name)
-    return name
+    return reduce(_core.promote_types, (a.dtype_name for a in arrays), "complex64")
 
 
 def _transforms(x: ndarray, window: ndarray, step: int, nfft: int, detrend: Any, onesided: bool) -> ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -170,10 +171,7 @@ def _conj(x: Any) -> Any:
 
 
 def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> LinearOperator:
-    name = parts[0].dtype.name
-    for part in parts[1:]:
-        name = _core.promote_types(name, part.dtype.name)
-    return LinearOperator(shape, matvec, rmatvec, None, name)
+    return LinearOperator(shape, matvec, rmatvec, None, reduce(_core.promote_types, (p.dtype.name for p in parts)))
 
 
 def aslinearoperator(A: Any) -> LinearOperator:
