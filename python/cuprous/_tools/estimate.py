@@ -41,16 +41,9 @@ def _sides(device: Any) -> tuple[str | None, str | None]:
 
 
 def estimate(
-    fn: Callable[..., Any],
-    *args: Any,
-    device: Any = None,
-    repeats: int = 1,
-    measure: bool = False,
-    kwargs: Mapping[str, Any] | None = None,
-    pinned: bool = False,
-    tf32: bool = False,
-    startup: float = 0.0,
-) -> Estimate:
+    fn: Callable[..., Any], *args: Any, device: Any = None, repeats: int = 1, measure: bool = False,
+    kwargs: Mapping[str, Any] | None = None, pinned: bool = False, tf32: bool = False, startup: float = 0.0,
+) -> Estimate:  # fmt: skip
     """Estimates the time of `fn(*args)` on the CPU and on a GPU, what bounds it, and when the GPU is faster.
 
     The function is called once, and what it records is planned and counted: operations, bytes between memory and chip,
@@ -178,16 +171,10 @@ def _quantity(value: float | str, kind: str, name: str) -> float:
 
 
 def estimate_simple(
-    flops: float | str,
-    data: float | str = 0,
-    *,
-    cpu_rate: float | str | None = None,
-    gpu_rate: float | str | None = None,
-    bandwidth: float | str | None = None,
-    startup: float | str | None = None,
-    cpu: str | None = None,
-    gpu: str | None = None,
-) -> SimpleEstimate:
+    flops: float | str, data: float | str = 0, *, cpu_rate: float | str | None = None,
+    gpu_rate: float | str | None = None, bandwidth: float | str | None = None, startup: float | str | None = None,
+    cpu: str | None = None, gpu: str | None = None,
+) -> SimpleEstimate:  # fmt: skip
     """Estimate a speed-up by the simple formula, from a count of operations and bytes.
 
     The CPU takes ``flops / cpu_rate``. The GPU takes ``flops / gpu_rate + data / bandwidth + startup``. No hardware
@@ -236,18 +223,11 @@ def estimate_simple(
     def optional(value: float | str | None, kind: str, name: str) -> float | None:
         return None if value is None else _quantity(value, kind, name)
 
+    rates = [("rate", "cpu_rate", cpu_rate), ("rate", "gpu_rate", gpu_rate), ("bandwidth", "bandwidth", bandwidth)]
     answer = _core.estimate_simple(
-        _quantity(flops, "operations", "flops"),
-        _quantity(data, "bytes", "data"),
-        [
-            optional(cpu_rate, "rate", "cpu_rate"),
-            optional(gpu_rate, "rate", "gpu_rate"),
-            optional(bandwidth, "bandwidth", "bandwidth"),
-        ],
-        optional(startup, "seconds", "startup"),
-        cpu,
-        gpu,
-    )
+        _quantity(flops, "operations", "flops"), _quantity(data, "bytes", "data"),
+        [optional(value, kind, name) for kind, name, value in rates], optional(startup, "seconds", "startup"), cpu, gpu,
+    )  # fmt: skip
     return SimpleEstimate(**answer)
 
 

@@ -171,6 +171,3 @@ class SimpleEstimate:
             f"CPU {cpu} ({self.figures[0]})\nGPU {gpu} ({self.figures[1]}): compute {parts[0]}, copies {parts[1]}, "
             f"start-up {parts[2]}\n{self.sentence}"
         )
-
-
-__all__ = ["Estimate", "On", "Program", "SimpleEstimate", "Step"]

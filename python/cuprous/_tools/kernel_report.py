@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import re
 import runpy
@@ -79,13 +80,6 @@ def _extents(value: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in value) if isinstance(value, (tuple, list)) else (int(value),)
 
 
-def _product(values: Sequence[int]) -> int:
-    result = 1
-    for n in values:
-        result *= n
-    return result
-
-
 def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
     """Returns suggestions for faster code."""
     notes = []
@@ -101,7 +95,7 @@ def advice(kernel: Kernel, facts: Facts, arch: int) -> list[str]:
     if kernel.launch is None:
         return notes
     grid, block, dynamic = kernel.launch
-    threads, blocks = _product(block), _product(grid)
+    threads, blocks = math.prod(block), math.prod(grid)
     if threads % 32:
         notes.append(f"{threads} threads a block leave {-threads % 32} of 32 lanes of its last warp idle")
     share, held, what = occupancy(arch, threads, facts.registers, facts.shared + dynamic)
@@ -207,9 +201,7 @@ def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
     number = int(re.sub(r"\D", "", arch))
     rows = []
     for kernel in watch.kernels():
-        row: dict[str, Any] = {
-            "kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch,
-        }  # fmt: skip
+        row: dict[str, Any] = {"kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch}
         try:
             facts = measure(kernel, arch)
         except RuntimeError as error:
@@ -219,7 +211,7 @@ def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
         row |= facts._asdict()
         if kernel.launch is not None:
             grid, block, dynamic = kernel.launch
-            share, held, what = occupancy(number, _product(block), facts.registers, facts.shared + dynamic)
+            share, held, what = occupancy(number, math.prod(block), facts.registers, facts.shared + dynamic)
             row |= {
                 "grid": grid, "block": block, "dynamic_shared": dynamic, "occupancy": round(share, 3),
                 "blocks_per_multiprocessor": held, "limit": what,

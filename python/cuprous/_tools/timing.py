@@ -67,13 +67,8 @@ class Timing(NamedTuple):
         return f"{median} a call, computed (median of {calls}; best {best})"
 
 
-def timeit(
-    fn: Callable[..., Any],
-    *args: Any,
-    repeat: int = 7,
-    number: int | None = None,
-    kwargs: Mapping[str, Any] | None = None,
-) -> Timing:
+def timeit(fn: Callable[..., Any], *args: Any, repeat: int = 7, number: int | None = None,
+           kwargs: Mapping[str, Any] | None = None) -> Timing:  # fmt: skip
     """Measure how long a call takes until its results are computed.
 
     Operations on arrays are recorded and computed later, or never if the result is dropped. A clock around a call, such

@@ -278,22 +278,10 @@ class Context:
 
         return handle_of(memory._array if isinstance(memory, MemoryPointer) else memory)._ipc_handle
 
-    def create_stream(self) -> Stream:
-        """A new stream."""
-        return Stream()
-
-    def create_event(self, timing: bool = True) -> Event:
-        """A new event."""
-        return event(timing)
-
-    def synchronize(self) -> None:
-        """Submits what is recorded and waits for it."""
-        _core.synchronize()
-
-    @contextlib.contextmanager
-    def defer_cleanup(self) -> Iterator[None]:
-        """Does nothing: freeing memory never waits."""
-        yield
+    create_stream = staticmethod(stream)
+    create_event = staticmethod(event)
+    synchronize = staticmethod(synchronize)
+    defer_cleanup = staticmethod(defer_cleanup)
 
     def reset(self) -> None:
         """Frees cached programs and memory, and unloads modules that have callbacks (`setup_callback`)."""

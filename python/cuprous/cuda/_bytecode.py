@@ -27,8 +27,9 @@ _OLD = {
 _UNARY = {"UNARY_NEGATIVE": ast.USub, "UNARY_NOT": ast.Not, "UNARY_INVERT": ast.Invert, "UNARY_POSITIVE": ast.UAdd}
 _COMPARE = {"<": ast.Lt, "<=": ast.LtE, "==": ast.Eq, "!=": ast.NotEq, ">": ast.Gt, ">=": ast.GtE}
 #: What is compared of `co_flags`: *args, **kwargs, generators, coroutines.
-_KINDS = 0x2AC
-_FUTURE = 0x1FF0000
+KINDS = 0x2AC
+#: What `from __future__` switches of them.
+FUTURE = 0x1FF0000
 _LIMIT = 100
 
 
@@ -37,7 +38,7 @@ def source(code: CodeType) -> list[str] | None:
     try:
         for explicit_return in (False, True):
             text = _text(code, explicit_return)
-            around = compile(text, "<rebuilt>", "exec", code.co_flags & _FUTURE, True)
+            around = compile(text, "<rebuilt>", "exec", code.co_flags & FUTURE, True)
             again = next(c for c in around.co_consts if isinstance(c, CodeType))
             if code.co_freevars:
                 again = next(c for c in again.co_consts if isinstance(c, CodeType))
@@ -71,7 +72,7 @@ def facts(code: CodeType) -> tuple[Any, ...]:
 
     same = {"LOAD_METHOD": "LOAD_ATTR", "CALL_METHOD": "CALL_FUNCTION"}
     instructions = [(same.get(i.opname, i.opname), argument(i)) for i in listed]
-    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _KINDS
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & KINDS
     table = getattr(code, "co_exceptiontable", b"")
     return instructions, counts, set(code.co_varnames), code.co_varnames[: sum(counts[::2])], code.co_freevars, table
 

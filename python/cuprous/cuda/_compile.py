@@ -12,10 +12,6 @@ from cuprous.cuda._nvrtc import compile_source
 from cuprous.cuda._ptx import _target
 
 
-def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name)
-
-
 class _Parameter:
     """A parameter in Numba's calling convention, in which an array is several parameters, two of them unused."""
 
@@ -38,17 +34,13 @@ class _Parameter:
         self.definition = f"{cpp} {self.name} = {{{', '.join(parts)}}}; "
 
 
-def _check(args: Any) -> None:
-    for arg in args:
-        if arg is types.none or arg.key[0] == "tuple":
-            raise NotImplementedError(f"[cuda.compile] a parameter of {arg} is not supported: numbers and arrays are")
-
-
 def _function(
     pyfunc: Any, args: Any, return_type: types.Type | None, options: Any, abi: str, name: str
 ) -> tuple[str, Any]:
     """Returns the CUDA C++ of a function for external callers, and its return type."""
-    _check(args)
+    for arg in args:
+        if arg is types.none or arg.key[0] == "tuple":
+            raise NotImplementedError(f"[cuda.compile] a parameter of {arg} is not supported: numbers and arrays are")
     core = jit(device=True, **options)(pyfunc)
     if return_type is not None and return_type is not types.none:
         params = [f"a{k}" for k in range(len(args))]
@@ -123,7 +115,7 @@ def compile(
     if debug:
         flags.append("--device-debug")
     pyfunc = getattr(pyfunc, "py_func", pyfunc)
-    name = _identifier((abi_info or {}).get("abi_name") or pyfunc.__name__)
+    name = re.sub(r"\W", "_", (abi_info or {}).get("abi_name") or pyfunc.__name__)
     if device:
         source, returns = _function(pyfunc, args, return_type, options, abi or "c", name)
         flags.append("--relocatable-device-code=true")
@@ -147,7 +139,7 @@ def compile_ptx(
     """The PTX of a kernel, or of a function: see `compile`."""
     return compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
-    )  # fmt: skip
+    )
 
 
 def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[Any, types.Type]:
@@ -168,8 +160,5 @@ def compile_all(
     """Returns a list with the function's code, and its return type: see `compile`."""
     code, returns = compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
-    )  # fmt: skip
+    )
     return [code], returns
-
-
-__all__ = ["compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"]

@@ -120,6 +120,3 @@ def of_interface(owner: Any, interface: dict[str, Any]) -> DeviceDateArray:
     """Returns an array on the memory of another library's dates."""
     counts: Any = from_cuda_interface(owner, {**interface, "typestr": "<i8"})
     return DeviceDateArray(counts, interface["typestr"], bool((counts == _NAT).any()))
-
-
-__all__ = ["DeviceDateArray", "copied", "empty", "is_date", "of_interface"]

@@ -56,6 +56,3 @@ class Launch:
                 print(found[-1][1], file=sys.stderr, flush=True)
         more = ", with compiling" if len(found) > known else ""
         _say(f"{name}[{self.key[0]}, {self.key[1]}] at {where}: {elapsed:.3f} ms{more}")
-
-
-__all__ = ["LEVEL", "Launch"]

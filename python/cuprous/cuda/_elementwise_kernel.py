@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
@@ -87,7 +88,7 @@ class Param:
         return _FROM_C.get(self.type) or _dtypes.name_of(self.type)
 
 
-def parse(text: str) -> list[Param]:
+def _parse(text: str) -> list[Param]:
     return [Param(part) for part in text.split(",") if part.strip()]
 
 
@@ -98,17 +99,21 @@ def _scalar_dtype(value: Any) -> str:
     return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
 
 
-def check_name(name: str) -> None:
-    """Raises ValueError unless the name is a C identifier."""
-    if not name.isidentifier():
-        raise ValueError(f"Invalid kernel name: {name!r}")
-
-
 class Typed:
-    """The base class of both kinds of kernel: type inference and argument conversion."""
+    """The base class of both kinds of kernel: type inference and argument conversion.
 
-    name: str
-    _kernels: dict[tuple[Any, ...], RawKernel]
+    Raises:
+        ValueError: for a name that is not a C identifier, and for invalid parameters.
+    """
+
+    def __init__(self, in_params: str, out_params: str, name: str, preamble: str, options: tuple[str, ...]) -> None:
+        if not name.isidentifier():
+            raise ValueError(f"Invalid kernel name: {name!r}")
+        self.in_params, self.out_params = _parse(in_params), _parse(out_params)
+        self.params = self.in_params + self.out_params
+        self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
+        self.name, self.preamble, self.options = name, preamble, tuple(options)
+        self._kernels: dict[tuple[Any, ...], RawKernel] = {}
 
     @property
     def cached_codes(self) -> dict[tuple[Any, ...], str]:
@@ -143,6 +148,11 @@ class Typed:
                 letters.setdefault(param.type, found)
         return letters
 
+    def _shapes(self, operands: list[Any]) -> list[tuple[int, ...]]:
+        """Returns the shapes of the arrays that broadcast."""
+        pairs = zip(self.params, operands, strict=False)
+        return [a.shape for p, a in pairs if isinstance(a, ndarray) and not p.raw]
+
     def _arguments(self, args: tuple[Any, ...]) -> list[Any]:
         result = []
         for arg in args:
@@ -157,10 +167,7 @@ class Typed:
 
 def _geometry(array: ndarray) -> bytes:
     shape, strides = array.shape or (1,), array.strides or (0,)
-    size = 1
-    for n in array.shape:
-        size *= n
-    return struct.pack(f"{1 + 2 * len(shape)}q", size, *shape, *strides)
+    return struct.pack(f"{1 + 2 * len(shape)}q", array.size, *shape, *strides)
 
 
 def source(preamble: str, dtypes: list[str]) -> str:
@@ -187,28 +194,13 @@ class ElementwiseKernel(Typed):
     """
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        operation: str,
-        name: str = "kernel",
-        reduce_dims: bool = True,
-        preamble: str = "",
-        no_return: bool = False,
-        return_tuple: bool = False,
-        *,
-        loop_prep: str = "",
-        after_loop: str = "",
-        options: tuple[str, ...] = (),
-    ) -> None:
-        check_name(name)
-        self.in_params, self.out_params = parse(in_params), parse(out_params)
-        self.params = self.in_params + self.out_params
-        self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
-        self.operation, self.name, self.preamble = operation, name, preamble
-        self.loop_prep, self.after_loop, self.options = loop_prep, after_loop, tuple(options)
+        self, in_params: str, out_params: str, operation: str, name: str = "kernel", reduce_dims: bool = True,
+        preamble: str = "", no_return: bool = False, return_tuple: bool = False, *, loop_prep: str = "",
+        after_loop: str = "", options: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(in_params, out_params, name, preamble, options)
+        self.operation, self.loop_prep, self.after_loop = operation, loop_prep, after_loop
         self.no_return, self.return_tuple = no_return, return_tuple
-        self._kernels = {}
 
     def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
         """Launches the kernel; without output arguments the results are new arrays.
@@ -221,17 +213,14 @@ class ElementwiseKernel(Typed):
             raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin} or {self.nargs}, got {len(args)}")
         operands = self._arguments(args)
         letters = self._letters(self.params[: len(operands)], operands)
-        broadcast_inputs = [
-            a for p, a in zip(self.params, operands, strict=False) if isinstance(a, ndarray) and not p.raw
-        ]
+        shapes = self._shapes(operands)
         if size is not None:
-            if broadcast_inputs:
+            if shapes:
                 raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
-            shape: tuple[int, ...] = (size,)
-        elif broadcast_inputs:
-            shape = cuprous.broadcast_shapes(*(a.shape for a in broadcast_inputs))
-        else:
+            shapes = [(size,)]
+        if not shapes:
             raise ValueError("Loop size is undecided.")
+        shape = cuprous.broadcast_shapes(*shapes)
         for param in self.out_params[len(operands) - self.nin :]:
             operands.append(_core.empty(shape, param.dtype(letters)))
         for param, out in zip(self.out_params, operands[self.nin :], strict=True):
@@ -239,9 +228,7 @@ class ElementwiseKernel(Typed):
                 raise ValueError("Out shape is mismatched")
         if block_size <= 0:
             raise ValueError(f"block_size must be positive, not {block_size}")
-        count = 1
-        for n in shape:
-            count *= n
+        count = math.prod(shape)
         if count:
             self._launch(operands, letters, shape, count, block_size)
         outs = operands[self.nin :]

@@ -62,18 +62,14 @@ def cuda_error() -> str | None:
     return _core.unusable_gpu_reason()
 
 
-def _at_least(major: int, minor: int) -> bool:
-    return not is_available() or Device()._capability >= (major, minor)
-
-
 def is_float16_supported() -> bool:
     """Returns true if kernels can compute with float16; on the CPU they can."""
-    return _at_least(5, 3)
+    return not is_available() or Device().supports_float16
 
 
 def is_bfloat16_supported() -> bool:
     """Returns true if kernels can compute with bfloat16; on the CPU they can."""
-    return _at_least(8, 0)
+    return not is_available() or Device().supports_bfloat16
 
 
 def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,10 +96,4 @@ def profiling() -> Iterator[None]:
 
 
 _MEMORY = "memory comes from the engine's pool; see cuprous.get_default_memory_pool"
-
 set_memory_manager = unsupported_function("set_memory_manager", _MEMORY, "cuda.")
-
-__all__ = [
-    "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported", "is_supported_version",
-    "mapped", "profile_start", "profile_stop", "profiling", "require_context", "set_memory_manager",
-]  # fmt: skip

@@ -167,6 +167,3 @@ def open_ipc_array(handle: Any, shape: Any, dtype: Any, strides: Any = None, off
         yield opened.open_array(None, shape, dtype, strides)
     finally:
         opened.close()
-
-
-__all__ = ["IpcArrayHandle", "IpcHandle", "handle_of", "open_ipc_array"]

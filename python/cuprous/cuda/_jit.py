@@ -103,12 +103,12 @@ class Dispatcher(_core.Kernel):
     def compile(self, sig: Any) -> None:
         """Compiles for the types of a signature."""
         found = types.signature_of(sig)
-        args = found.args if isinstance(found, types.Signature) else found
         returns = isinstance(found, types.Signature) and found.return_type is not types.none
         if returns and not self.device:
             raise TypeError("CUDA kernel must have void return type.")
+        args = types.argument_types(found)
         self.compile_for([t.key for t in args], not self.device)
-        self._declared.append(tuple(args))
+        self._declared.append(args)
 
     def recompile(self) -> None:
         """Discards the compiled code, so that globals are read again. Compiles at once for the types that it was
@@ -151,8 +151,7 @@ class Dispatcher(_core.Kernel):
     def cuda_source(self, *signature: Any) -> str:
         """Returns the CUDA C++ for a signature, or for the compiled types."""
         if signature:
-            found = types.signature_of(signature[0] if len(signature) == 1 else signature)
-            args = found.args if isinstance(found, types.Signature) else found
+            args = types.argument_types(signature[0] if len(signature) == 1 else signature)
             return self.cuda_code([t.key for t in args], False, not self.device)
         return "\n".join(code for _, code, _, _ in self.listing())
 
@@ -179,8 +178,7 @@ class Dispatcher(_core.Kernel):
 
         if signature is None:
             return {found: ptx(self, found) for found in self.signatures}
-        found = types.signature_of(signature)
-        return ptx(self, found.args if isinstance(found, types.Signature) else found)
+        return ptx(self, types.argument_types(signature))
 
     def inspect_sass(self, signature: Any = None) -> Any:
         """Raises NotImplementedError: no disassembler is included.
@@ -195,14 +193,12 @@ class Dispatcher(_core.Kernel):
         # By name if the function is importable: unpickling imports the module.
         if _pickling.is_importable(function):
             return str(function.__qualname__)
-        declared = self._declared
-        return unpickled, (_pickling.reduced(function), self.device, self._options, declared)
+        return unpickled, (_pickling.reduced(function), self.device, self._options, self._declared)
 
     def _fact(self, name: str, signature: Any) -> Any:
         all_facts = {sig: facts[name] for sig, facts in self.overloads.items()}
         if signature is not None:
-            found = types.signature_of(signature)
-            return all_facts[found.args if isinstance(found, types.Signature) else found]
+            return all_facts[types.argument_types(signature)]
         # As in Numba, a kernel declared with types has one result, any other kernel one for each compiled signature.
         return next(iter(all_facts.values())) if self.specialized else all_facts
 
@@ -274,24 +270,12 @@ def _linked(function: Any, link: Any) -> dict[str, Any]:
 
 
 def jit(
-    func_or_sig: Any = None,
-    device: bool = False,
-    inline: str | bool = "never",
-    forceinline: bool = False,
-    link: Any = (),
-    debug: bool | None = None,
-    opt: bool | None = None,
-    lineinfo: bool = False,
-    cache: bool = False,
-    fastmath: bool = False,
-    max_registers: int | None = None,
-    launch_bounds: Any = None,
-    boundscheck: bool | None = None,
-    fma: bool = True,
-    lto: bool | None = None,
-    shared_memory_carveout: int | str | None = None,
-    **unknown: Any,
-) -> Any:
+    func_or_sig: Any = None, device: bool = False, inline: str | bool = "never", forceinline: bool = False,
+    link: Any = (), debug: bool | None = None, opt: bool | None = None, lineinfo: bool = False, cache: bool = False,
+    fastmath: bool = False, max_registers: int | None = None, launch_bounds: Any = None,
+    boundscheck: bool | None = None, fma: bool = True, lto: bool | None = None,
+    shared_memory_carveout: int | str | None = None, **unknown: Any,
+) -> Any:  # fmt: skip
     """Makes a function a kernel, or with `device=True` one that kernels call.
 
     Args:

@@ -128,6 +128,3 @@ def managed_array(
     return shared(
         "managed_array", ManagedNDArray, shape, dtype, strides, order, stream, _GLOBAL if attach_global else _HOST
     )
-
-
-__all__ = ["ManagedNDArray", "MappedNDArray", "managed_array", "mapped_array", "mapped_array_like"]

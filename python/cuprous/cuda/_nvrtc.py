@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 
-_MISSING = "NVRTC was not found: pip install nvidia-cuda-nvrtc"
-
 #: Options for code that is linked later.
 SEPARATE = frozenset(("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"))
 
@@ -58,7 +56,7 @@ def _library() -> ctypes.CDLL:
             return ctypes.CDLL(path)
         except OSError:
             continue
-    raise RuntimeError(_MISSING)
+    raise RuntimeError("NVRTC was not found: pip install nvidia-cuda-nvrtc")
 
 
 def _described(status: int) -> str:
@@ -103,14 +101,9 @@ def _text(program: ctypes.c_void_p, size: str, get: str) -> bytes:
 
 
 def compile_source(
-    source: str,
-    name: str,
-    target: str,
-    options: Sequence[str] = (),
-    expressions: Sequence[str] = (),
-    kind: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Compiled:
+    source: str, name: str, target: str, options: Sequence[str] = (), expressions: Sequence[str] = (),
+    kind: str | None = None, headers: Mapping[str, str] | None = None,
+) -> Compiled:  # fmt: skip
     """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
 
     Args:

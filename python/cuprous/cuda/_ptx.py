@@ -22,6 +22,3 @@ def ptx(kernel: Any, args: Any, cc: tuple[int, int] | None = None, flags: Any = 
     name = str(kernel.py_func.__name__)
     flags = [*flags, *kernel._options.get("extra", ())]
     return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
-
-
-__all__ = []

@@ -70,17 +70,10 @@ class RawModule:
     """
 
     def __init__(
-        self,
-        code: str | None = None,
-        *,
-        path: str | None = None,
-        options: tuple[str, ...] = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        enable_cooperative_groups: bool = False,
-        name_expressions: Any = None,
-        jitify: bool | None = None,
-    ) -> None:
+        self, code: str | None = None, *, path: str | None = None, options: tuple[str, ...] = (),
+        backend: str = "nvrtc", translate_cucomplex: bool = False, enable_cooperative_groups: bool = False,
+        name_expressions: Any = None, jitify: bool | None = None,
+    ) -> None:  # fmt: skip
         if (code is None) == (path is None):
             raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
         if name_expressions and path is not None:
@@ -221,8 +214,7 @@ class RawModule:
     def get_global(self, name: str) -> Any:
         """Returns the address (`.ptr`) and the bytes (`.size`) of a variable of the module."""
         module = self._native()
-        address, size = module.variable(self._lowered.get(name, name))
-        return Variable(address, size)
+        return Variable(*module.variable(self._lowered.get(name, name)))
 
 
 class Variable:
@@ -234,6 +226,11 @@ class Variable:
 
     def __int__(self) -> int:
         return self.ptr
+
+
+def _attribute(name: str, doc: str) -> int:
+    """Returns the property of a kernel that is one of its `attributes`."""
+    return property(lambda self: self.attributes[name], doc=doc)  # type: ignore[return-value]
 
 
 class RawKernel:
@@ -251,16 +248,9 @@ class RawKernel:
     """
 
     def __init__(
-        self,
-        code: str,
-        name: str,
-        options: tuple[str, ...] = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        *,
-        enable_cooperative_groups: bool = False,
-        jitify: bool | None = None,
-    ) -> None:
+        self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc",
+        translate_cucomplex: bool = False, *, enable_cooperative_groups: bool = False, jitify: bool | None = None,
+    ) -> None:  # fmt: skip
         _check("RawKernel", backend, jitify)
         module = RawModule(
             code, options=options, backend=backend, translate_cucomplex=translate_cucomplex,
@@ -332,30 +322,11 @@ class RawKernel:
             "num_regs": facts["registers"],
         }
 
-    @property
-    def max_threads_per_block(self) -> int:
-        """The maximum number of threads of a block."""
-        return self.attributes["max_threads_per_block"]
-
-    @property
-    def num_regs(self) -> int:
-        """Registers of a thread."""
-        return self.attributes["num_regs"]
-
-    @property
-    def shared_size_bytes(self) -> int:
-        """Bytes of static shared memory."""
-        return self.attributes["shared_size_bytes"]
-
-    @property
-    def local_size_bytes(self) -> int:
-        """Bytes of local memory per thread."""
-        return self.attributes["local_size_bytes"]
-
-    @property
-    def const_size_bytes(self) -> int:
-        """Bytes of constant memory."""
-        return self.attributes["const_size_bytes"]
+    max_threads_per_block = _attribute("max_threads_per_block", "The maximum number of threads of a block.")
+    num_regs = _attribute("num_regs", "Registers of a thread.")
+    shared_size_bytes = _attribute("shared_size_bytes", "Bytes of static shared memory.")
+    local_size_bytes = _attribute("local_size_bytes", "Bytes of local memory per thread.")
+    const_size_bytes = _attribute("const_size_bytes", "Bytes of constant memory.")
 
 
 __all__ = ["RawKernel", "RawModule"]

@@ -143,6 +143,3 @@ def copied(records: Any) -> DeviceRecordArray:
     made = empty(records.shape, records.dtype) if records.shape else empty((1,), records.dtype)[0]
     made.copy_to_device(records)
     return made
-
-
-__all__ = ["DeviceRecordArray", "copied", "empty"]

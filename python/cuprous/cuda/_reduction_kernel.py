@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import cuprous
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray
-from cuprous.cuda._elementwise_kernel import C_TYPES, Typed, check_name, parse, source
+from cuprous.cuda._elementwise_kernel import C_TYPES, Typed, source
 from cuprous.cuda._raw_kernels import RawKernel
 
 
@@ -29,29 +30,15 @@ class ReductionKernel(Typed):
     """
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        map_expr: str,
-        reduce_expr: str,
-        post_map_expr: str,
-        identity: Any,
-        name: str = "reduce_kernel",
-        reduce_type: str | None = None,
-        reduce_dims: bool = True,
-        preamble: str = "",
+        self, in_params: str, out_params: str, map_expr: str, reduce_expr: str, post_map_expr: str, identity: Any,
+        name: str = "reduce_kernel", reduce_type: str | None = None, reduce_dims: bool = True, preamble: str = "",
         options: tuple[str, ...] = (),
-    ) -> None:
-        check_name(name)
-        self.in_params, self.out_params = parse(in_params), parse(out_params)
-        if len(self.out_params) != 1:
+    ) -> None:  # fmt: skip
+        super().__init__(in_params, out_params, name, preamble, options)
+        if self.nout != 1:
             raise NotImplementedError("[ReductionKernel] one output is supported")
-        self.params = self.in_params + self.out_params
-        self.nin, self.nout, self.nargs = len(self.in_params), 1, len(self.params)
         self.map_expr, self.reduce_expr, self.post_map_expr = map_expr, reduce_expr, post_map_expr
-        self.identity, self.name, self.reduce_type = identity, name, reduce_type
-        self.preamble, self.options = preamble, tuple(options)
-        self._kernels = {}
+        self.identity, self.reduce_type = identity, reduce_type
 
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
@@ -68,12 +55,10 @@ class ReductionKernel(Typed):
         letters = self._letters(self.in_params, inputs)
         if out is not None and self.out_params[0].generic:
             letters.setdefault(self.out_params[0].type, out.dtype_name)
-        broadcast_inputs = [
-            a for p, a in zip(self.in_params, inputs, strict=True) if isinstance(a, ndarray) and not p.raw
-        ]
-        if not broadcast_inputs:
+        shapes = self._shapes(inputs)
+        if not shapes:
             raise ValueError("Loop size is undecided.")
-        shape = cuprous.broadcast_shapes(*(a.shape for a in broadcast_inputs))
+        shape = cuprous.broadcast_shapes(*shapes)
         axes = tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(a + len(shape) if a < 0 else a for a in axes)
         if len(set(axes)) != len(axes):
@@ -83,11 +68,7 @@ class ReductionKernel(Typed):
         kept = [a for a in range(len(shape)) if a not in axes]
         result_shape = tuple(1 if a in axes else shape[a] for a in range(len(shape)))
         plain = tuple(shape[a] for a in kept)
-        width = height = 1
-        for a in axes:
-            width *= shape[a]
-        for a in kept:
-            height *= shape[a]
+        width, height = math.prod(shape[a] for a in axes), math.prod(plain)
         if width == 0 and self.identity is None:
             raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
         target = _core.empty(plain, self.out_params[0].dtype(letters))

@@ -71,10 +71,6 @@ def _plain(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int] | No
     return node, lines, start - bool(margin)
 
 
-#: What is compared of `co_flags`: *args, **kwargs, generators, coroutines; and what `from __future__` switches.
-_KINDS, _FUTURE = 0x2AC, 0x1FF0000
-
-
 def _agrees(node: ast.AST, function: Any) -> bool:
     """Returns true if the node compiles to the instructions of the function."""
     code = function.__code__
@@ -93,7 +89,7 @@ def _agrees(node: ast.AST, function: Any) -> bool:
 def _facts(code: CodeType) -> tuple[Any, ...]:
     """Equal for equal functions without inner functions: a comparison that is cheaper than that of instructions."""
     constants = [(type(c), id(c) if isinstance(c, CodeType) else repr(c)) for c in code.co_consts]
-    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _KINDS
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _bytecode.KINDS
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     return code.co_code, constants, counts, names, getattr(code, "co_exceptiontable", b"")
 
@@ -136,7 +132,7 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
 
         module = copy.deepcopy(module)
         rewrite_asserts(module, b"")
-    left = [compile(module, "<source>", "exec", code.co_flags & _FUTURE, True)]
+    left = [compile(module, "<source>", "exec", code.co_flags & _bytecode.FUTURE, True)]
     for found in left:
         if found.co_name == code.co_name and found.co_argcount == code.co_argcount and found is not left[0]:
             return found

@@ -22,19 +22,15 @@ class _StreamBase:
     """The base class of streams."""
 
     _native: _core.Stream
+    #: True if another library created it (Numba's name).
+    external = False
 
     @property
     def ptr(self) -> int:
         """The stream's handle."""
         return self._native.ptr
 
-    #: True if another library created it (Numba's name).
-    external = False
-
-    @property
-    def handle(self) -> int:
-        """Numba's name of `ptr`."""
-        return self.ptr
+    handle = ptr  # Numba's name
 
     @property
     def done(self) -> bool:
@@ -163,10 +159,7 @@ class Event:
         """Makes later work on every stream wait for the event."""
         self.synchronize()
 
-    @property
-    def done(self) -> bool:
-        """Returns true if the event has been reached."""
-        return self._native.query()
+    done = property(query)
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:

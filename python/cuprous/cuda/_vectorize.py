@@ -131,11 +131,22 @@ def _rebuilt(kind: Any, function: tuple[Any, ...], made_of: tuple[Any, ...]) -> 
     return kind(_pickling.restored(*function), *made_of)
 
 
-class _Pickled:
-    """Pickles by name if importable, otherwise by the code of its function."""
+class _ArrayFunction:
+    """A function with a device function at its core. Pickles by name if importable, otherwise by the code of its
+    function.
 
-    py_func: Any
-    _constructor_arguments: tuple[Any, ...]
+    Args:
+        function: the function, or a kernel of it.
+        options: the options of the device function.
+        made_of: the further arguments of the class.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any], made_of: tuple[Any, ...]) -> None:
+        self.py_func = self.__wrapped__ = getattr(function, "py_func", function)
+        self.__name__, self.__doc__ = self.py_func.__name__, self.py_func.__doc__
+        self.__module__ = self.py_func.__module__
+        self.core = jit(device=True, **options)(self.py_func)
+        self._constructor_arguments = made_of
 
     def __reduce__(self) -> Any:
         if _pickling.is_importable(self.py_func):
@@ -143,17 +154,11 @@ class _Pickled:
         return _rebuilt, (type(self), _pickling.reduced(self.py_func), self._constructor_arguments)
 
 
-class UFunc(_Pickled):
+class UFunc(_ArrayFunction):
     """A function of elements; calling it works on arrays that broadcast. See `vectorize`."""
 
     def __init__(self, function: Any, signatures: list[types.Signature], options: dict[str, Any]) -> None:
-        self.py_func = getattr(function, "py_func", function)
-        self.__name__ = self.py_func.__name__
-        self.__doc__ = self.py_func.__doc__
-        self.__wrapped__ = self.py_func
-        self.__module__ = self.py_func.__module__
-        self.core = jit(device=True, **options)(self.py_func)
-        self._constructor_arguments = (signatures, options)
+        super().__init__(function, options, (signatures, options))
         self.signatures = signatures
         self.nin = self.py_func.__code__.co_argcount
         for s in signatures:
@@ -276,22 +281,16 @@ def _counted(n: int) -> str:
     return f"{n} positional argument{'s' * (n != 1)}"
 
 
-class GUFunc(_Pickled):
+class GUFunc(_ArrayFunction):
     """A function of rows; calling it works on arrays whose other axes broadcast. See `guvectorize`."""
 
     def __init__(self, function: Any, signatures: list[Any], signature: str, options: dict[str, Any]) -> None:
-        self.py_func = getattr(function, "py_func", function)
-        self.__name__ = self.py_func.__name__
-        self.__doc__ = self.py_func.__doc__
-        self.__wrapped__ = self.py_func
-        self.__module__ = self.py_func.__module__
-        self._constructor_arguments = (signatures, signature, options)
+        super().__init__(function, options, (signatures, signature, options))
         self.signature = signature
         self.inputs, self.outputs = _axes(signature)
         known = {name for axes in self.inputs for name in axes}
         self.needs_out = any(name not in known for axes in self.outputs for name in axes)
-        self.core = jit(device=True, **options)(self.py_func)
-        self.types = [tuple(s.args if isinstance(s, types.Signature) else s) for s in signatures]
+        self.types = [types.argument_types(s) for s in signatures]
         for row_types in self.types:
             if len(row_types) != len(self.inputs) + len(self.outputs):
                 raise TypeError(f"{self.__name__}: {signature} has {len(self.inputs) + len(self.outputs)} arguments, "
@@ -440,6 +439,3 @@ def guvectorize(
                 f"guvectorized functions cannot return values: signature {s!r} specifies {s.return_type} return type"
             )
     return lambda function: GUFunc(function, found, signature, jit_options)
-
-
-__all__ = ["GUFunc", "UFunc", "guvectorize", "vectorize"]

@@ -58,15 +58,9 @@ def _stack_level() -> int:
     return level
 
 
-def _processors() -> int:
-    if is_available():
-        return int(Device().attributes["multiProcessorCount"])
-    return os.cpu_count() or 1
-
-
 def warn_of_few_blocks(blocks: int) -> None:
     """Warns about a launch with fewer blocks than the GPU has multiprocessors."""
-    if blocks < _processors():
+    if blocks < (Device().attributes["multiProcessorCount"] if is_available() else os.cpu_count() or 1):
         message = f"Grid size {blocks} will likely leave processors idle: low occupancy."
         warnings.warn(message, NumbaPerformanceWarning, stacklevel=_stack_level())
 

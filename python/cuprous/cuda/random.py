@@ -273,9 +273,7 @@ def philox_uint32x4(seed, sequence, offset):
     """Four uint32 at position `offset` of a sequence of `seed`."""
     seed, sequence, offset = np.uint64(seed), np.uint64(sequence), np.uint64(offset)
     word, half = np.uint64(0xFFFFFFFF), np.uint64(32)
-    return philox4x32(
-        offset & word, offset >> half, sequence & word, sequence >> half, seed & word, seed >> half
-    )  # fmt: skip
+    return philox4x32(offset & word, offset >> half, sequence & word, sequence >> half, seed & word, seed >> half)
 
 
 @jit(device=True)

@@ -276,3 +276,9 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
     if isinstance(text, Type):
         return (text,)
     raise TypeError(f'{text!r} is no signature; write "void(float32[:], int32)"')
+
+
+def argument_types(signature: Any) -> tuple[Type, ...]:
+    """Returns the argument types of what `signature_of` accepts."""
+    found = signature_of(signature)
+    return found.args if isinstance(found, Signature) else found

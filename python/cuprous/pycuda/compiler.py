@@ -3,7 +3,9 @@ needed."""
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core
@@ -54,6 +56,17 @@ def _options(options: Any, include_dirs: Any) -> list[str]:
     return kept + [f"--include-path={folder}" for folder in include_dirs] + default_includes
 
 
+@contextlib.contextmanager
+def _compiling(*command: str) -> Iterator[None]:
+    """Raises the errors of a compilation as `CompileError`."""
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        raise CompileError(str(error), command, stderr=str(error)) from None
+
+
 class SourceModule(Module):
     """A module of CUDA C++ source.
 
@@ -75,12 +88,8 @@ class SourceModule(Module):
     ) -> None:  # fmt: skip
         flags = _options(options, include_dirs)
         super().__init__(RawModule(code=translated(source, no_extern_c), options=tuple(flags)))
-        try:
+        with _compiling("nvrtc", *flags):
             self._raw.compile()
-        except NotImplementedError:
-            raise
-        except RuntimeError as error:
-            raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
         self.module = self
 
 
@@ -100,10 +109,8 @@ def compile(
     sm = arch or f"sm_{Device().compute_capability}"
     wanted = sm.replace("sm_", "compute_") if target == "ptx" else sm
     flags = _options(options, include_dirs)
-    try:
+    with _compiling("nvrtc", *flags):
         return compile_source(translated(source, no_extern_c), "source", wanted, [*flags, *include_options()]).code
-    except RuntimeError as error:
-        raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
 
 
 #: The kinds of device code, and the matching file extensions.
@@ -140,12 +147,9 @@ class DynamicModule(Module):
         flags = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
         target_arch = self._arch or target()
         text = translated(source, self._no_extern_c)
-        try:
-            compiled = compile_source(
-                text, name, target_arch, [*flags, *include_options(), "--relocatable-device-code=true"]
-            )
-        except RuntimeError as error:
-            raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
+        options = [*flags, *include_options(), "--relocatable-device-code=true"]
+        with _compiling("nvrtc", *flags):
+            compiled = compile_source(text, name, target_arch, options)
         self._inputs.append(("cubin", name, compiled.code))
         return self
 
@@ -176,12 +180,8 @@ class DynamicModule(Module):
             raise LogicError("link: nothing was added")
         # The first input may be of any kind, but one of them must be relocatable device code.
         (_, name, first), *others = sorted(self._inputs, key=lambda piece: piece[0] != "cubin")
-        try:
+        with _compiling("cuLink"):
             self._raw._binary = _core.link_code(first, others, name)
-        except NotImplementedError:
-            raise
-        except RuntimeError as error:
-            raise CompileError(str(error), ("cuLink",), stderr=str(error)) from None
         self._raw.compile()
         self.module = self
         return self
@@ -202,11 +202,5 @@ class DynamicSourceModule(DynamicModule):
 
 
 __all__ = [
-    "DEFAULT_NVCC_FLAGS",
-    "CompileError",
-    "DynamicModule",
-    "DynamicSourceModule",
-    "Function",
-    "SourceModule",
-    "compile",
-]
+    "DEFAULT_NVCC_FLAGS", "CompileError", "DynamicModule", "DynamicSourceModule", "Function", "SourceModule", "compile",
+]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import cuprous
+from cuprous._common.naming import named
 from cuprous.pycuda._gpuarray import GPUArray, into, raw, wrap
 
 #: PyCUDA's names and NumPy's.
@@ -21,9 +22,7 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
         output = stream_or_out if isinstance(stream_or_out, GPUArray) else out
         return into(output, getattr(cuprous, ours)(raw(array)), array.allocator)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Applies NumPy's `{ours}` to each element; writes to `out` if given."
-    return function
+    return named(function, name, f"Applies NumPy's `{ours}` to each element; writes to `out` if given.")
 
 
 for _name, _ours in _UNARY.items():

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 import cuprous
+from cuprous._common.naming import named
 from cuprous.pycuda._gpuarray import GPUArray, wrap
 from cuprous.pycuda.gpuarray import empty
 
@@ -119,9 +120,7 @@ def _quasi(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"[{name}] is not supported; use XORWOWRandomNumberGenerator, or scipy.stats.qmc")
 
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Not supported: quasi-random numbers."
-    return refuse
+    return named(refuse, name, "Not supported: quasi-random numbers.")
 
 
 Sobol32RandomNumberGenerator = _quasi("Sobol32RandomNumberGenerator")

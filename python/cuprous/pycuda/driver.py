@@ -166,10 +166,6 @@ class Device:
         return hash(self._device)
 
 
-def _is_gpu() -> bool:
-    return _core.get_device() != "cpu" and _core.device_count() > 0
-
-
 class _Stack(threading.local):
     """The devices of the contexts below the current one, per host thread."""
 
@@ -189,7 +185,8 @@ class Context:
     @staticmethod
     def get_current() -> Context:
         """Returns the current context."""
-        return Context(Device(_cuda.get_device_id()) if _is_gpu() else None)
+        is_gpu = _core.get_device() != "cpu" and _core.device_count() > 0
+        return Context(Device(_cuda.get_device_id()) if is_gpu else None)
 
     @staticmethod
     def get_device() -> Device:
@@ -224,10 +221,7 @@ class Context:
         if self == Context.get_current():
             Context.pop()
 
-    @staticmethod
-    def get_api_version() -> int:
-        """Returns the version of the driver's interface."""
-        return get_driver_version()
+    get_api_version = staticmethod(get_driver_version)
 
     @staticmethod
     def set_cache_config(cc: Any) -> None:
@@ -309,6 +303,11 @@ class Event:
 
 
 # --- modules
+
+
+def _attribute(name: str, doc: str) -> int:
+    """Returns the property of a function that is one of its kernel's attributes."""
+    return property(lambda self: self._kernel.attributes[name], doc=doc)  # type: ignore[return-value]
 
 
 class Function:
@@ -401,25 +400,10 @@ class Function:
         """Returns an attribute of the kernel."""
         return self._kernel.attributes[attr.name.lower()]
 
-    @property
-    def num_regs(self) -> int:
-        """The number of registers per thread."""
-        return self._kernel.num_regs
-
-    @property
-    def shared_size_bytes(self) -> int:
-        """The bytes of static shared memory."""
-        return self._kernel.shared_size_bytes
-
-    @property
-    def local_size_bytes(self) -> int:
-        """The bytes of local memory per thread."""
-        return self._kernel.local_size_bytes
-
-    @property
-    def max_threads_per_block(self) -> int:
-        """The greatest number of threads per block."""
-        return self._kernel.max_threads_per_block
+    num_regs = _attribute("num_regs", "The number of registers per thread.")
+    shared_size_bytes = _attribute("shared_size_bytes", "The bytes of static shared memory.")
+    local_size_bytes = _attribute("local_size_bytes", "The bytes of local memory per thread.")
+    max_threads_per_block = _attribute("max_threads_per_block", "The greatest number of threads per block.")
 
     def set_cache_config(self, fc: Any) -> None:
         """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import cuprous
+from cuprous._common.naming import named
 from cuprous.pycuda import _vectors as vec
 from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, raw, wrap
 
@@ -161,9 +162,7 @@ def _elementwise(name: str, doc: str) -> Callable[..., GPUArray]:
     ) -> GPUArray:
         return into(out, getattr(cuprous, name)(*map(raw, args)), allocator or allocator_of(*args))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return named(function, name, doc)
 
 
 maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.")
@@ -216,14 +215,8 @@ def subset_sum(
     return sum(take(a, subset), dtype, allocator=allocator)
 
 
-def subset_dot(
-    subset: GPUArray,
-    a: GPUArray,
-    b: GPUArray,
-    dtype: Any = None,
-    stream: Any = None,
-    allocator: Allocator | None = None,
-) -> GPUArray:
+def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None,
+               allocator: Allocator | None = None) -> GPUArray:  # fmt: skip
     """Returns the dot product of the elements at the indices `subset`."""
     return dot(take(a, subset), take(b, subset), dtype, allocator=allocator)
 

@@ -134,10 +134,7 @@ class BitGenerator:
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Returns raw 64-bit words: an int, or a uint64 array of shape `size`. With `output` False, only skips them."""
-        shape = () if size is None else shape_of(size)[0]
-        count = 1
-        for n in shape:
-            count *= n
+        shape, count = shape_of(size)
         first = self.take(-(-count // 2))
         if not output:
             return None
@@ -161,6 +158,5 @@ class Philox4x3210(BitGenerator):
 
 def _restore(kind: type[BitGenerator], key: int, offset: int, children: int) -> BitGenerator:
     result = kind(key)
-    result.offset = offset
-    result._children = children
+    result.offset, result._children = offset, children
     return result

@@ -39,6 +39,12 @@ class Continuous:
         bits = self._bits
         return _core.random(name, shape, bits.key, bits.take((count + 1) >> 1 if wide else (count + 3) >> 2))
 
+    def _draw_with(self, name: str, shape: tuple[int, ...], parameters: Any) -> ndarray:
+        """Draws values that depend on parameters, each from half a block."""
+        bits = self._bits
+        first = bits.take(max(1, -(-math.prod(shape) // 2)))
+        return _core.random(name, shape, bits.key, first, parameters)
+
     def _unit(self, shape: tuple[int, ...], dtype: str = "float64") -> ndarray:
         """Draws uniform values on [0, 1)."""
         wide = dtype == "float64"
@@ -58,9 +64,7 @@ class Continuous:
 
     def _gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
         """Marsaglia and Tsang's method, natively; always in float64."""
-        bits = self._bits
-        first = bits.take(max(1, -(-math.prod(shape) // 2)))
-        return _core.random("random_gamma", shape, bits.key, first, in_dtype(alpha, "float64"))
+        return self._draw_with("random_gamma", shape, in_dtype(alpha, "float64"))
 
     def _log_gamma(self, alpha: Any, shape: tuple[int, ...]) -> ndarray:
         """Returns the logarithm of a gamma variate: with G(a) = G(a + 1) U**(1/a) no small shape underflows."""
@@ -123,9 +127,7 @@ class Continuous:
         return to_dtype(self._noncentral(df, nonc, common_shape(size, df, nonc)), name)
 
     def _noncentral(self, df: Any, nonc: Any, shape: tuple[int, ...]) -> ndarray:
-        bits = self._bits
-        first = bits.take(max(1, -(-math.prod(shape) // 2)))
-        extra = _core.random("random_poisson", shape, bits.key, first, in_dtype(nonc * 0.5, "float64"))
+        extra = self._draw_with("random_poisson", shape, in_dtype(nonc * 0.5, "float64"))
         return self._chisquare(_core.cast(extra, "float64") * 2.0 + df, shape)
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None, dtype: Any = None) -> ndarray:
@@ -139,12 +141,8 @@ class Continuous:
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values of Fisher's F with a noncentral numerator."""
-        dfnum, dfden, nonc, name = (
-            parameter(dfnum),
-            parameter(dfden),
-            parameter(nonc),
-            float_dtype(dtype, "noncentral_f"),
-        )
+        dfnum, dfden, nonc = parameter(dfnum), parameter(dfden), parameter(nonc)
+        name = float_dtype(dtype, "noncentral_f")
         positive(dfnum, "dfnum")
         positive(dfden, "dfden")
         non_negative(nonc, "nonc", nan=False)

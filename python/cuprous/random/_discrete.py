@@ -88,10 +88,8 @@ class Discrete(Continuous):
         return to_dtype(self._poisson(lam, common_shape(size, lam)), name)
 
     def _poisson(self, lam: Any, shape: tuple[int, ...]) -> ndarray:
-        bits = self._bits
-        first = bits.take(max(1, -(-math.prod(shape) // 2)))
         lam = in_dtype(lam, "float64") if isinstance(lam, ndarray) else float(lam)
-        return _core.random("random_poisson", shape, bits.key, first, lam)
+        return self._draw_with("random_poisson", shape, lam)
 
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the number of successes in `n` trials of probability `p`."""
@@ -107,9 +105,7 @@ class Discrete(Continuous):
             pair = _map("make_complex", n, p, dtype="float64")
         else:
             pair = complex(int(n), p)
-        bits = self._bits
-        first = bits.take(max(1, -(-math.prod(shape) // 2)))
-        return _core.random("random_binomial", shape, bits.key, first, pair)
+        return self._draw_with("random_binomial", shape, pair)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the number of failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) /

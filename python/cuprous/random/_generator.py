@@ -49,18 +49,12 @@ class Generator(Selection):
     def random(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Draws uniform values on [0, 1): multiples of 2**-53, or of 2**-24 for float32."""
         name = float_dtype(dtype, "random")
-        if out is not None:
-            size = out_shape(out, size, name)
-        draw = self._unit(shape_of(size)[0], name)
-        return draw if out is None else write(out, draw)
+        return write(out, self._unit(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Draws normal values with mean 0 and standard deviation 1."""
         name = float_dtype(dtype, "standard_normal")
-        if out is not None:
-            size = out_shape(out, size, name)
-        draw = self._normal(shape_of(size)[0], name)
-        return draw if out is None else write(out, draw)
+        return write(out, self._normal(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = None, method: str = "zig", out: ndarray | None = None
@@ -69,17 +63,14 @@ class Generator(Selection):
         function here."""
         check(method in ("inv", "zig"), f"method must be 'inv' or 'zig', not {method!r}")
         name = float_dtype(dtype, "standard_exponential")
-        if out is not None:
-            size = out_shape(out, size, name)
-        return write(out, self._exponential(shape_of(size)[0], name))
+        return write(out, self._exponential(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Draws gamma values with scale 1."""
         name, shape = float_dtype(dtype, "standard_gamma"), parameter(shape)
         non_negative(shape, "shape")
-        if out is not None:
-            size = out_shape(out, size, name)
-        return write(out, to_dtype(self._gamma(shape, common_shape(size, shape)), name))
+        extents = common_shape(out_shape(out, size, name), shape)
+        return write(out, to_dtype(self._gamma(shape, extents), name))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws uniform values on [low, high).

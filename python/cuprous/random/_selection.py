@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import array, normalize_axis
 from cuprous._common.operands import is_scalar
-from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
+from cuprous.random._shapes import check, ndarray, shape_of, to_dtype, write
 from cuprous.random._vectors import Vectors
 
 _map = _core.map
@@ -62,10 +62,10 @@ class Selection(Vectors):
             check(count <= positive, "Fewer non-zero entries in p than size")
             if weights is None and n >= _MIN_SPARSE_POPULATION and count <= n // 16:
                 keys = self._distinct(n, count)
+            elif weights is None:
+                keys = self._order(n)
             else:
-                keys = (
-                    self._order(n) if weights is None else _core.argsort(self._exponential((n,), "float64") / weights)
-                )
+                keys = _core.argsort(self._exponential((n,), "float64") / weights)
             index = keys[:count].reshape(shape)
         return index if source is None else take(source, index, axis)
 
@@ -121,10 +121,7 @@ class Selection(Vectors):
         else:
             axis = normalize_axis(axis, source.ndim)
             result = self._along(source, axis)
-        if out is None:
-            return result
-        _core.update(out, result)
-        return out
+        return write(out, result)
 
     def _along(self, source: ndarray, axis: int) -> ndarray:
         last = source.ndim - 1

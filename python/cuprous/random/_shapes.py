@@ -7,10 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import array, as_shape, broadcast_shapes
+from cuprous._common.arguments import array, as_shape, broadcast_shapes, ndarray
 from cuprous._common.operands import is_scalar
-
-ndarray = _core.ndarray
 
 
 def shape_of(size: Any) -> tuple[tuple[int, ...], int]:

@@ -99,15 +99,9 @@ class Vectors(Rejection):
         return result
 
     def multivariate_normal(
-        self,
-        mean: Any,
-        cov: Any,
-        size: Any = None,
-        check_valid: str = "warn",
-        tol: float = 1e-8,
-        *,
+        self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8, *,
         method: str = "svd",
-    ) -> ndarray:
+    ) -> ndarray:  # fmt: skip
         """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
         "cholesky").
 

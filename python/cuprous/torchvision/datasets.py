@@ -114,8 +114,7 @@ class MNIST(VisionDataset):
 class FashionMNIST(MNIST):
     """Articles of clothing (Xiao, Rasul and Vollgraf, 2017), from `root/FashionMNIST/raw`."""
 
-    classes = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-               "Ankle boot")  # fmt: skip
+    classes = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 
 
 class _Arrays(pickle.Unpickler):
@@ -253,6 +252,4 @@ class ImageFolder(DatasetFolder):
                          is_valid_file, allow_empty)  # fmt: skip
 
 
-__all__ = [
-    "CIFAR10", "CIFAR100", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "VisionDataset",
-]  # fmt: skip
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "VisionDataset"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torch._args import unsupported
 from cuprous.torch._shape import flatten
@@ -175,9 +176,7 @@ def _resnet(name: str) -> Callable[..., ResNet]:
         _no_weights(name, weights, pretrained)
         return ResNet(block, layers, **(more | options))
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"Returns a ResNet with {layers} blocks in its stages."
-    return make
+    return named(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
 
 
 def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
@@ -194,9 +193,8 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
             features.append(nn.MaxPool2d(2, 2))
         return VGG(nn.Sequential(*features), **options)
 
-    make.__name__ = make.__qualname__ = name + ("_bn" if normalized else "")
-    make.__doc__ = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
-    return make
+    doc = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
+    return named(make, name + ("_bn" if normalized else ""), doc)
 
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:

@@ -8,7 +8,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cuprous as cp
@@ -94,8 +94,9 @@ class Progress:
     def __init__(self, total: int, shown: bool) -> None:
         self.total, self.shown = total, shown
 
-    def of(self, number: int, title: str) -> Step:
-        return Step(self, number, title)
+    def of(self, number: int, title: str) -> Callable[[str], None]:
+        """Returns a function that is called with what is being timed."""
+        return lambda what: self.line(f"[{number}/{self.total}] {title}: {what}")
 
     def line(self, text: str) -> None:
         if self.shown:
@@ -103,13 +104,3 @@ class Progress:
 
     def clear(self) -> None:
         self.line("")
-
-
-class Step:
-    """Called with what is being timed."""
-
-    def __init__(self, progress: Progress, number: int, title: str) -> None:
-        self.progress, self.number, self.title = progress, number, title
-
-    def __call__(self, what: str) -> None:
-        self.progress.line(f"[{self.number}/{self.progress.total}] {self.title}: {what}")

@@ -16,10 +16,11 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 from cuprous._common.casting import astype
+from cuprous._common.naming import named
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._transforms import count, divisor, fitted, is_complex
-from cuprous.scipy.fft._spectra import Axes, Points, axes_and_points, named
+from cuprous.scipy.fft._spectra import Axes, Points, axes_and_points
 from cuprous.scipy.fft._workers import check
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}

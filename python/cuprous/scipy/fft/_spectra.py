@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
+from cuprous._common.naming import named
 from cuprous.fft._transforms import Kernel, complex_to_complex, half_to_real, real_to_half
 from cuprous.scipy.fft._workers import check
 
@@ -81,13 +82,6 @@ def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) 
         return kernel(a, points[: len(chosen)], chosen, forward, norm)
 
     return named(transform, name, doc)
-
-
-def named(function: Callable[..., ndarray], name: str, doc: str) -> Callable[..., ndarray]:
-    """Gives a function its name and docstring."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
 
 
 #: Name: (transform, whether it is forward, start of the docstring).

@@ -221,9 +221,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         NotImplementedError: for unknown methods.
     """
 
-    def __init__(
-        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
-    ) -> None:  # fmt: skip
+    def __init__(self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:
         if method not in ("akima", "makima"):
             raise NotImplementedError(f"`method`={method} is unsupported.")
         sites, width, rows, axis, _ = prepared(x, y, axis)

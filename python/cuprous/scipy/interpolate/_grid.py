@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+from functools import reduce
 from typing import Any
 
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous.scipy.interpolate._bsplines import basis, make_interp_spline
-
-ndarray = _core.ndarray
 
 
 class RegularGridInterpolator:
@@ -85,24 +85,12 @@ class RegularGridInterpolator:
             parts.append((low, high, t))
         if self.bounds_error and outside.size and bool(cp.any(outside)):
             raise ValueError("One of the requested xi is out of bounds")
-        result: Any = None
         if method == "cubic":
             result = self._spline_at(columns)
-            return self._filled(result, columns, outside, shape)
-        count = len(columns)
-        tail = self.values.shape[count:]
-        column = [columns[0].size] + [1] * len(tail)
-        if method == "nearest":
+        elif method == "nearest":
             result = self.values[tuple(cp.where(t <= 0.5, low, high) for low, high, t in parts)]
         else:
-            for corner in itertools.product((0, 1), repeat=count):
-                weight: Any = None
-                for side, (_, _, t) in zip(corner, parts, strict=True):
-                    w = t if side else 1.0 - t
-                    weight = w if weight is None else weight * w
-                value = self.values[tuple(part[side] for side, part in zip(corner, parts, strict=True))]
-                value = value * weight.reshape(column)
-                result = value if result is None else result + value
+            result = _weighted(self.values, [[(low, 1.0 - t), (high, t)] for low, high, t in parts])
         return self._filled(result, columns, outside, shape)
 
     def _spline_at(self, columns: list[ndarray]) -> ndarray:
@@ -115,16 +103,8 @@ class RegularGridInterpolator:
                 knots.append(spline.t)
             self._coefficients = (c, knots)
         c, knots = self._coefficients
-        column = [columns[0].size] + [1] * (c.ndim - len(knots))
-        sides = [basis(t, 3, x) for t, x in zip(knots, columns, strict=True)]
-        result: Any = None
-        for corner in itertools.product(range(4), repeat=len(knots)):
-            weight: Any = None
-            for i, (_, weights) in zip(corner, sides, strict=True):
-                weight = weights[i] if weight is None else weight * weights[i]
-            value = c[tuple(low + i for i, (low, _) in zip(corner, sides, strict=True))] * weight.reshape(column)
-            result = value if result is None else result + value
-        return result
+        bases = (basis(t, 3, x) for t, x in zip(knots, columns, strict=True))
+        return _weighted(c, [[(low + i, w) for i, w in enumerate(weights)] for low, weights in bases])
 
     def _filled(self, result: ndarray, columns: list[ndarray], outside: ndarray, shape: tuple[int, ...]) -> ndarray:
         tail = self.values.shape[len(self.grid) :]
@@ -149,6 +129,17 @@ class RegularGridInterpolator:
             raise ValueError(f"The requested sample points xi have dimension {len(found)}, but this "
                              f"RegularGridInterpolator has dimension {count}")  # fmt: skip
         return [c.reshape([math.prod(shape)]) for c in found], shape
+
+
+def _weighted(values: ndarray, sides: list[list[tuple[ndarray, ndarray]]]) -> ndarray:
+    """Returns the sum of the values at all combinations of one index per axis, times the weights of these indices."""
+
+    def term(corner: tuple[tuple[ndarray, ndarray], ...]) -> ndarray:
+        weight = reduce(operator.mul, (w for _, w in corner))
+        value = values[tuple(i for i, _ in corner)]
+        return value * weight.reshape([weight.size] + [1] * (values.ndim - len(sides)))
+
+    return reduce(operator.add, map(term, itertools.product(*sides)))
 
 
 def _known(method: str) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
+from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
 from cuprous.scipy.interpolate._bsplines import make_interp_spline
 from cuprous.scipy.interpolate._pieces import real_or_complex
 
-ndarray = _core.ndarray
 _KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero")
 _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 

@@ -8,9 +8,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
-
-ndarray = _core.ndarray
+from cuprous._common.arguments import array, ndarray, normalize_axis
 
 
 def real_or_complex(a: ndarray) -> ndarray:

@@ -14,17 +14,8 @@ from cuprous.scipy.ndimage._binary import (
     binary_opening,
     binary_propagation,
 )
-from cuprous.scipy.ndimage._distance import (
-    distance_transform_bf,
-    distance_transform_cdt,
-    distance_transform_edt,
-)
-from cuprous.scipy.ndimage._fourier import (
-    fourier_ellipsoid,
-    fourier_gaussian,
-    fourier_shift,
-    fourier_uniform,
-)
+from cuprous.scipy.ndimage._distance import distance_transform_bf, distance_transform_cdt, distance_transform_edt
+from cuprous.scipy.ndimage._fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
 from cuprous.scipy.ndimage._gaussian import (
     gaussian_filter,
     gaussian_filter1d,
@@ -36,12 +27,7 @@ from cuprous.scipy.ndimage._gaussian import (
     prewitt,
     sobel,
 )
-from cuprous.scipy.ndimage._generic import (
-    generic_filter,
-    generic_filter1d,
-    geometric_transform,
-    vectorized_filter,
-)
+from cuprous.scipy.ndimage._generic import generic_filter, generic_filter1d, geometric_transform, vectorized_filter
 from cuprous.scipy.ndimage._grey import (
     black_tophat,
     grey_closing,
@@ -52,25 +38,9 @@ from cuprous.scipy.ndimage._grey import (
     morphological_laplace,
     white_tophat,
 )
-from cuprous.scipy.ndimage._interpolation import (
-    affine_transform,
-    map_coordinates,
-    rotate,
-    shift,
-    zoom,
-)
-from cuprous.scipy.ndimage._labels import (
-    find_objects,
-    label,
-)
-from cuprous.scipy.ndimage._linear import (
-    convolve,
-    convolve1d,
-    correlate,
-    correlate1d,
-    uniform_filter,
-    uniform_filter1d,
-)
+from cuprous.scipy.ndimage._interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from cuprous.scipy.ndimage._labels import find_objects, label
+from cuprous.scipy.ndimage._linear import convolve, convolve1d, correlate, correlate1d, uniform_filter, uniform_filter1d
 from cuprous.scipy.ndimage._measurements import (
     center_of_mass,
     extrema,
@@ -97,14 +67,8 @@ from cuprous.scipy.ndimage._rank import (
     percentile_filter,
     rank_filter,
 )
-from cuprous.scipy.ndimage._spline import (
-    spline_filter,
-    spline_filter1d,
-)
-from cuprous.scipy.ndimage._structures import (
-    generate_binary_structure,
-    iterate_structure,
-)
+from cuprous.scipy.ndimage._spline import spline_filter, spline_filter1d
+from cuprous.scipy.ndimage._structures import generate_binary_structure, iterate_structure
 
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
@@ -117,78 +81,17 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "affine_transform",
-    "binary_closing",
-    "binary_dilation",
-    "binary_erosion",
-    "binary_fill_holes",
-    "binary_hit_or_miss",
-    "binary_opening",
-    "binary_propagation",
-    "black_tophat",
-    "center_of_mass",
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "distance_transform_bf",
-    "distance_transform_cdt",
-    "distance_transform_edt",
-    "extrema",
-    "find_objects",
-    "fourier_ellipsoid",
-    "fourier_gaussian",
-    "fourier_shift",
-    "fourier_uniform",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "generate_binary_structure",
-    "generic_filter",
-    "generic_filter1d",
-    "generic_gradient_magnitude",
-    "generic_laplace",
-    "geometric_transform",
-    "grey_closing",
-    "grey_dilation",
-    "grey_erosion",
-    "grey_opening",
-    "histogram",
-    "iterate_structure",
-    "label",
-    "labeled_comprehension",
-    "laplace",
-    "map_coordinates",
-    "maximum",
-    "maximum_filter",
-    "maximum_filter1d",
-    "maximum_position",
-    "mean",
-    "median",
-    "median_filter",
-    "minimum",
-    "minimum_filter",
-    "minimum_filter1d",
-    "minimum_position",
-    "morphological_gradient",
-    "morphological_laplace",
-    "percentile_filter",
-    "prewitt",
-    "rank_filter",
-    "rotate",
-    "shift",
-    "sobel",
-    "spline_filter",
-    "spline_filter1d",
-    "standard_deviation",
-    "sum",
-    "sum_labels",
-    "uniform_filter",
-    "uniform_filter1d",
-    "value_indices",
-    "variance",
-    "vectorized_filter",
-    "white_tophat",
-    "zoom",
-]
+    "affine_transform", "binary_closing", "binary_dilation", "binary_erosion", "binary_fill_holes",
+    "binary_hit_or_miss", "binary_opening", "binary_propagation", "black_tophat", "center_of_mass", "convolve",
+    "convolve1d", "correlate", "correlate1d", "distance_transform_bf", "distance_transform_cdt",
+    "distance_transform_edt", "extrema", "find_objects", "fourier_ellipsoid", "fourier_gaussian", "fourier_shift",
+    "fourier_uniform", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
+    "generate_binary_structure", "generic_filter", "generic_filter1d", "generic_gradient_magnitude", "generic_laplace",
+    "geometric_transform", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "histogram",
+    "iterate_structure", "label", "labeled_comprehension", "laplace", "map_coordinates", "maximum", "maximum_filter",
+    "maximum_filter1d", "maximum_position", "mean", "median", "median_filter", "minimum", "minimum_filter",
+    "minimum_filter1d", "minimum_position", "morphological_gradient", "morphological_laplace", "percentile_filter",
+    "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d", "standard_deviation",
+    "sum", "sum_labels", "uniform_filter", "uniform_filter1d", "value_indices", "variance", "vectorized_filter",
+    "white_tophat", "zoom",
+]  # fmt: skip

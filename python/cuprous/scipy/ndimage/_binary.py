@@ -12,7 +12,7 @@ from cuprous._common.arguments import array
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbors, reflected
-from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, real_only, source
+from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, source
 
 #: The largest structuring element that is processed in one pass, and the most iterations between two convergence
 #: checks.
@@ -77,8 +77,7 @@ def _morphed(
         iterations = operator.index(iterations)
     except TypeError as error:
         raise TypeError("iterations parameter should be an integer") from error
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     found = check_axes(axes, a.ndim)
     shape = neighbors(len(found), 1) if structure is None else host(structure, bool)
     if shape.ndim != len(found):
@@ -107,6 +106,15 @@ def _morphed(
     return x
 
 
+def _delivered(kinds: tuple[str, ...], input: ArrayLike, output: Any, *options: Any) -> ndarray:
+    """Applies erosions ("minimum") and dilations ("maximum") with the same options, one after another."""
+    x = source(input)
+    out = _target(x, output)
+    for kind in kinds:
+        x = _morphed(kind, x, *options)
+    return deliver(x, out)
+
+
 def binary_erosion(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
@@ -130,9 +138,7 @@ def binary_erosion(
         RuntimeError: for a structure or mask of the wrong shape.
         ValueError: for an origin outside the structure.
     """
-    a = source(input)
-    out = _target(a, output)
-    return deliver(_morphed("minimum", a, structure, iterations, mask, border_value, origin, axes), out)
+    return _delivered(("minimum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
 def binary_dilation(
@@ -141,9 +147,7 @@ def binary_dilation(
 ) -> ndarray:  # fmt: skip
     """Dilates an image: centers the structure on each nonzero element and marks what it covers. Arguments as for
     `binary_erosion`."""
-    a = source(input)
-    out = _target(a, output)
-    return deliver(_morphed("maximum", a, structure, iterations, mask, border_value, origin, axes), out)
+    return _delivered(("maximum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
 def binary_opening(
@@ -151,10 +155,7 @@ def binary_opening(
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Erodes, then dilates; arguments as for `binary_erosion`."""
-    a = source(input)
-    out = _target(a, output)
-    eroded = _morphed("minimum", a, structure, iterations, mask, border_value, origin, axes)
-    return deliver(_morphed("maximum", eroded, structure, iterations, mask, border_value, origin, axes), out)
+    return _delivered(("minimum", "maximum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
 def binary_closing(
@@ -162,10 +163,7 @@ def binary_closing(
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Dilates, then erodes; arguments as for `binary_erosion`."""
-    a = source(input)
-    out = _target(a, output)
-    dilated = _morphed("maximum", a, structure, iterations, mask, border_value, origin, axes)
-    return deliver(_morphed("minimum", dilated, structure, iterations, mask, border_value, origin, axes), out)
+    return _delivered(("maximum", "minimum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
 def binary_hit_or_miss(
@@ -174,8 +172,7 @@ def binary_hit_or_miss(
 ) -> ndarray:  # fmt: skip
     """Matches a pattern: True where `structure1` covers only nonzero elements and `structure2` (by default the
     complement of `structure1`) only zeros. Other arguments as for `binary_erosion`."""
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     out = _target(a, output)
     found = check_axes(axes, a.ndim)
     hit = neighbors(len(found), 1) if structure1 is None else host(structure1)

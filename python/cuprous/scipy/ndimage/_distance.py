@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.convert import c_strides
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.index_routines import split_index
 from cuprous._functions.joining import stack
@@ -38,12 +39,11 @@ Found = tuple[ndarray, "ndarray | None"]
 
 def _numbers(shape: tuple[int, ...], count: str) -> ndarray:
     """Numbers the elements in C order ("rows"), in Fortran order ("columns"), or in reversed C order ("back")."""
+    strides, first = c_strides(shape), 0
     if count == "columns":
-        strides, first = [math.prod(shape[:i]) for i in range(len(shape))], 0
-    else:
-        strides, first = [math.prod(shape[i + 1 :]) for i in range(len(shape))], 0
-    if count == "back":
-        strides, first = [-s for s in strides], math.prod(shape) - 1
+        strides = c_strides(shape[::-1])[::-1]
+    elif count == "back":
+        strides, first = tuple(-s for s in strides), math.prod(shape) - 1
     return _core.cast(_core.iota(shape, strides, first), "int32" if math.prod(shape) < 2**31 else "int64")
 
 

@@ -17,29 +17,24 @@ _map = _core.map
 def _prepared(input: ArrayLike, output: Output, to_complex: bool) -> tuple[ndarray, str, ndarray | None]:
     """Returns the input in the dtype for the computation, the result's dtype, and the caller's output array or None."""
     a = source(input)
-    if output is None:
-        if is_complex(a):
-            name = a.dtype_name
-        elif to_complex:
-            name = "complex128"
-        else:
-            name = "float32" if a.dtype_name == "float32" else "float64"
-        return _core.cast(a, name), name, None
-    name, out = target(a, output, is_complex(a) or to_complex)
+    if output is not None:
+        name, out = target(a, output, is_complex(a) or to_complex)
+    elif is_complex(a) or (a.dtype_name == "float32" and not to_complex):
+        name, out = a.dtype_name, None
+    else:
+        name, out = "complex128" if to_complex else "float64", None
     return _core.cast(a, name), name, out
 
 
-def _values(value: Any, ndim: int, what: str) -> list[float]:
-    numbers = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
-    if len(numbers) != ndim:
+def _axes(a: ndarray, value: Any, what: str, n: int, axis: int) -> list[tuple[ndarray, float]]:
+    """Returns, for each axis, the frequencies in cycles per element, shaped to broadcast, and the axis' value."""
+    numbers = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * a.ndim
+    if len(numbers) != a.ndim:
         raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(numbers)} for {what}")
-    return numbers
-
-
-def _frequencies(a: ndarray, n: int, axis: int, name: str) -> list[ndarray]:
-    """Returns the frequencies along each axis, in cycles per element, shaped to broadcast."""
+    axis = normalize_axis(axis, a.ndim)
+    name = _dtypes.component(a.dtype_name)
     found = []
-    for i, count in enumerate(a.shape):
+    for i, (count, number) in enumerate(zip(a.shape, numbers, strict=True)):
         index = _core.iota([count], [1], 0)
         if i == axis and n > 0:
             points = n
@@ -47,7 +42,7 @@ def _frequencies(a: ndarray, n: int, axis: int, name: str) -> list[ndarray]:
             points = count
             index = _map("where", index < (count + 1) // 2, index, index - count)
         shape = [count if k == i else 1 for k in range(a.ndim)]
-        found.append((_core.cast(index, name) / float(max(points, 1))).reshape(shape))
+        found.append(((_core.cast(index, name) / float(max(points, 1))).reshape(shape), number))
     return found
 
 
@@ -71,10 +66,8 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
         AxisError: if the axis does not exist.
     """
     a, name, out = _prepared(input, output, False)
-    widths = _values(sigma, a.ndim, "sigma")
-    part = _dtypes.component(name)
     total: Any = 0.0
-    for f, width in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), part), widths, strict=True):
+    for f, width in _axes(a, sigma, "sigma", n, axis):
         total = total + f * f * (-2.0 * (math.pi * width) ** 2)
     return _filtered(a, name, out, _map("exp", total))
 
@@ -83,9 +76,8 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
     """Multiplies the Fourier transform of an array by that of a box of `size`; other arguments as for
     `fourier_gaussian`."""
     a, name, out = _prepared(input, output, False)
-    sizes = _values(size, a.ndim, "size")
     total: Any = 1.0
-    for f, extent in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), sizes, strict=True):
+    for f, extent in _axes(a, size, "size", n, axis):
         total = total * sinc(f * extent)
     return _filtered(a, name, out, total)
 
@@ -100,9 +92,8 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
     a, name, out = _prepared(input, output, False)
     if a.ndim > 3:
         raise NotImplementedError("Only 1d, 2d and 3d inputs are supported")
-    sizes = _values(size, a.ndim, "size")
     square: Any = 0.0
-    for f, extent in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), sizes, strict=True):
+    for f, extent in _axes(a, size, "size", n, axis):
         square = square + f * f * (math.pi * extent) ** 2
     r = _map("sqrt", square)
     safe = _map("where", r == 0.0, 1.0, r)
@@ -119,8 +110,7 @@ def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, out
     """Returns the Fourier transform (complex) of the array shifted by `shift` elements; other arguments as for
     `fourier_gaussian`."""
     a, name, out = _prepared(input, output, True)
-    steps = _values(shift, a.ndim, "shift")
     total: Any = 0.0
-    for f, step in zip(_frequencies(a, n, normalize_axis(axis, a.ndim), _dtypes.component(name)), steps, strict=True):
+    for f, step in _axes(a, shift, "shift", n, axis):
         total = total + f * (-2.0 * math.pi * step)
     return _filtered(a, name, out, _map("make_complex", _map("cos", total), _map("sin", total)))

@@ -17,10 +17,9 @@ from cuprous.scipy.ndimage._support import (
     converted,
     deliver,
     edge,
-    fresh,
-    is_complex,
     ndarray,
     per_axis,
+    prepared,
     source,
     spread,
     target,
@@ -82,8 +81,7 @@ def gaussian_filter1d(
     Raises:
         ValueError: for a negative order or radius.
     """
-    a = source(input)
-    name, out = target(a, output, is_complex(a))
+    a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
     return deliver(_blurred(a, sigma, axis, order, mode, cval, truncate, radius, name), out)
 
@@ -97,7 +95,7 @@ def _gaussian(
     for axis, s, o, m, r in zip(found, *columns, strict=True):
         if s > 1e-15:
             result = _blurred(a if result is None else result, s, axis, o, m, cval, truncate, r, name)
-    return fresh(a, name) if result is None else result
+    return _core.cast(a, name) if result is None else result
 
 
 def gaussian_filter(
@@ -109,15 +107,13 @@ def gaussian_filter(
     Arguments as for `gaussian_filter1d`; `sigma`, `order`, `mode` and `radius` may be sequences with one entry per
     axis, and `axes` names the axes to filter along (None means all).
     """
-    a = source(input)
-    name, out = target(a, output, is_complex(a))
+    a, name, out = prepared(input, output)
     return deliver(_gaussian(a, sigma, order, mode, cval, truncate, radius, axes, name), out)
 
 
 def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any, across: tuple[float, ...]) -> ndarray:
-    a = source(input)
+    a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
-    name, out = target(a, output, is_complex(a))
     modes = per_axis(mode, a.ndim)
     result = a
     for i in (axis, *(i for i in range(a.ndim) if i != axis)):
@@ -155,7 +151,7 @@ def _combined(
             term = term * term
         total = term if total is None else total + term
     if total is None:
-        return deliver(fresh(a, name), out)
+        return deliver(_core.cast(a, name), out)
     return deliver(converted(_core.map("sqrt", total), name) if magnitude else total, out)
 
 

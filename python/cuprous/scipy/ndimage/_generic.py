@@ -33,7 +33,6 @@ from cuprous.scipy.ndimage._support import (
     in_order,
     is_complex,
     ndarray,
-    real_only,
     source,
     target,
 )
@@ -108,8 +107,7 @@ def generic_filter(
 
     _warn_size(size, footprint)
     function, keywords = _checked("generic_filter", function, extra_arguments, extra_keywords)
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
@@ -159,8 +157,7 @@ def generic_filter1d(
     import numpy as np
 
     function, keywords = _checked("generic_filter1d", function, extra_arguments, extra_keywords)
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     name, out = target(a, output)
     n = operator.index(filter_size)
     if n < 1:

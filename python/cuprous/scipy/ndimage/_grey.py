@@ -18,17 +18,17 @@ from cuprous.scipy.ndimage._support import (
     in_order,
     ndarray,
     per_axis,
-    real_only,
     source,
     target,
 )
 
 
 def _raised(
-    kind: str, a: ndarray, footprint: Any, structure: Any, output: Output, mode: Mode, cval: Any, origin: Any, axes: Any
-) -> ndarray:
+    kind: str, input: ArrayLike, footprint: Any, structure: Any, output: Output, mode: Mode, cval: Any, origin: Any,
+    axes: Any,
+) -> ndarray:  # fmt: skip
     """Returns the minimum of a[i + j] - structure[j], or the maximum of a[i + j] + structure[j]."""
-    real_only(a)
+    a = source(input, real=True)
     name, out = target(a, output)
     found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     heights = host(structure, float)
@@ -84,7 +84,7 @@ def grey_erosion(
     _check(size, footprint, structure)
     if structure is None:
         return minimum_filter(input, size, footprint, output, mode, cval, origin, axes=axes)
-    return _raised("minimum", source(input), footprint, structure, output, mode, cval, origin, axes)
+    return _raised("minimum", input, footprint, structure, output, mode, cval, origin, axes)
 
 
 def grey_dilation(
@@ -126,16 +126,23 @@ def grey_closing(
     return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
 
+def _extremes(
+    a: ArrayLike, size: Any, footprint: Any, structure: Any, output: Output, mode: Mode, cval: Any, origin: Any,
+    axes: Any,
+) -> tuple[ndarray, ndarray, ndarray | None]:  # fmt: skip
+    """Returns the dilation, the erosion (in the dtype of an output array), and the output if it is an array."""
+    high = grey_dilation(a, size, footprint, structure, None, mode, cval, origin, axes=axes)
+    out = output if isinstance(output, ndarray) else None
+    name = None if out is None else out.dtype_name
+    return high, grey_erosion(a, size, footprint, structure, name, mode, cval, origin, axes=axes), out
+
+
 def morphological_gradient(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Returns dilation minus erosion; arguments as for `grey_erosion`. As in SciPy, `output` must be an array."""
-    a = source(input)
-    window = (size, footprint, structure)
-    high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
-    out = output if isinstance(output, ndarray) else None
-    low = grey_erosion(a, *window, None if out is None else out.dtype_name, mode, cval, origin, axes=axes)
+    high, low, out = _extremes(input, size, footprint, structure, output, mode, cval, origin, axes)
     return deliver(high - low, out)
 
 
@@ -145,10 +152,7 @@ def morphological_laplace(
 ) -> ndarray:  # fmt: skip
     """Returns dilation plus erosion minus twice the input; arguments as for `morphological_gradient`."""
     a = source(input)
-    window = (size, footprint, structure)
-    high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
-    out = output if isinstance(output, ndarray) else None
-    low = grey_erosion(a, *window, None if out is None else out.dtype_name, mode, cval, origin, axes=axes)
+    high, low, out = _extremes(a, size, footprint, structure, output, mode, cval, origin, axes)
     return deliver(high + low - a - a, out)
 
 

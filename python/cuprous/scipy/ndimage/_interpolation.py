@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -131,11 +133,8 @@ def _evaluated(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: i
         axes.append(taps)
     total: Any = None
     for taps_of_axes in itertools.product(*axes):
-        index: Any = None
-        absent: Any = None
-        for i, _, away in taps_of_axes:
-            index = i if index is None else index + i
-            absent = _joined(absent, away)
+        index = reduce(operator.add, (i for i, _, _ in taps_of_axes))
+        absent = reduce(_joined, (away for _, _, away in taps_of_axes))
         value: Any = _core.cast(_core.gather(a, _core.broadcast_to(index, shape)), "float64")
         if absent is not None:
             value = _where(absent, cval, value)
@@ -181,12 +180,8 @@ def _wide(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: int, m
     def summed(axis: int, offset: int) -> Any:
         if axis == len(taps):
             return _core.gather(padded, index + offset if offset else index)
-        total: Any = None
-        for step, w in taps[axis]:
-            value = summed(axis + 1, offset + step)
-            value = value if w is None else value * w
-            total = value if total is None else total + value
-        return total
+        values = ((summed(axis + 1, offset + step), w) for step, w in taps[axis])
+        return reduce(operator.add, (value if w is None else value * w for value, w in values))
 
     total = summed(0, 0)
     return total if outside is None else _where(outside, cval, total)
@@ -324,11 +319,8 @@ def affine_transform(
 
 
 def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:
-    coordinate: Any = None
-    for axis, factor in zip(axes or range(len(shape)), row, strict=True):
-        term = _grid(shape, axis) * factor
-        coordinate = term if coordinate is None else coordinate + term
-    return coordinate + offset
+    terms = (_grid(shape, axis) * factor for axis, factor in zip(axes or range(len(shape)), row, strict=True))
+    return reduce(operator.add, terms) + offset
 
 
 def shift(

@@ -6,9 +6,10 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
+from cuprous._common.convert import c_strides
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._structures import host, neighbors
-from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
+from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
 
 
 def _roots(inside: ndarray, structure: Any) -> ndarray:
@@ -25,7 +26,7 @@ def _roots(inside: ndarray, structure: Any) -> ndarray:
         if structure[o] and o < (1,) * ndim and all(i == 1 or n > 1 for i, n in zip(o, shape, strict=True))
     ]
     offsets.reverse()
-    steps = [sum((1 - i) * s for i, s in zip(o, _strides(shape), strict=True)) for o in offsets]
+    steps = [sum((1 - i) * s for i, s in zip(o, c_strides(shape), strict=True)) for o in offsets]
     padded = _core.pad(inside, [1] * ndim, [1] * ndim, "constant", 0.0)
     strides = padded.element_strides
     dtype, bits = ("uint8", 8) if len(offsets) <= 8 else ("uint16", 16) if len(offsets) <= 16 else ("uint64", 64)
@@ -39,13 +40,6 @@ def _roots(inside: ndarray, structure: Any) -> ndarray:
             word = _core.map("bitwise_or", word, shifted)
         edges[first // bits] = word.reshape([inside.size])
     return _core.components(edges, steps).reshape(shape)
-
-
-def _strides(shape: tuple[int, ...]) -> list[int]:
-    strides = [1] * len(shape)
-    for i in range(len(shape) - 2, -1, -1):
-        strides[i] = strides[i + 1] * shape[i + 1]
-    return strides
 
 
 def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> Any:
@@ -65,8 +59,7 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
         ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
         RuntimeError: for a structure of another rank, and for a dtype that cannot hold the labels.
     """
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     shape = neighbors(a.ndim, 1) if structure is None else host(structure, bool)
     if shape.ndim != a.ndim:
         raise RuntimeError("structure and input must have equal rank")
@@ -85,7 +78,7 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
         numbers, count = _core.cast(inside, name), int(inside) if a.ndim == 0 else 0
     else:
         root = _roots(inside, shape)
-        first = _core.map("logical_and", inside, root == _core.iota(a.shape, _strides(a.shape), 0))
+        first = _core.map("logical_and", inside, root == _core.iota(a.shape, c_strides(a.shape), 0))
         order = _core.scan("sum", _core.cast(first, root.dtype_name).reshape([a.size]), 0)
         count = int(order[a.size - 1])
         if count > _dtypes.highest(name):
@@ -110,8 +103,7 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
         RuntimeError: for floating-point input, with a `max_label`.
         TypeError: for complex input, and for floating-point input without a `max_label`.
     """
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     if _dtypes.kind(a.dtype_name) == "f":
         if max_label < 1:
             raise TypeError("[find_objects] labels must be integers")

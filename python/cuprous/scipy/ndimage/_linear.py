@@ -15,16 +15,17 @@ from cuprous.scipy.ndimage._support import (
     Mode,
     Output,
     check_axes,
+    check_origin,
     compute_dtype,
     converted,
     deliver,
     edge,
-    fresh,
     in_order,
     is_complex,
     line_shape,
     ndarray,
     per_axis,
+    prepared,
     source,
     spread,
     target,
@@ -70,7 +71,7 @@ def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[
 
 def _any_weights(
     a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str
-) -> ndarray:  # fmt: skip
+) -> ndarray:
     """Computes `correlated` for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
     weights = weights.reshape(shape)
     if not is_complex(weights):
@@ -90,10 +91,6 @@ def _any_weights(
     return _core.map("make_complex", re, im)
 
 
-def _weights_array(weights: ArrayLike) -> ndarray:
-    return convert(weights)
-
-
 def _flipped(weights: ndarray) -> ndarray:
     return weights[tuple(slice(None, None, -1) for _ in range(weights.ndim))]
 
@@ -108,7 +105,7 @@ def _line_filter(
         count, complex_weights = len(w), False
         w = w[::-1] if convolve else w
     else:
-        w = _weights_array(weights)
+        w = convert(weights)
         if w.ndim != 1 or w.size == 0:
             raise RuntimeError("no filter weights given")
         count, complex_weights = w.size, is_complex(w)
@@ -163,7 +160,7 @@ def convolve1d(
 def _filter(
     input: ArrayLike, weights: ArrayLike, output: Output, mode: str, cval: Any, origin: Any, axes: Any, convolve: bool
 ) -> ndarray:
-    a, w = source(input), _weights_array(weights)
+    a, w = source(input), convert(weights)
     found, origins = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     if w.ndim != len(found):
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(found)})")
@@ -213,10 +210,7 @@ def convolve(
 def averaged(a: ndarray, size: int, axis: int, mode: Mode, cval: Any, origin: int, name: str) -> ndarray:
     """Returns the mean over `size` elements along `axis`. Integers are summed exactly before the division, so that
     constant input stays constant."""
-    if size < 1:
-        raise RuntimeError("incorrect filter size")
-    if not 0 <= size // 2 + origin < size:
-        raise ValueError("invalid origin")
+    check_origin(size, origin)
     middle = [size // 2 + origin if i == axis else 0 for i in range(a.ndim)]
     if _dtypes.kind(a.dtype_name) in "fc":
         return correlated(a, line((1.0 / size,) * size, axis, a.ndim), edge(mode), cval, middle, name)
@@ -229,9 +223,8 @@ def uniform_filter1d(
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
     """Returns means over windows of `size` elements along one axis; arguments as for `correlate1d`."""
-    a = source(input)
+    a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
-    name, out = target(a, output, is_complex(a))
     return deliver(averaged(a, size, axis, mode, cval, origin, name), out)
 
 
@@ -240,12 +233,11 @@ def uniform_filter(
     *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Returns means over boxes, axis by axis; `size`, `mode` and `origin` may be sequences, one entry per axis."""
-    a = source(input)
-    name, out = target(a, output, is_complex(a))
+    a, name, out = prepared(input, output)
     found = check_axes(axes, a.ndim)
     sizes, modes, origins = (per_axis(v, len(found)) for v in (size, mode, origin))
     result = None
     for axis, n, m, o in zip(found, sizes, modes, origins, strict=True):
         if n > 1:
             result = averaged(a if result is None else result, int(n), axis, m, cval, o, name)
-    return deliver(fresh(a, name) if result is None else result, out)
+    return deliver(_core.cast(a, name) if result is None else result, out)

@@ -15,7 +15,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous._common.operands import is_scalar
-from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
+from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, source
 
 
 class _Groups:
@@ -108,7 +108,7 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
     """Converts the input to the dtype in which SciPy sums it: float64 for several labels (`bincount`)."""
     a = source(input)
     several = not (index is None or is_scalar(index))
-    if several and _dtypes.kind(a.dtype_name) == "c":
+    if several and is_complex(a):
         raise TypeError(
             "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'"
         )
@@ -150,15 +150,10 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
     counts = _core.cast(groups.sums(1), "float64")
     means = groups.sums(groups.a) / counts
     centered = groups.a - _core.gather(means, _core.map("minimum", groups.slot, means.size - 1))
-    squares = (
-        _core.map("real", centered * _core.map("conjugate", centered)) if _complex(centered) else centered * centered
-    )
+    conjugate = _core.map("conjugate", centered) if is_complex(centered) else centered
+    squares = _core.map("real", centered * conjugate)
     total = groups.answer(groups.sums(squares))
     return total / groups.answer(counts)
-
-
-def _complex(a: ndarray) -> bool:
-    return _dtypes.kind(a.dtype_name) == "c"
 
 
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:

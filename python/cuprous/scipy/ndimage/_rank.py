@@ -23,14 +23,13 @@ from cuprous.scipy.ndimage._support import (
     Output,
     beyond,
     check_axes,
+    check_origin,
     converted,
     deliver,
     edge,
-    fresh,
     in_order,
     ndarray,
     per_axis,
-    real_only,
     source,
     spread,
     target,
@@ -71,10 +70,6 @@ def _extreme(kind: str, views: list[ndarray]) -> ndarray:
 
 def _line_extreme(kind: str, a: ndarray, size: int, axis: int, mode: str, cval: Any, origin: int) -> ndarray:
     """Returns extremes over `size` elements along an axis: directly, or by repeatedly doubling the window's length."""
-    if size < 1:
-        raise RuntimeError("incorrect filter size")
-    if not 0 <= size // 2 + origin < size:
-        raise ValueError("invalid origin")
 
     def along(n: int, other: int) -> list[int]:
         return [n if i == axis else other for i in range(a.ndim)]
@@ -99,11 +94,10 @@ def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...],
     shape, modes, origins = per_axis(sizes, count), per_axis(mode, count), per_axis(origin, count)
     lines = [(i, int(n), m, o) for i, n, m, o in zip(axes, shape, modes, origins, strict=True) if n > 1]
     if not lines:
-        return fresh(a, name)
+        return _core.cast(a, name)
     for _, n, m, o in lines:
         edge(m)
-        if not 0 <= n // 2 + o < n:
-            raise ValueError("invalid origin")
+        check_origin(n, o)
     if a.size == 0:
         return _core.empty(a.shape, name)
     same = len({edge(m) for _, _, m, _ in lines}) == 1
@@ -161,10 +155,7 @@ class _Window:
             raise RuntimeError(f"footprint.ndim ({len(shape)}) must match len(axes) ({len(axes)})")
         origins = per_axis(origin, len(axes))
         for n, o in zip(shape, origins, strict=True):
-            if n < 1:
-                raise RuntimeError("incorrect filter size")
-            if not 0 <= n // 2 + o < n:
-                raise ValueError("invalid origin")
+            check_origin(n, o)
         cells = itertools.compress(itertools.product(*(range(n) for n in shape)), mask)
         self.shape = spread(list(shape), axes, ndim, 1)
         self.origins = spread(origins, axes, ndim, 0)
@@ -175,8 +166,7 @@ class _Window:
 def _extreme_filter(kind: str, input: ArrayLike, size: Any, footprint: Any, output: Output, mode: Mode, cval: Any,
                     origin: Any, axes: Any) -> ndarray:  # fmt: skip
     _warn_size(size, footprint)
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     mask: list[bool] = []
     if footprint is not None:
         size, mask = _footprint(footprint)
@@ -243,8 +233,7 @@ def _window_index(shape: list[int], strides: Sequence[int], first: int, offsets:
 def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, size: Any, footprint: Any,
                  output: Output, mode: Mode, cval: Any, origin: Any, axes: Any) -> ndarray:  # fmt: skip
     _warn_size(size, footprint)
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
     shape, mask = _box_or_footprint(size, footprint, len(found))
     window = _Window(shape, mask, origin, found, a.ndim)
@@ -291,8 +280,7 @@ def maximum_filter1d(
 
 def _extreme_filter1d(kind: str, input: ArrayLike, size: int, axis: int, output: Output, mode: str, cval: Any,
                       origin: int) -> ndarray:  # fmt: skip
-    a = source(input)
-    real_only(a)
+    a = source(input, real=True)
     axis = normalize_axis(axis, a.ndim)
     name, out = target(a, output)
     if size < 1:

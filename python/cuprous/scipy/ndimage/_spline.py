@@ -13,13 +13,12 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import normalize_axis
 from cuprous.scipy.ndimage._linear import correlated, line
-from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
+from cuprous.scipy.ndimage._support import MODES, ArrayLike, Output, deliver, is_complex, ndarray, source, target
 
 #: The B-spline of each order at 0, 1 and 2.
 _SAMPLES = {2: (6 / 8, 1 / 8), 3: (4 / 6, 1 / 6), 4: (230 / 384, 76 / 384, 1 / 384), 5: (66 / 120, 26 / 120, 1 / 120)}
 #: The extension beyond the edges for computing coefficients, for modes in which it differs from "mirror".
 _EDGES = {"reflect": "reflect", "grid-mirror": "reflect", "nearest": "reflect", "grid-wrap": "wrap"}
-_MODES = ("reflect", "grid-mirror", "constant", "grid-constant", "nearest", "mirror", "wrap", "grid-wrap")
 
 
 def check_mode(mode: Any) -> str:
@@ -28,7 +27,7 @@ def check_mode(mode: Any) -> str:
     Raises:
         RuntimeError: for an unknown mode.
     """
-    if mode not in _MODES:
+    if mode not in MODES:
         raise RuntimeError("boundary mode not supported")
     return str(mode)
 

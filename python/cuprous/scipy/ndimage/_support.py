@@ -12,25 +12,17 @@ from typing import Any, TypeAlias
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import is_numpy_array, unsupported
 
-ndarray = _core.ndarray
 ArrayLike: TypeAlias = Any
 #: None, a dtype, or an array that receives the result.
 Output: TypeAlias = Any
 Mode: TypeAlias = Any
 
-_MODES = {
-    "reflect": "reflect",
-    "grid-mirror": "reflect",
-    "constant": "constant",
-    "grid-constant": "constant",
-    "nearest": "nearest",
-    "mirror": "mirror",
-    "wrap": "wrap",
-    "grid-wrap": "wrap",
-}
+#: The modes, and the engine's names of their extensions.
+MODES = {mode: mode for mode in ("reflect", "constant", "nearest", "mirror", "wrap")}
+MODES |= {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
 
 
 def edge(mode: Any) -> str:
@@ -42,7 +34,7 @@ def edge(mode: Any) -> str:
     if not isinstance(mode, str):
         raise RuntimeError("A sequence of modes is not supported")
     try:
-        return _MODES[mode]
+        return MODES[mode]
     except KeyError:
         raise RuntimeError(f"boundary mode not supported: {mode!r}") from None
 
@@ -109,20 +101,21 @@ def beyond(name: str, cval: Any) -> bool:
     return not low - 1 < float(cval) < high + 1
 
 
-def source(input: ArrayLike) -> ndarray:
-    """Returns the input as an array."""
-    return array(input)
+def source(input: ArrayLike, real: bool = False) -> ndarray:
+    """Returns the input as an array.
+
+    Raises:
+        TypeError: for complex arrays, which have no order, if it must be `real`.
+    """
+    a = array(input)
+    if real and is_complex(a):
+        raise TypeError("Complex type not supported")
+    return a
 
 
 def is_complex(a: ndarray) -> bool:
     """Returns true for complex64 and complex128."""
     return _dtypes.kind(a.dtype_name) == "c"
-
-
-def real_only(a: ndarray) -> None:
-    """Raises TypeError for complex arrays, which have no order."""
-    if is_complex(a):
-        raise TypeError("Complex type not supported")
 
 
 def target(
@@ -156,17 +149,31 @@ def target(
     return name, None
 
 
+def prepared(input: ArrayLike, output: Output) -> tuple[ndarray, str, ndarray | None]:
+    """Returns the input as an array, the result's dtype, and the caller's array for the result or None."""
+    a = source(input)
+    return a, *target(a, output, is_complex(a))
+
+
+def check_origin(size: int, origin: int) -> None:
+    """Checks the length of a window along an axis, and the shift of its center.
+
+    Raises:
+        RuntimeError: for a length below 1.
+        ValueError: for an origin outside the window.
+    """
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+
+
 def deliver(result: ndarray, output: ndarray | None) -> ndarray:
     """Returns the result, or writes it to the caller's array and returns that."""
     if output is None:
         return result
     _core.update(output, result)
     return output
-
-
-def fresh(a: ndarray, name: str) -> ndarray:
-    """Returns a copy in another dtype, which is the result of a filter along no axis."""
-    return _core.cast(a, name)
 
 
 def compute_dtype(source_name: str, output_name: str) -> str:

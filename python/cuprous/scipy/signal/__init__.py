@@ -10,23 +10,8 @@ from cuprous.scipy.signal._convolution import choose_conv_method, convolve, conv
 from cuprous.scipy.signal._design import butter, cheby1, cheby2
 from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter
 from cuprous.scipy.signal._fourier import fftconvolve, oaconvolve
-from cuprous.scipy.signal._peaks import (
-    argrelextrema,
-    argrelmax,
-    argrelmin,
-    find_peaks,
-    peak_prominences,
-    peak_widths,
-)
-from cuprous.scipy.signal._recursive import (
-    filtfilt,
-    lfilter,
-    lfilter_zi,
-    lfiltic,
-    sosfilt,
-    sosfilt_zi,
-    sosfiltfilt,
-)
+from cuprous.scipy.signal._peaks import argrelextrema, argrelmax, argrelmin, find_peaks, peak_prominences, peak_widths
+from cuprous.scipy.signal._recursive import filtfilt, lfilter, lfilter_zi, lfiltic, sosfilt, sosfilt_zi, sosfiltfilt
 from cuprous.scipy.signal._resampling import (
     decimate,
     firwin,

@@ -9,11 +9,10 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous.scipy.ndimage._linear import _any_weights, _flipped
 from cuprous.scipy.signal._fourier import faster, fftconvolve
 
-ndarray = _core.ndarray
 _EDGES = {"fill": "constant", "wrap": "wrap", "symm": "reflect"}
 
 
@@ -22,35 +21,31 @@ def _exact(name: str) -> str:
     return name if _dtypes.kind(name) in "fc" else "float64"
 
 
-def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
+def _full(a: ndarray, v: ndarray) -> ndarray:
     """Computes the sum over j of a[i - j] v[j] for all i at which the operands overlap."""
     name = _core.promote_types(a.dtype_name, v.dtype_name)
     wide = "float32" if name == "float16" else _exact(name)
     part = _dtypes.component(wide)
-    weights = _flipped(v)
-    weights = _core.cast(weights, wide if _dtypes.kind(v.dtype_name) == "c" else part)
+    weights = _core.cast(_flipped(v), wide if _dtypes.kind(v.dtype_name) == "c" else part)
     source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
     # Padded by the window's overhang, so that a "same"-sized result covers all overlaps.
-    after = [n - 1 for n in v.shape]
-    source = _pad(source, after, edge, fill)
     origin = [n - 1 for n in v.shape]
-    result = _any_weights(source, weights, list(weights.shape), False, edge, fill, origin, wide)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    source = _padded(source, origin)
+    return _delivered(_any_weights(source, weights, list(weights.shape), False, "constant", 0.0, origin, wide), name)
 
 
-def _pad(a: ndarray, after: list[int], edge: str, fill: Any) -> ndarray:
-    if edge != "constant":
+def _padded(a: ndarray, after: list[int]) -> ndarray:
+    """Appends zeros along each axis."""
+    if _dtypes.kind(a.dtype_name) == "c":
+        return _core.map("make_complex", *(_padded(_core.map(p, a), after) for p in ("real", "imag")))
+    return _core.pad(a, [0] * a.ndim, after, "constant", 0.0)
+
+
+def _delivered(a: ndarray, name: str) -> ndarray:
+    """Converts a result to its dtype; integers are rounded."""
+    if a.dtype_name == name:
         return a
-    zeros = [0] * a.ndim
-    if _dtypes.kind(a.dtype_name) != "c":
-        return _core.pad(a, zeros, after, edge, float(fill))
-    value = complex(fill)
-    parts = (("real", value.real), ("imag", value.imag))
-    return _core.map("make_complex", *(_core.pad(_core.map(p, a), zeros, after, edge, c) for p, c in parts))
-
-
-def _rounded(a: ndarray, name: str) -> ndarray:
-    return _core.map("rint", a) if _dtypes.kind(name) in "biu" else a
+    return _core.cast(_core.map("rint", a) if _dtypes.kind(name) in "biu" else a, name)
 
 
 def _cut(full: ndarray, n: tuple[int, ...], k: tuple[int, ...], mode: str) -> ndarray:
@@ -89,9 +84,7 @@ def _by_transforms(a: ndarray, v: ndarray, mode: str, method: str) -> bool:
 
 
 def _transformed(a: ndarray, v: ndarray, mode: str) -> ndarray:
-    name = _core.promote_types(a.dtype_name, v.dtype_name)
-    result = fftconvolve(a, v, mode)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    return _delivered(fftconvolve(a, v, mode), _core.promote_types(a.dtype_name, v.dtype_name))
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
@@ -123,8 +116,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
 def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
     n, k = a.shape, v.shape
     if math.prod(k) > math.prod(n):
-        return _cut(_full(v, a, "constant", 0.0), n, k, mode)
-    return _cut(_full(a, v, "constant", 0.0), n, k, mode)
+        return _cut(_full(v, a), n, k, mode)
+    return _cut(_full(a, v), n, k, mode)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
@@ -185,8 +178,7 @@ def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> nd
         w = _core.map("conjugate", v) if _dtypes.kind(v.dtype_name) == "c" else v
         middle = [(n - 1) // 2 for n in v.shape]
     w = _core.cast(w, wide if _dtypes.kind(w.dtype_name) == "c" else _dtypes.component(wide))
-    result = _any_weights(a, w, list(w.shape), False, edge, fill, middle, wide)
-    return result if result.dtype_name == name else _core.cast(_rounded(result, name), name)
+    return _delivered(_any_weights(a, w, list(w.shape), False, edge, fill, middle, wide), name)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:

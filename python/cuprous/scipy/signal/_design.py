@@ -31,13 +31,6 @@ class _Filter(NamedTuple):
     real: bool = False
 
 
-def _product(values: Any) -> complex:
-    result: complex = 1.0
-    for v in values:
-        result *= v
-    return result
-
-
 def _butterworth(n: int) -> _Filter:
     return _Filter([], [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)], 1.0, True)
 
@@ -49,7 +42,7 @@ def _chebyshev(n: int, ripple: float) -> _Filter:
     depth = math.sqrt(10.0 ** (0.1 * ripple) - 1.0)
     width = math.asinh(1.0 / depth) / n
     poles = [-cmath.sinh(complex(width, math.pi * m / (2 * n))) for m in range(1 - n, n, 2)]
-    gain = _product(-p for p in poles).real
+    gain = math.prod(-p for p in poles).real
     return _Filter([], poles, gain / math.sqrt(1.0 + depth * depth) if n % 2 == 0 else gain, True)
 
 
@@ -62,7 +55,7 @@ def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
     zeros = [-(1j / math.sin(m * math.pi / (2.0 * n))).conjugate() for m in range(1 - n, n, 2) if m]
     circle = [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)]
     poles = [1.0 / complex(math.sinh(width) * p.real, math.cosh(width) * p.imag) for p in circle]
-    return _Filter(zeros, poles, (_product(-p for p in poles) / _product(-z for z in zeros)).real)
+    return _Filter(zeros, poles, (math.prod(-p for p in poles) / math.prod(-z for z in zeros)).real)
 
 
 def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
@@ -72,7 +65,7 @@ def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
     if kind == "lowpass":
         w = edges[0]
         return _Filter([z * w for z in zeros], [p * w for p in poles], gain * w**excess, real)
-    ratio = (_product(-z for z in zeros) / _product(-p for p in poles)).real
+    ratio = (math.prod(-z for z in zeros) / math.prod(-p for p in poles)).real
     if kind == "highpass":
         w = edges[0]
         return _Filter([w / z for z in zeros] + [0.0] * excess, [w / p for p in poles], gain * ratio, real)
@@ -83,8 +76,7 @@ def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
         return [v + r for v, r in zip(values, roots, strict=True)] + [v - r for v, r in zip(values, roots, strict=True)]
 
     if kind == "bandpass":
-        moved = (split([v * (width / 2) for v in values]) for values in (zeros, poles))
-        z, p = moved
+        z, p = (split([v * (width / 2) for v in values]) for values in (zeros, poles))
         return _Filter(z + [0.0] * excess, p, gain * width**excess)
     z, p = (split([(width / 2) / v for v in values]) for values in (zeros, poles))
     center = 1j * math.sqrt(square)
@@ -94,7 +86,7 @@ def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
 def _digital(f: _Filter) -> _Filter:
     """Applies the bilinear transform at a sampling frequency of 2."""
     fast = 4.0
-    gain = f.gain * (_product(fast - z for z in f.zeros) / _product(fast - p for p in f.poles)).real
+    gain = f.gain * (math.prod(fast - z for z in f.zeros) / math.prod(fast - p for p in f.poles)).real
     zeros = [(fast + z) / (fast - z) for z in f.zeros] + [-1.0] * (len(f.poles) - len(f.zeros))
     return _Filter(zeros, [(fast + p) / (fast - p) for p in f.poles], gain, f.real)
 

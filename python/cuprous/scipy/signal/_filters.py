@@ -8,11 +8,23 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.scipy.ndimage import convolve1d, median_filter
 from cuprous.scipy.ndimage._structures import host
 
-ndarray = _core.ndarray
+
+def extended(rows: ndarray, edge: int, kind: str) -> ndarray:
+    """Extends the last axis by `edge` elements at both ends: "even" or "odd" about the ends, "constant" or "zeros"."""
+    first, last = rows[..., :1], rows[..., -1:]
+    if kind in ("constant", "zeros"):
+        ends = (first, last) if kind == "constant" else (cp.zeros_like(first),) * 2
+        before, after = (_core.broadcast_to(v, (*rows.shape[:-1], edge)) for v in ends)
+    else:
+        n = rows.shape[-1]
+        before, after = cp.flip(rows[..., 1 : edge + 1], -1), cp.flip(rows[..., n - 1 - edge : n - 1], -1)
+        if kind == "odd":
+            before, after = 2 * first - before, 2 * last - after
+    return cp.concatenate([before, rows, after], axis=-1)
 
 
 def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:

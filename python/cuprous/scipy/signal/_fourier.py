@@ -8,10 +8,8 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
+from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
 from cuprous.scipy import fft as _fft
-
-ndarray = _core.ndarray
 
 
 def _float(a: ndarray) -> ndarray:

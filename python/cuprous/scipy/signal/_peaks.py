@@ -9,10 +9,9 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.scipy.signal._trees import Maxima
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
@@ -259,34 +258,16 @@ def find_peaks(
         select(_map("logical_and", keep, _within(_map("maximum", *sides), (None, high))))
     if distance is not None:
         select(_keep_distant(peaks, cp.take(signal, peaks), math.ceil(distance)))
+    bases = ("prominences", "left_bases", "right_bases")
     if prominence is not None or width is not None:
-        data = _prominences(signal, peaks, wlen)
-        found.update(zip(("prominences", "left_bases", "right_bases"), data, strict=True))
+        found.update(zip(bases, _prominences(signal, peaks, wlen), strict=True))
     if prominence is not None:
         select(_within(found["prominences"], _limits(prominence, signal, peaks)))
     if width is not None:
-        data = (found["prominences"], found["left_bases"], found["right_bases"])
-        widths = _widths(signal, peaks, rel_height, data)
+        widths = _widths(signal, peaks, rel_height, tuple(found[name] for name in bases))
         found.update(zip(("widths", "width_heights", "left_ips", "right_ips"), widths, strict=True))
         select(_within(found["widths"], _limits(width, signal, peaks)))
     return peaks, found
-
-
-def _extrema(data: Any, comparator: Any, axis: int, order: int, mode: str) -> tuple[ndarray, ...]:
-    if int(order) != order or order < 1:
-        raise ValueError("Order must be an int >= 1")
-    a = array(data)
-    if mode not in ("clip", "wrap"):
-        raise NotImplementedError(f"[argrelextrema] mode={mode!r} is not supported; use 'clip' or 'wrap'")
-    axis = normalize_axis(axis, a.ndim)
-    n = a.shape[axis]
-    index = cp.arange(n)
-    result = cp.ones(a.shape, bool)
-    for shift in range(1, int(order) + 1):
-        for other in (index + shift, index - shift):
-            other = cp.clip(other, 0, n - 1) if mode == "clip" else other % max(n, 1)
-            result = _map("logical_and", result, comparator(a, cp.take(a, other, axis=axis)))
-    return cp.nonzero(result)
 
 
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
@@ -306,14 +287,27 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
         ValueError: for an order below 1.
         NotImplementedError: for the mode "raise".
     """
-    return _extrema(data, comparator, axis, order, mode)
+    if int(order) != order or order < 1:
+        raise ValueError("Order must be an int >= 1")
+    a = array(data)
+    if mode not in ("clip", "wrap"):
+        raise NotImplementedError(f"[argrelextrema] mode={mode!r} is not supported; use 'clip' or 'wrap'")
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    index = cp.arange(n)
+    result = cp.ones(a.shape, bool)
+    for shift in range(1, int(order) + 1):
+        for other in (index + shift, index - shift):
+            other = cp.clip(other, 0, n - 1) if mode == "clip" else other % max(n, 1)
+            result = _map("logical_and", result, comparator(a, cp.take(a, other, axis=axis)))
+    return cp.nonzero(result)
 
 
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are greater than their neighbors; see `argrelextrema`."""
-    return _extrema(data, cp.greater, axis, order, mode)
+    return argrelextrema(data, cp.greater, axis, order, mode)
 
 
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are less than their neighbors; see `argrelextrema`."""
-    return _extrema(data, cp.less, axis, order, mode)
+    return argrelextrema(data, cp.less, axis, order, mode)

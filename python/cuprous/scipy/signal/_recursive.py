@@ -20,12 +20,12 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.signal._filters import extended
 from cuprous.scipy.signal._realization import realization
 
-ndarray = _core.ndarray
 _map = _core.map
 #: The number of elements in a block, and the number of state components in a block of blocks.
 _BLOCK, _STATES = 64, 128
@@ -345,15 +345,9 @@ def _extended(x: ndarray, axis: int, padtype: str | None, padlen: int | None, de
     n = rows.shape[-1]
     if n <= edge:
         raise ValueError(f"The length of the input vector x must be greater than padlen, which is {edge}.")
-    if edge <= 0:
+    if padtype is None or edge <= 0:
         return rows, 0
-    first, last = rows[..., :1], rows[..., -1:]
-    before, after = cp.flip(rows[..., 1 : edge + 1], -1), cp.flip(rows[..., n - 1 - edge : n - 1], -1)
-    if padtype == "odd":
-        before, after = 2 * first - before, 2 * last - after
-    elif padtype == "constant":
-        before, after = (_core.broadcast_to(v, (*rows.shape[:-1], edge)) for v in (first, last))
-    return cp.concatenate([before, rows, after], axis=-1), edge
+    return extended(rows, edge, padtype), edge
 
 
 def _both_ways(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:

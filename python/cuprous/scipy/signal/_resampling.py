@@ -9,7 +9,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
@@ -18,7 +18,6 @@ from cuprous.scipy.signal._design import cheby1
 from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
@@ -127,8 +126,7 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
         NotImplementedError: for other modes and boundary values.
     """
     if mode != "constant" or cval != 0:
-        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' "
-                                  "with 0")  # fmt: skip
+        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' with 0")
     weights, a = array(h), array(x)
     if weights.ndim != 1 or weights.size == 0:
         raise ValueError("h must be 1-D with non-zero length")
@@ -218,15 +216,8 @@ def kaiser_atten(numtaps: int, width: float) -> float:
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
-def resample_poly(
-    x: Any,
-    up: int,
-    down: int,
-    axis: int = 0,
-    window: Any = ("kaiser", 5.0),
-    padtype: str = "constant",
-    cval: Any = None,
-) -> ndarray:
+def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
+                  cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
 
     Args:

@@ -7,12 +7,12 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.scipy import fft as _fft
+from cuprous.scipy.signal._filters import extended
 from cuprous.scipy.signal._spectral import (
     _filled,
     _frequencies,
-    _move_back,
     _overlap,
     _points,
     _scale,
@@ -21,8 +21,6 @@ from cuprous.scipy.signal._spectral import (
     _window,
 )
 from cuprous.scipy.signal.windows import get_window
-
-ndarray = _core.ndarray
 
 
 def _scaling(scaling: str) -> str:
@@ -36,17 +34,10 @@ def _continued(rows: ndarray, half: int, boundary: str) -> ndarray:
     if half == 0:
         return rows
     n = rows.shape[-1]
-    if boundary == "zeros" or boundary == "constant":
-        first, last = (cp.zeros_like(rows[..., :1]),) * 2 if boundary == "zeros" else (rows[..., :1], rows[..., -1:])
-        before, after = (_core.broadcast_to(v, (*rows.shape[:-1], half)) for v in (first, last))
-    else:
-        if n <= half:
-            raise ValueError(f"The extension length n ({half}) is too big. It must not exceed x.shape[axis]-1, which "
-                             f"is {n - 1}.")  # fmt: skip
-        before, after = cp.flip(rows[..., 1 : half + 1], -1), cp.flip(rows[..., n - 1 - half : n - 1], -1)
-        if boundary == "odd":
-            before, after = 2 * rows[..., :1] - before, 2 * rows[..., -1:] - after
-    return cp.concatenate([before, rows, after], axis=-1)
+    if boundary in ("even", "odd") and n <= half:
+        raise ValueError(f"The extension length n ({half}) is too big. It must not exceed x.shape[axis]-1, which "
+                         f"is {n - 1}.")  # fmt: skip
+    return extended(rows, half, boundary)
 
 
 def stft(
@@ -90,7 +81,7 @@ def stft(
     result = _transforms(rows, values, step, points, detrend, onesided)
     result = result * _core.cast(_core.map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
     times = _times(rows.shape[-1], count, overlap, fs, boundary is not None)
-    return _frequencies(points, fs, onesided), times, _move_back(result, axis)
+    return _frequencies(points, fs, onesided), times, cp.moveaxis(result, -1, axis)
 
 
 def _overlapping_sum(segments: ndarray, step: int) -> ndarray:

@@ -5,29 +5,29 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import reduce
 from typing import Any
 
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
+from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import detrend as _detrend
 from cuprous.scipy.signal.windows import get_window
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
-def _window(window: Any, nperseg: int | None, n: int, default: int = 256) -> tuple[ndarray, int]:
+def _window(window: Any, nperseg: int | None, n: int) -> tuple[ndarray, int]:
     """Returns the window's values and their number.
 
     Raises:
         ValueError: for windows that are unknown, not vectors, or of another length than `nperseg`.
     """
     if isinstance(window, (str, tuple)):
-        count = default if nperseg is None else int(nperseg)
+        count = 256 if nperseg is None else int(nperseg)
         if count < 1:
             raise ValueError("nperseg must be a positive integer")
         if count > n:
@@ -61,10 +61,7 @@ def _points(nfft: int | None, nperseg: int) -> int:
 
 def _complex(*arrays: ndarray) -> str:
     """Returns the spectrum's dtype: complex64 for float32 and smaller, otherwise complex128."""
-    name = "complex64"
-    for a in arrays:
-        name = _core.promote_types(name, a.dtype_name)
-    return name
+    return reduce(_core.promote_types, (a.dtype_name for a in arrays), "complex64")
 
 
 def _transforms(x: ndarray, window: ndarray, step: int, nfft: int, detrend: Any, onesided: bool) -> ndarray:
@@ -119,18 +116,14 @@ def _powers(
     return _doubled(power, nfft) if onesided else power
 
 
-def _median_bias(n: int) -> float:
-    """Returns the expected median of n powers of white noise, relative to their mean."""
-    return 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, n, 2))
-
-
 def _averaged(power: ndarray, average: str) -> ndarray:
     """Averages over the segments."""
     if average not in ("mean", "median"):
         raise ValueError(f"average must be 'median' or 'mean', got {average}")
     if average == "mean":
         return cp.mean(power, axis=-2)
-    bias = _median_bias(power.shape[-2])
+    # The expected median of the powers of white noise, relative to their mean.
+    bias = 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, power.shape[-2], 2))
     if _dtypes.kind(power.dtype_name) == "c":
         parts = (cp.median(_map(part, power), axis=-2) / bias for part in ("real", "imag"))
         return _map("make_complex", *parts)
@@ -256,11 +249,6 @@ def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> nd
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
-def _move_back(result: ndarray, axis: int) -> ndarray:
-    """Moves the frequencies of a (…, segments, frequencies) array to `axis`, so that the segments come last."""
-    return cp.moveaxis(result, -1, axis)
-
-
 def spectrogram(
     x: Any, fs: float = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
@@ -303,4 +291,4 @@ def spectrogram(
     elif mode in ("angle", "phase"):
         result = cp.angle(result)
         result = cp.unwrap(result, axis=-1) if mode == "phase" else result
-    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _move_back(result, axis)
+    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), cp.moveaxis(result, -1, axis)

@@ -25,7 +25,7 @@ from cuprous.scipy.sparse._classes import (
     isspmatrix_coo,
     isspmatrix_csc,
     isspmatrix_csr,
-)  # fmt: skip
+)
 from cuprous.scipy.sparse._construct import (
     block_array,
     block_diag,
@@ -46,7 +46,7 @@ from cuprous.scipy.sparse._construct import (
     tril,
     triu,
     vstack,
-)  # fmt: skip
+)
 from cuprous.scipy.sparse._files import load_npz, save_npz
 
 _FORMATS = "use csr, csc or coo"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous._common.casting import astype, check_casting
+from cuprous._common.naming import named
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._base import Sparse, is_dense, operand
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
-
-ndarray = _core.ndarray
 
 #: Elementwise functions that map zero to zero; each becomes a method.
 _UNARY = (
@@ -21,8 +20,21 @@ _UNARY = (
 )  # fmt: skip
 
 
-def _inconsistent(a: tuple[int, ...], b: tuple[int, ...]) -> ValueError:
+def inconsistent(a: tuple[int, ...], b: tuple[int, ...]) -> ValueError:
+    """Returns the error for operands whose shapes do not match."""
     return ValueError(f"inconsistent shapes {a} and {b}")
+
+
+def _common_shape(a: Any, b: Any) -> tuple[int, ...]:
+    """Returns the shape that two operands broadcast to.
+
+    Raises:
+        ValueError: if they do not broadcast.
+    """
+    try:
+        return broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise inconsistent(a.shape, b.shape) from None
 
 
 def _warn(text: str) -> None:
@@ -38,10 +50,6 @@ _SYMBOLS = {**_HOLDS_AT_ZERO, "not_equal": ("!=", "=="), "less": ("<", ">="), "g
 
 def _map(name: str) -> Any:
     return lambda a, b: _core.map(name, a, b)
-
-
-#: The operators of comparisons.
-_METHODS = {"less": "__lt__", "less_equal": "__le__", "greater": "__gt__", "greater_equal": "__ge__"}
 
 
 class Arithmetic(Sparse):
@@ -111,10 +119,9 @@ class Arithmetic(Sparse):
         Raises:
             ValueError: if the shapes do not broadcast.
         """
-        try:
-            shape = broadcast_shapes(self.shape, other.shape)
-        except ValueError:
-            raise _inconsistent(self.shape, other.shape) from None
+        if self.shape == other.shape:
+            return self, other
+        shape = _common_shape(self, other)
         operands: tuple[Any, Any] = (self, other)
         a, b = (x if x.shape == shape else x._broadcast(shape) for x in operands)
         return a.asformat(self._kept() if self.ndim == 2 else "csr"), b
@@ -135,17 +142,13 @@ class Arithmetic(Sparse):
 
     def _spread(self, other: ndarray) -> ndarray:
         """Returns the matrix as a dense array, for a sum with the array `other`."""
-        try:
-            broadcast_shapes(self.shape, other.shape)
-        except ValueError:
-            raise _inconsistent(self.shape, other.shape) from None
+        _common_shape(self, other)
         return self.toarray()
 
     def __add__(self, other: Any) -> Any:
         return self._sum(other, "add")
 
-    def __radd__(self, other: Any) -> Any:
-        return self._sum(other, "add")
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         return self._sum(other, "subtract")
@@ -173,15 +176,10 @@ class Arithmetic(Sparse):
         if is_number(other):
             return self._with_data(self.data * other)
         if isinstance(other, Sparse):
-            if other.shape == self.shape:
-                return self._binary(other, _map("multiply"))
             a, b = self._repeated(other)
             return a._binary(b, _map("multiply"))
         dense = array(other)
-        try:
-            shape = broadcast_shapes(self.shape, dense.shape)
-        except ValueError:
-            raise _inconsistent(self.shape, dense.shape) from None
+        shape = _common_shape(self, dense)
         a = (self if self.shape == shape else self._broadcast(shape)).tocoo(copy=True)
         a.sum_duplicates()
         wide = _core.broadcast_to(dense, a._shape)
@@ -209,16 +207,15 @@ class Arithmetic(Sparse):
 
     def __truediv__(self, other: Any) -> Any:
         other = operand(other)
+        if is_dense(other):
+            return self.multiply(_core.map("divide", 1.0, other))
+        a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)  # float32 as well, as SciPy
         if is_number(other):
-            a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)  # float32 as well, as SciPy
             return a._with_data(a.data / other)
         if isinstance(other, Sparse):
             if other.shape != self.shape:
-                raise _inconsistent(self.shape, other.shape)
-            a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)
+                raise inconsistent(self.shape, other.shape)
             return a.toarray() / other.toarray()
-        if is_dense(other):
-            return self.multiply(_core.map("divide", 1.0, other))
         return NotImplemented
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -259,7 +256,6 @@ class Arithmetic(Sparse):
     def __pow__(self, n: Any) -> Any:
         if self._is_array:
             return self.power(n)
-
         if not hasattr(n, "__index__"):
             raise ValueError("exponent must be an integer")
         return matrix_power(self, n)
@@ -285,7 +281,8 @@ class Arithmetic(Sparse):
             if other.shape != self.shape:
                 if name in ("equal", "not_equal"):
                     return name == "not_equal"
-                return getattr(Arithmetic, _METHODS[name])(*self._repeated(other))
+                a, b = self._repeated(other)
+                return a._compare(b, name)
             if name not in _HOLDS_AT_ZERO:
                 return self._binary(other, op)
             symbol, instead = _SYMBOLS[name]
@@ -326,17 +323,15 @@ class Arithmetic(Sparse):
     def _extreme(self, other: Any, name: str) -> Any:
         other = operand(other)
         if is_number(other):
-            kept = self._kept()
-            at_zero = _core.map(name, _core.full((), 0, self._dtype), other)
-            if bool(at_zero != 0):
+            if bool(_core.map(name, _core.full((), 0, self._dtype), other) != 0):
                 sign = "positive" if name == "maximum" else "negative"
                 _warn(f"Taking {name} with a {sign} number results in a dense matrix.")
                 return self._class(self.format)(_core.map(name, self.toarray(), other))
-            a = self.asformat(kept, copy=True)
+            a = self.asformat(self._kept(), copy=True)
             a.sum_duplicates()
             return a._with_data(_core.map(name, a.data, other))
         if isinstance(other, Sparse):
-            a, b = (self, other) if other.shape == self.shape else self._repeated(other)
+            a, b = self._repeated(other)
             return a._binary(b, _map(name))
         dense = array(other)
         return _core.map(name, self._spread(dense), dense)
@@ -350,23 +345,19 @@ class Arithmetic(Sparse):
         return NotImplemented
 
     def __imul__(self, other: Any) -> Any:
-        other = operand(other)
-        if not is_number(other):
-            return NotImplemented
-        self.data[...] = _fitting(self.data * other, self._dtype, "multiply")
-        return self
+        return self._in_place(other, "multiply")
 
     def __itruediv__(self, other: Any) -> Any:
+        return self._in_place(other, "divide")
+
+    def _in_place(self, other: Any, name: str) -> Any:
         other = operand(other)
         if not is_number(other):
             return NotImplemented
-        self.data[...] = _fitting(self.data / other, self._dtype, "divide")
+        result = _core.map(name, self.data, other)
+        check_casting(result.dtype_name, self._dtype, "same_kind", f"ufunc '{name}' output")
+        self.data[...] = result
         return self
-
-
-def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
-    check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
-    return result
 
 
 def _method(name: str) -> Any:
@@ -375,13 +366,8 @@ def _method(name: str) -> Any:
     def method(self: Arithmetic) -> Any:
         return self._apply(own)
 
-    method.__name__ = name
-    method.__doc__ = f"`{name}` of the elements."
-    return method
+    return named(method, name, f"`{name}` of the elements.")
 
 
 for _name in _UNARY:
     setattr(Arithmetic, _name, _method(_name))
-
-
-__all__ = ["Arithmetic"]

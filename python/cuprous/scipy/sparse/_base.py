@@ -7,16 +7,17 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
+from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
 
-ndarray = _core.ndarray
-
+#: SciPy's formats that are not supported.
+_UNSUPPORTED = ("bsr", "dia", "dok", "lil")
 _NO_FORMAT = "use csr, csc or coo"
 
 
@@ -46,6 +47,21 @@ def operand(x: Any) -> Any:
     return convert(x) if isinstance(x, (list, tuple)) else x
 
 
+def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
+    """Converts the values that are passed to a constructor.
+
+    Raises:
+        ValueError: for arrays that are not one-dimensional.
+    """
+    values = convert(data)
+    if values.ndim != 1:
+        raise ValueError(f"data, indices, and indptr should be 1-D; data has {values.ndim} axes")
+    name = checked_dtype(values.dtype_name if dtype is None else dtype)
+    if values.dtype_name != name:
+        return _core.cast(values, name)
+    return values.copy() if (copy and values is data) or not values.is_c_contiguous else values
+
+
 class Sparse:
     """The base class of sparse matrices of every format."""
 
@@ -57,13 +73,9 @@ class Sparse:
     __hash__ = None  # type: ignore[assignment]
 
     _shape: tuple[int, int]
+    _data: ndarray
 
     # --- implemented by each format
-
-    @property
-    def data(self) -> ndarray:
-        """The stored values."""
-        raise NotImplementedError
 
     def _with_data(self, data: ndarray) -> Any:
         """Returns a matrix with the same positions and other values."""
@@ -103,6 +115,18 @@ class Sparse:
         raise NotImplementedError
 
     # --- attributes
+
+    @property
+    def data(self) -> ndarray:
+        """The stored values."""
+        return self._data
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        values = array(values)
+        if values.shape != (self.nnz,):
+            raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
+        self._data = values_of(values, None, False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -149,7 +173,6 @@ class Sparse:
         return _classes.of(format, self._is_array)
 
     def __repr__(self) -> str:
-
         what = "array" if self._is_array else "matrix"
         return (
             f"<{FORMATS[self.format]} sparse {what} of dtype '{self.dtype}'\n\twith {self.nnz} stored elements and "
@@ -201,9 +224,9 @@ class Sparse:
         """
         if format is None or format == self.format:
             return self.copy() if copy else self
-        if format in ("csr", "csc", "coo"):
+        if format in FORMATS:
             return getattr(self, "to" + format)(copy=copy)
-        if format in ("bsr", "dia", "dok", "lil"):
+        if format in _UNSUPPORTED:
             raise NotImplementedError(f"[asformat] {format} is not supported; {_NO_FORMAT}")
         raise ValueError(f"Format {format} is unknown.")
 
@@ -354,36 +377,13 @@ class Sparse:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
         return _reductions.arg_extreme(self, "min", axis, out, explicit)
 
-    # --- formats that are not supported
 
-    def tobsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported.
+def _unsupported_format(format: str) -> Any:
+    def method(self: Sparse, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"[to{format}] {format} is not supported; {_NO_FORMAT}")
 
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"[tobsr] bsr is not supported; {_NO_FORMAT}")
+    return named(method, f"to{format}", "Not supported.\n\nRaises:\n    NotImplementedError: always.")
 
-    def todia(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported.
 
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"[todia] dia is not supported; {_NO_FORMAT}")
-
-    def todok(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"[todok] dok is not supported; {_NO_FORMAT}")
-
-    def tolil(self, *args: Any, **kwargs: Any) -> Any:
-        """Not supported.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"[tolil] lil is not supported; {_NO_FORMAT}")
+for _format in _UNSUPPORTED:
+    setattr(Sparse, f"to{_format}", _unsupported_format(_format))

@@ -32,8 +32,7 @@ class _Matrix(spmatrix):
         """Counts the stored values; per row or column if `axis` is given."""
         if axis is None:
             return self.nnz
-        a, which = self.tocoo(copy=False), _reductions.reduction_axis(axis)
-        index, extent = (a._col, self._shape[1]) if which == 0 else (a._row, self._shape[0])
+        index, extent = _reductions.remaining_index(self, _reductions.reduction_axis(axis))
         return _pattern.add_up(index, _core.full((self.nnz,), 1, "int64"), extent)
 
     def getrow(self: Any, i: int) -> Any:
@@ -48,10 +47,7 @@ class _Matrix(spmatrix):
         """Returns the conjugate transpose."""
         return self.transpose().conj()
 
-    @property
-    def H(self: Any) -> Any:
-        """The conjugate transpose."""
-        return self.transpose().conj()
+    H = property(getH)
 
     def asfptype(self: Any) -> Any:
         """Returns the matrix with floating-point values."""
@@ -91,9 +87,8 @@ class coo_array(sparray, Coordinates):
 
 
 _CLASSES = {
-    (cls.format, cls._is_array): cls
-    for cls in (csr_matrix, csc_matrix, coo_matrix, csr_array, csc_array, coo_array)
-}  # fmt: skip
+    (cls.format, cls._is_array): cls for cls in (csr_matrix, csc_matrix, coo_matrix, csr_array, csc_array, coo_array)
+}
 
 
 def of(format: str, is_array: bool) -> Any:
@@ -103,13 +98,9 @@ def of(format: str, is_array: bool) -> Any:
 
 def from_scipy(a: Any) -> Any:
     """Copies a SciPy matrix to the device."""
-    return _CLASSES[a.format, not _is_matrix(a)](a)
-
-
-def _is_matrix(a: Any) -> bool:
     import scipy.sparse
 
-    return isinstance(a, scipy.sparse.spmatrix)
+    return _CLASSES[a.format, not isinstance(a, scipy.sparse.spmatrix)](a)
 
 
 def issparse(x: Any) -> bool:

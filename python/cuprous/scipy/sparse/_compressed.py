@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from cuprous import _core
-from cuprous._common.arguments import array, ndarray
+from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous.scipy.sparse import _indexing, _pattern, _product
-from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._arithmetic import Arithmetic, inconsistent
+from cuprous.scipy.sparse._base import Sparse, values_of
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._pattern import Pattern
 
@@ -18,21 +18,6 @@ from cuprous.scipy.sparse._pattern import Pattern
 def is_scipy(x: object) -> bool:
     """Returns true for sparse matrices of SciPy (or CuPy)."""
     return not isinstance(x, Sparse) and hasattr(x, "tocoo") and hasattr(x, "nnz") and hasattr(x, "shape")
-
-
-def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
-    """Converts the values that are passed to a constructor.
-
-    Raises:
-        ValueError: for arrays that are not one-dimensional.
-    """
-    values = convert(data)
-    if values.ndim != 1:
-        raise ValueError(f"data, indices, and indptr should be 1-D; data has {values.ndim} axes")
-    name = checked_dtype(values.dtype_name if dtype is None else dtype)
-    if values.dtype_name != name:
-        return _core.cast(values, name)
-    return values.copy() if (copy and values is data) or not values.is_c_contiguous else values
 
 
 def index_of(index: Any) -> ndarray:
@@ -68,7 +53,6 @@ class Compressed(Arithmetic):
     """
 
     _major: ClassVar[int]
-    _data: ndarray
     _pattern: Pattern
     _canonical: bool | None
 
@@ -79,7 +63,8 @@ class Compressed(Arithmetic):
             raise NotImplementedError(f"[{self.format}] maxprint= is not supported; print A.get()")
         self._canonical = None
         if is_scipy(arg1):
-            self._take_scipy(arg1)
+            own = arg1.asformat(self.format)
+            self._take_arrays((own.data, own.indices, own.indptr), own.shape, None, False)
         elif isinstance(arg1, Sparse):
             self._assign_from(arg1.asformat(self.format, copy=copy))
         elif is_shape(arg1):
@@ -116,32 +101,50 @@ class Compressed(Arithmetic):
         self._pattern = Pattern.of(_core.full((majors + 1,), 0, "int32"), _core.empty((0,), "int32"))
         self._canonical = True
 
-    def _take_scipy(self, a: Any) -> None:
-        own = a.asformat(self.format) if a.format != self.format else a
-        arrays = (own.data, own.indices, own.indptr)
-        self._take_arrays(arrays, own.shape, None, False)
-
     def _take_arrays(self, arrays: Any, shape: Any, dtype: Any, copy: bool) -> None:
         data, indices, starts = arrays
         self._data = values_of(data, dtype, copy)
         minors, starts = index_of(indices), index_of(starts)
         if shape is None:
             extent = int(_core.reduce("max", minors, None)) + 1 if minors.size else 0
-            found = (starts.size - 1, extent)
-            self._shape = found if self._major == 0 else (extent, starts.size - 1)
+            self._shape = (starts.size - 1, extent) if self._major == 0 else (extent, starts.size - 1)
         else:
             self._shape = as_shape(shape)  # type: ignore[assignment]
-        majors, minor_extent = self._shape[self._major], self._shape[1 - self._major]
-        names = ("row", "column")
+        majors = self._shape[self._major]
         if starts.size != majors + 1:
             raise ValueError(f"index pointer size {starts.size} should be {majors + 1}")
         if minors.size != self._data.size:
             raise ValueError("indices and data should have the same size")
-        last = _checked(starts, minors, minor_extent, names[1 - self._major])
+        last = self._checked(starts, minors)
         if last < minors.size:
             minors, self._data = minors[:last], self._data[:last]
-        wide = _pattern.index_dtype(minors.size, *self._shape)
-        self._pattern = Pattern.of(starts, minors, wide)
+        self._pattern = Pattern.of(starts, minors, _pattern.index_dtype(minors.size, *self._shape))
+
+    def _checked(self, starts: ndarray, minors: ndarray) -> int:
+        """Checks the index arrays of a constructor. Returns the last offset, which is the number of values.
+
+        Raises:
+            ValueError: if the offsets or indices are invalid.
+        """
+        extent, name = self._shape[1 - self._major], ("column", "row")[self._major]
+        falls = (
+            _core.reduce("max", starts[1:] < starts[:-1], None) if starts.size > 1 else _core.full((), False, "bool")
+        )
+        facts = [starts[0], starts[-1], falls]
+        if minors.size:
+            facts += [_core.reduce("max", minors, None), _core.reduce("min", minors, None)]
+        first, last, falling, *bounds = _pattern.numbers(*facts)
+        if first != 0:
+            raise ValueError("index pointer should start with 0")
+        if last > minors.size:
+            raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
+        if falling:
+            raise ValueError("index pointer values must form a non-decreasing sequence")
+        if bounds and bounds[0] >= extent:
+            raise ValueError(f"{name} index values must be < {extent}")
+        if bounds and bounds[1] < 0:
+            raise ValueError(f"{name} index values must be >= 0")
+        return last
 
     @classmethod
     def _from_keys(cls, positions: ndarray, values: ndarray, shape: tuple[int, int]) -> Any:
@@ -162,18 +165,6 @@ class Compressed(Arithmetic):
         return self._new(data, self._pattern.share(), self._shape, self._canonical)
 
     # --- attributes
-
-    @property
-    def data(self) -> ndarray:
-        """The stored values."""
-        return self._data
-
-    @data.setter
-    def data(self, values: Any) -> None:
-        values = array(values)
-        if values.shape != (self.nnz,):
-            raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
-        self._data = values_of(values, None, False)
 
     def _exposed(self) -> Pattern:
         self._pattern = self._pattern.expose()
@@ -226,7 +217,6 @@ class Compressed(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
         pattern = self._pattern
@@ -234,11 +224,9 @@ class Compressed(Arithmetic):
         return getattr(scipy.sparse, type(self).__name__)(arrays, shape=self._shape)
 
     def copy(self) -> Any:
-        """Returns a copy that shares no memory."""
         return self._new(self._data.copy(), self._pattern.share(), self._shape, self._canonical)
 
     def tocoo(self, copy: bool = True) -> Any:
-        """Returns the matrix in COO format."""
         majors = astype(_pattern.expand(self._pattern.starts, self.nnz), self._pattern.packed.dtype_name)
         minors = self._pattern.indices
         row, column = (majors, minors) if self._major == 0 else (minors, majors)
@@ -260,13 +248,11 @@ class Compressed(Arithmetic):
         return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
     def tocsr(self, copy: bool = False) -> Any:
-        """Returns the matrix in CSR format."""
         if self.format == "csr":
             return self.copy() if copy else self
         return self._other_format()
 
     def tocsc(self, copy: bool = False) -> Any:
-        """Returns the matrix in CSC format."""
         if self.format == "csc":
             return self.copy() if copy else self
         return self._other_format()
@@ -310,19 +296,16 @@ class Compressed(Arithmetic):
         if not self.nnz or not bool(_core.reduce("max", self._data == 0, None)):
             return
         majors = _pattern.expand(self._pattern.starts, self.nnz)
-        indices = self._pattern.indices
-        majors, indices, data = _pattern.keep(self._data != 0, majors, indices, self._data)
+        majors, indices, self._data = _pattern.keep(self._data != 0, majors, self._pattern.indices, self._data)
         starts = _pattern.compress(majors, self._pattern.majors)
         self._pattern = Pattern.of(starts, indices, self._pattern.packed.dtype_name)
-        self._data = data
 
     def prune(self) -> None:
         """Does nothing, as the arrays never have spare capacity."""
 
     def check_format(self, full_check: bool = True) -> None:
         """Raises ValueError if the index arrays are invalid."""
-        name = ("row", "column")[1 - self._major]
-        _checked(self._pattern.starts, self._pattern.indices, self._shape[1 - self._major], name)
+        self._checked(self._pattern.starts, self._pattern.indices)
 
     # --- arithmetic
 
@@ -331,7 +314,7 @@ class Compressed(Arithmetic):
 
     def _binary(self, other: Any, op: Any) -> Any:
         if self.shape != other.shape:
-            raise ValueError(f"inconsistent shapes {self.shape} and {other.shape}")
+            raise inconsistent(self.shape, other.shape)
         a, b = self, other.asformat(self.format)
         a.sum_duplicates()
         b.sum_duplicates()
@@ -355,27 +338,3 @@ class Compressed(Arithmetic):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing.assign(self, key, value)
-
-
-def _checked(starts: ndarray, minors: ndarray, extent: int, name: str) -> int:
-    """Checks the index arrays of a constructor. Returns the last offset, which is the number of values.
-
-    Raises:
-        ValueError: if the offsets or indices are invalid.
-    """
-    falls = _core.reduce("max", starts[1:] < starts[:-1], None) if starts.size > 1 else _core.full((), False, "bool")
-    facts = [starts[0], starts[-1], falls]
-    if minors.size:
-        facts += [_core.reduce("max", minors, None), _core.reduce("min", minors, None)]
-    first, last, falling, *bounds = _pattern.numbers(*facts)
-    if first != 0:
-        raise ValueError("index pointer should start with 0")
-    if last > minors.size:
-        raise ValueError("Last value of index pointer should be less than the size of index and data arrays")
-    if falling:
-        raise ValueError("index pointer values must form a non-decreasing sequence")
-    if bounds and bounds[0] >= extent:
-        raise ValueError(f"{name} index values must be < {extent}")
-    if bounds and bounds[1] < 0:
-        raise ValueError(f"{name} index values must be >= 0")
-    return last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -68,8 +69,7 @@ def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
 
 def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: Any, is_array: bool) -> Any:
     if is_number(offsets):
-        single = is_number(diagonals) or not len(diagonals) or is_number(diagonals[0])
-        if not single:
+        if not (is_number(diagonals) or not len(diagonals) or is_number(diagonals[0])):
             raise ValueError("Different number of diagonals and offsets.")
         diagonals, offsets = [diagonals], [offsets]
     elif isinstance(offsets, ndarray) or is_numpy_array(offsets):
@@ -81,8 +81,7 @@ def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: 
     if len(set(offsets)) != len(offsets):
         raise ValueError("repeated offset in diagonals")
     if shape is None:
-        m = lines[0].size + abs(offsets[0])
-        shape = (m, m)
+        shape = (lines[0].size + abs(offsets[0]),) * 2
     m, n = (operator.index(extent) for extent in shape)
     if lines and dtype is None:
         dtype = common_dtype(lines)
@@ -144,12 +143,11 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
     if len(set(offsets)) != len(offsets):
         raise ValueError("offset array contains duplicate values")
     parts = []
-    for line, k in zip(range(len(offsets)), offsets, strict=True):
+    for line, k in enumerate(offsets):
         first, last = max(0, k), min(m + k, n, values.shape[1])
         columns = _core.iota((max(0, last - first),), (1,), first)
         parts.append((values[line, first : max(first, last)], columns - k, columns))
-    result = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
-    result = result.tocsr()
+    result = _joined(parts, (m, n), checked_dtype(values.dtype_name), False).tocsr()
     result.eliminate_zeros()
     return _as_format(result, format, "csr")
 
@@ -158,11 +156,10 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
     if density < 0 or density > 1:
         raise ValueError("density expected to be 0 <= density <= 1")
     name = checked_dtype(dtype)
-    size = m * n
-    count = round(density * size)
+    count = round(density * m * n)
     if rng is None or isinstance(rng, int):
         rng = cp.random.default_rng(rng)
-    positions = _distinct(rng, size, count)
+    positions = _distinct(rng, m * n, count)
     if sampler is not None:
         values = astype(array(convert(sampler(count))), name)
     elif name[:3] in ("int", "uin"):
@@ -192,15 +189,10 @@ def _distinct(rng: Any, size: int, count: int) -> ndarray:
     while found.size < count:
         wanted = count - found.size
         more = astype(rng.integers(0, size, wanted + wanted // 8 + 16), "int64")
-        found = _unique(concatenate((found, more)))
+        found = unique(concatenate((found, more)))
     if found.size > count:  # drop random ones: dropping the last would favor small numbers
         chosen = _core.sort(_core.argsort(rng.random(found.size))[:count])
         found = _pattern.take(found, chosen)
-    return found
-
-
-def _unique(a: ndarray) -> ndarray:
-    found: ndarray = unique(a)
     return found
 
 
@@ -252,20 +244,13 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
                     raise ValueError(f"blocks[{i},{j}] has incompatible {axis} dimensions. Got blocks[{i},{j}]."
                                      f"shape[{int(axis == 'col')}] == {extent}, expected {extents[at]}.")  # fmt: skip
     # Block rows and columns that hold only None are empty.
-    down, right = _edges([n or 0 for n in heights]), _edges([n or 0 for n in widths])
+    down, right = ([*itertools.accumulate((n or 0 for n in extents), initial=0)] for extents in (heights, widths))
     parts = [
         (b._data, astype(b._row, "int64") + down[i], astype(b._col, "int64") + right[j])
         for i, row in enumerate(grid) for j, b in enumerate(row) if b is not None
     ]  # fmt: skip
     name = common_dtype([p[0] for p in parts]) if dtype is None else checked_dtype(dtype)
     return _as_format(_joined(parts, (down[-1], right[-1]), name, kind), format)
-
-
-def _edges(extents: list[int | None]) -> list[int]:
-    edges = [0]
-    for extent in extents:
-        edges.append(edges[-1] + (extent or 0))
-    return edges
 
 
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:

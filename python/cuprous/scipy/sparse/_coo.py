@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import array, ndarray
 from cuprous._common.arguments import as_shape as any_shape
+from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous._common.masks import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
-from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._arithmetic import Arithmetic, inconsistent
+from cuprous.scipy.sparse._base import Sparse, values_of
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
-from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
+from cuprous.scipy.sparse._compressed import index_of, is_scipy
 
 
 class Coordinates(Arithmetic):
@@ -151,20 +151,7 @@ class Coordinates(Arithmetic):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents."""
         return self._shape[1:] if self._flat else self._shape
-
-    @property
-    def data(self) -> ndarray:
-        """The stored values."""
-        return self._data
-
-    @data.setter
-    def data(self, values: Any) -> None:
-        values = array(values)
-        if values.shape != (self.nnz,):
-            raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
-        self._data = values_of(values, None, False)
 
     @property
     def row(self) -> ndarray:
@@ -211,7 +198,6 @@ class Coordinates(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
         indices = (self._col,) if self._flat else (self._row, self._col)
@@ -221,13 +207,11 @@ class Coordinates(Arithmetic):
         return matrix
 
     def copy(self) -> Any:
-        """Returns a copy that shares no memory."""
         matrix = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
         matrix._flat = self._flat
         return matrix
 
     def tocoo(self, copy: bool = True) -> Any:
-        """Returns the matrix in COO format."""
         return self.copy() if copy else self
 
     def _summed(self) -> tuple[ndarray, ndarray]:
@@ -289,11 +273,6 @@ class Coordinates(Arithmetic):
         return out
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
-        """Returns the same elements in another shape.
-
-        Raises:
-            ValueError: if the number of elements differs.
-        """
         given = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         wanted = [int(n) for n in given]
         m, n = self._shape
@@ -352,7 +331,7 @@ class Coordinates(Arithmetic):
 
     def _binary(self, other: Any, op: Any) -> Any:
         if self.shape != other.shape:
-            raise ValueError(f"inconsistent shapes {self.shape} and {other.shape}")
+            raise inconsistent(self.shape, other.shape)
         result = self._rows()._binary(other._rows() if other.format == "coo" else other.tocsr(), op)
         return result.tocoo(copy=False)._flattened() if self._flat else result
 

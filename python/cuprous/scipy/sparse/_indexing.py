@@ -75,10 +75,6 @@ def _axes(key: Any, shape: tuple[int, int]) -> tuple[Axis, Axis] | None:
     return _one(parts[0], shape[0], 0), _one(parts[1], shape[1], 1)
 
 
-def _as_range(item: Axis) -> Axis:
-    return range(item, item + 1) if isinstance(item, int) else item
-
-
 def _numbers(item: Axis) -> ndarray:
     """Returns the indices as an array."""
     if isinstance(item, int):
@@ -159,7 +155,7 @@ def read(a: Any, key: Any) -> Any:
         return cells if a._is_array else cells.reshape(1, -1)
     if any(isinstance(item, ndarray) and item.ndim == 2 for item in axes):
         raise IndexError("index arrays of two axes must come in pairs")
-    picks = (_as_range(row), _as_range(column))
+    picks = [range(item, item + 1) if isinstance(item, int) else item for item in axes]
     block = _pick_minor(_pick_major(a, picks[a._major]), picks[1 - a._major])
     if a._is_array and (isinstance(row, int) or isinstance(column, int)):
         return block.reshape((-1,))

@@ -52,10 +52,10 @@ def _shaped(a: Any, vector: ndarray, axis: int) -> ndarray:
     return vector.reshape(1, -1) if axis == 0 else vector.reshape(-1, 1)
 
 
-def _remaining_index(a: Any, axis: int) -> tuple[Any, ndarray, int]:
-    """Returns the matrix in COO format, its index along the axis that remains, and that axis' extent."""
+def remaining_index(a: Any, axis: int) -> tuple[ndarray, int]:
+    """Returns the index of each value along the axis that remains, and that axis' extent."""
     b = a.tocoo(copy=False)
-    return (b, b._col, a._shape[1]) if axis == 0 else (b, b._row, a._shape[0])
+    return (b._col, a._shape[1]) if axis == 0 else (b._row, a._shape[0])
 
 
 def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
@@ -66,14 +66,13 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
         a = a.copy()
         a.sum_duplicates()
     if which is None:
-        total = _core.reduce("sum", astype(a.data, name), None)
-        return write_exactly(out, total, "sum")
+        return write_exactly(out, _core.reduce("sum", astype(a.data, name), None), "sum")
     b = a.astype(name, copy=False)
     if name in _ROUTINE and b.format != "coo":
         by_rows = b if which == 1 else b.transpose()
         vector = by_rows._dot(_core.full((by_rows._shape[1], 1), 1, name)).reshape(-1)
     else:
-        b, index, extent = _remaining_index(b, which)
+        index, extent = remaining_index(b, which)
         vector = _pattern.add_up(index, b.data, extent)
     return write_exactly(out, _shaped(a, vector, which), "sum")
 
@@ -81,10 +80,8 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
 def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
     """Implements `Sparse.mean`."""
     which = _along(a, axis)
-    name = a._dtype
-    integral = _dtypes.kind(name) not in "fc"
-    wanted = checked_dtype(dtype) if dtype is not None else ("float64" if integral else name)
-    inner = "float64" if integral else name
+    inner = a._dtype if _dtypes.kind(a._dtype) in "fc" else "float64"
+    wanted = inner if dtype is None else checked_dtype(dtype)
     count = a._shape[0] * a._shape[1] if which is None else a._shape[which]
     total = sum_(a, axis if which is None else which, inner, None)
     return write_exactly(out, astype(total * (1.0 / count), wanted), "mean")
@@ -94,13 +91,12 @@ def _identity(dtype: str, op: str) -> Any:
     return _dtypes.lowest(dtype) if op == "max" else _dtypes.highest(dtype)
 
 
-def _canonical(a: Any, out: Any) -> Any:
+def _canonical(a: Any, out: Any) -> None:
     if out is not None:
         raise ValueError("Sparse arrays do not support an 'out' parameter.")
     if _dtypes.kind(a._dtype) == "c":
         raise NotImplementedError("[max] complex numbers are not supported; take real or absolute values first")
     a.sum_duplicates()
-    return a
 
 
 def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool) -> Any:
@@ -109,8 +105,7 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
     which = _along(a, axis)
     data, name = a.data, a._dtype
     identity, better = _identity(name, op), "maximum" if op == "max" else "minimum"
-    skip = skip_nan and _dtypes.kind(name) == "f"
-    if skip:
+    if skip_nan and _dtypes.kind(name) == "f":
         data = _core.map("where", _core.map("isnan", data), identity, data)
     m, n = a._shape
     if which is None:
@@ -122,7 +117,7 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
         return found if explicit or a.nnz == m * n else _core.map(better, found, _core.full((), 0, name))
     if a._shape[which] == 0:
         raise ValueError("zero-size array to reduction operation")
-    _, index, extent = _remaining_index(a, which)
+    index, extent = remaining_index(a, which)
     found = _core.full((extent,), identity, name)
     if a.nnz:
         _core.scatter(found, astype(index, "int64"), data, better)
@@ -131,8 +126,7 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
     if not explicit:
         found = _core.map("where", stored < a._shape[which], _core.map(better, found, zero), found)
     found = _core.map("where", stored == 0, zero, found)
-    make = a._class("coo")
-    return make(found if a._is_array else _shaped(a, found, which))
+    return a._class("coo")(_shaped(a, found, which))
 
 
 def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
@@ -183,6 +177,3 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     at_zero = _core.map("where", best == zero, _core.map("minimum", first, gap), first)
     chosen = _core.map("where", beaten | (stored == 0), gap, at_zero)
     return _core.map("where", stored < n, chosen, first)
-
-
-__all__ = ["arg_extreme", "extreme", "mean", "reduction_axis", "sum_"]

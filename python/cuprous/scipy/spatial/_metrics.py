@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 
@@ -13,30 +13,37 @@ ndarray = _core.ndarray
 _map = _core.map
 
 
-def total(terms: ndarray) -> ndarray:
-    return _core.reduce("sum", terms, [terms.ndim - 1])
+def total(terms: ndarray, w: ndarray | None = None) -> ndarray:
+    """Returns the sum over the columns, weighted by `w`."""
+    return _core.reduce("sum", terms if w is None else terms * w, [terms.ndim - 1])
 
 
 def absolute(a: ndarray) -> ndarray:
     return _map("absolute", a)
 
 
-def _sqeuclidean(u: ndarray, v: ndarray) -> ndarray:
-    return total((u - v) * (u - v))
+def _sqeuclidean(u: ndarray, v: ndarray, w: ndarray | None = None) -> ndarray:
+    return total((u - v) * (u - v), w)
 
 
-def _cosine(u: ndarray, v: ndarray) -> ndarray:
-    return 1.0 - total(u * v) / (_map("sqrt", total(u * u)) * _map("sqrt", total(v * v)))
+def _cosine(u: ndarray, v: ndarray, w: ndarray | None = None) -> ndarray:
+    return 1.0 - total(u * v, w) / (_map("sqrt", total(u * u, w)) * _map("sqrt", total(v * v, w)))
 
 
-def _correlation(u: ndarray, v: ndarray) -> ndarray:
-    n = float(u.shape[-1])
-    return _cosine(*(x - (_core.reduce("sum", x, [x.ndim - 1], True) / n) for x in (u, v)))
+def _correlation(u: ndarray, v: ndarray, w: ndarray | None = None) -> ndarray:
+    count = _count(u, w)
+    u, v = (x - _core.reduce("sum", x if w is None else x * w, [x.ndim - 1], True) / count for x in (u, v))
+    return _cosine(u, v, w)
 
 
-def _canberra(u: ndarray, v: ndarray) -> ndarray:
+def _count(u: ndarray, w: ndarray | None) -> Any:
+    """Returns the number of columns, or the sum of their weights."""
+    return float(u.shape[-1]) if w is None else total(w)
+
+
+def _canberra(u: ndarray, v: ndarray, w: ndarray | None = None) -> ndarray:
     size = absolute(u) + absolute(v)
-    return total(_map("where", size == 0.0, 0.0, absolute(u - v) / size))
+    return total(_map("where", size == 0.0, 0.0, absolute(u - v) / size), w)
 
 
 def _jensenshannon(u: ndarray, v: ndarray) -> ndarray:
@@ -49,17 +56,25 @@ def _jensenshannon(u: ndarray, v: ndarray) -> ndarray:
     return _map("sqrt", _map("maximum", (total(part(p)) + total(part(q))) * 0.5, 0.0))
 
 
+#: Metrics for float64 rows (…, n) and, except for those of `UNWEIGHTED`, weights of the columns.
+METRICS: dict[str, Callable[..., ndarray]] = {
+    "euclidean": lambda u, v, w=None: _map("sqrt", _sqeuclidean(u, v, w)),
+    "sqeuclidean": _sqeuclidean,
+    "cityblock": lambda u, v, w=None: total(absolute(u - v), w),
+    "chebyshev": lambda u, v: _core.reduce("max", absolute(u - v), [max(u.ndim, v.ndim) - 1]),
+    "cosine": _cosine,
+    "correlation": _correlation,
+    "canberra": _canberra,
+    "braycurtis": lambda u, v, w=None: total(absolute(u - v), w) / total(absolute(u + v), w),
+    "hamming": lambda u, v, w=None: total(_core.cast(u != v, "float64"), w) / _count(u, w),
+    "jensenshannon": _jensenshannon,
+}
+UNWEIGHTED = ("chebyshev", "jensenshannon")
+
+
 def truths(x: ndarray) -> ndarray:
     """Returns 1 for nonzero elements and 0 for others."""
     return _core.cast(x != 0.0, "float64")
-
-
-def _counts(p: ndarray, q: ndarray, w: ndarray | None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """Counts, for two rows of truth values, how often both, only the first, only the second and neither is true
-    (weighted)."""
-    weight: Any = 1.0 if w is None else w
-    both, first, second = p * q * weight, p * (1.0 - q) * weight, (1.0 - p) * q * weight
-    return total(both), total(first), total(second), total((1.0 - p) * (1.0 - q) * weight)
 
 
 def _ratio(part: ndarray, whole: ndarray) -> ndarray:
@@ -67,83 +82,33 @@ def _ratio(part: ndarray, whole: ndarray) -> ndarray:
     return _map("where", part == 0.0, 0.0, part / whole)
 
 
-def _jaccard(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, _ = _counts(u, v, w)
-    return _ratio(tf + ft, tt + tf + ft)
+class _Counts(NamedTuple):
+    """How often in two rows of truth values (weighted) both, only the first, only the second and neither is true."""
+
+    tt: ndarray
+    tf: ndarray
+    ft: ndarray
+    ff: ndarray
 
 
-def _dice(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, _ = _counts(u, v, w)
-    return (tf + ft) / (2.0 * tt + tf + ft)
+def _of_counts(formula: Callable[[_Counts], ndarray]) -> Callable[..., ndarray]:
+    def metric(p: ndarray, q: ndarray, w: ndarray | None = None) -> ndarray:
+        products = (p * q, p * (1.0 - q), (1.0 - p) * q, (1.0 - p) * (1.0 - q))
+        return formula(_Counts(*(total(product, w) for product in products)))
 
-
-def _rogerstanimoto(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, ff = _counts(u, v, w)
-    return 2.0 * (tf + ft) / (tt + ff + 2.0 * (tf + ft))
-
-
-def _russellrao(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, ff = _counts(u, v, w)
-    return (tf + ft + ff) / (tt + tf + ft + ff)
-
-
-def _sokalsneath(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, _ = _counts(u, v, w)
-    return 2.0 * (tf + ft) / (tt + 2.0 * (tf + ft))
-
-
-def _yule(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
-    tt, tf, ft, ff = _counts(u, v, w)
-    half = tf * ft
-    return _ratio(2.0 * half, tt * ff + half)
+    return metric
 
 
 #: Metrics of truth values 0 and 1; they take weights.
-TRUTHS: dict[str, Callable[[ndarray, ndarray, Any], ndarray]] = {
-    "dice": _dice, "jaccard": _jaccard, "rogerstanimoto": _rogerstanimoto, "russellrao": _russellrao,
-    "sokalsneath": _sokalsneath, "yule": _yule,
-}  # fmt: skip
-
-
-def _weighted_cosine(u: ndarray, v: ndarray, w: ndarray) -> ndarray:
-    return 1.0 - total(u * v * w) / (_map("sqrt", total(u * u * w)) * _map("sqrt", total(v * v * w)))
-
-
-def _weighted_correlation(u: ndarray, v: ndarray, w: ndarray) -> ndarray:
-    u, v = (x - _core.reduce("sum", x * w, [x.ndim - 1], True) / total(w) for x in (u, v))
-    return _weighted_cosine(u, v, w)
-
-
-def _weighted_canberra(u: ndarray, v: ndarray, w: ndarray) -> ndarray:
-    size = absolute(u) + absolute(v)
-    return total(_map("where", size == 0.0, 0.0, w * absolute(u - v) / size))
-
-
-#: The metrics of `METRICS` that take weights of the columns.
-WEIGHTED: dict[str, Callable[[ndarray, ndarray, ndarray], ndarray]] = {
-    "euclidean": lambda u, v, w: _map("sqrt", total(w * (u - v) * (u - v))),
-    "sqeuclidean": lambda u, v, w: total(w * (u - v) * (u - v)),
-    "cityblock": lambda u, v, w: total(w * absolute(u - v)),
-    "cosine": _weighted_cosine,
-    "correlation": _weighted_correlation,
-    "canberra": _weighted_canberra,
-    "braycurtis": lambda u, v, w: total(w * absolute(u - v)) / total(w * absolute(u + v)),
-    "hamming": lambda u, v, w: total(w * _core.cast(u != v, "float64")) / total(w),
+TRUTHS: dict[str, Callable[..., ndarray]] = {
+    "dice": _of_counts(lambda n: (n.tf + n.ft) / (2.0 * n.tt + n.tf + n.ft)),
+    "jaccard": _of_counts(lambda n: _ratio(n.tf + n.ft, n.tt + n.tf + n.ft)),
+    "rogerstanimoto": _of_counts(lambda n: 2.0 * (n.tf + n.ft) / (n.tt + n.ff + 2.0 * (n.tf + n.ft))),
+    "russellrao": _of_counts(lambda n: (n.tf + n.ft + n.ff) / (n.tt + n.tf + n.ft + n.ff)),
+    "sokalsneath": _of_counts(lambda n: 2.0 * (n.tf + n.ft) / (n.tt + 2.0 * (n.tf + n.ft))),
+    "yule": _of_counts(lambda n: _ratio(2.0 * n.tf * n.ft, n.tt * n.ff + n.tf * n.ft)),
 }
 
-#: Metrics without arguments, for float64 rows (…, n).
-METRICS: dict[str, Callable[[ndarray, ndarray], ndarray]] = {
-    "euclidean": lambda u, v: _map("sqrt", _sqeuclidean(u, v)),
-    "sqeuclidean": _sqeuclidean,
-    "cityblock": lambda u, v: total(absolute(u - v)),
-    "chebyshev": lambda u, v: _core.reduce("max", absolute(u - v), [max(u.ndim, v.ndim) - 1]),
-    "cosine": _cosine,
-    "correlation": _correlation,
-    "canberra": _canberra,
-    "braycurtis": lambda u, v: total(absolute(u - v)) / total(absolute(u + v)),
-    "hamming": lambda u, v: total(_core.cast(u != v, "float64")) / float(u.shape[-1]),
-    "jensenshannon": _jensenshannon,
-}
 ALIASES = {
     "euclid": "euclidean", "eu": "euclidean", "e": "euclidean", "sqe": "sqeuclidean", "sqeuclid": "sqeuclidean",
     "cblock": "cityblock", "cb": "cityblock", "c": "cityblock", "cheby": "chebyshev",

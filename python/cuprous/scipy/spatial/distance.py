@@ -9,12 +9,12 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
-from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total, truths
+from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, UNWEIGHTED, absolute, total, truths
 from cuprous.scipy.special import rel_entr
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
@@ -59,8 +59,8 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
             d = u - v
             return _map("sqrt", total(cp.matmul(d, vi.T) * d))
 
-    elif known in TRUTHS or (known in WEIGHTED and "w" in options):
-        chosen: Any = TRUTHS.get(known) or WEIGHTED[known]
+    elif known in TRUTHS or (known in METRICS and known not in UNWEIGHTED):
+        chosen = TRUTHS.get(known) or METRICS[known]
         w = options.pop("w", None)
         weights = None if w is None else _weights(w, rows[0].shape[-1])
 
@@ -69,10 +69,9 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
             # they are 0.
             if known in TRUTHS and (u.ndim > 1 or known == "jaccard"):
                 u, v = truths(u), truths(v)
-            distances: ndarray = chosen(u, v, weights)
-            return distances
+            return chosen(u, v, weights)
 
-    elif known in METRICS:
+    elif known in UNWEIGHTED:
         found = METRICS[known]
     else:
         names = ", ".join([*METRICS, *TRUTHS, "mahalanobis", "minkowski", "seuclidean"])
@@ -236,9 +235,7 @@ def _single(name: str) -> Callable[..., ndarray]:
         a, b = _vectors(name, u, v)
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
-    distance.__name__ = distance.__qualname__ = name
-    distance.__doc__ = f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`."
-    return distance
+    return named(distance, name, f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`.")
 
 
 canberra, cityblock, correlation, cosine, dice, euclidean, hamming, jaccard, rogerstanimoto, russellrao = map(

@@ -10,9 +10,13 @@ for j0, j1, y0 and y1 (near their zeros an absolute error), and of the function 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Iterable
+from functools import partial, reduce
 from typing import Any
 
 from cuprous import _core
+from cuprous.scipy.special._composed import where
 from cuprous.scipy.special._function import ndarray
 from cuprous.scipy.special._normal import polynomial
 
@@ -32,15 +36,8 @@ _NEUMANN = [
 ]
 
 
-def _where(condition: Any, a: Any, b: Any) -> ndarray:
-    return _map("where", condition, a, b)
-
-
-def _sum(terms: Any) -> Any:
-    first, *rest = terms
-    for term in rest:
-        first = first + term
-    return first
+def _sum(terms: Iterable[ndarray]) -> ndarray:
+    return reduce(operator.add, terms)
 
 
 def _hankel(order: int, terms: int) -> list[float]:
@@ -74,7 +71,7 @@ def j0(x: ndarray) -> ndarray:
     x = _map("absolute", x)
     low, high = _split(x, _FAR)
     near = _sum(_map("cos", low * s) for s in _SINES) * (1.0 / _POINTS)
-    return _where(x == math.inf, 0.0, _where(x > _FAR, _far(0, high, False), near))
+    return where(x == math.inf, 0.0, where(x > _FAR, _far(0, high, False), near))
 
 
 def j1(x: ndarray) -> ndarray:
@@ -82,14 +79,14 @@ def j1(x: ndarray) -> ndarray:
     a = _map("absolute", x)
     low, high = _split(a, _FAR)
     near = _sum(_map("sin", low * s) * s for s in _SINES) * (1.0 / _POINTS)
-    value = _where(a == math.inf, 0.0, _where(a > _FAR, _far(1, high, False), near))
-    return _where(x < 0.0, -value, value)
+    value = where(a == math.inf, 0.0, where(a > _FAR, _far(1, high, False), near))
+    return where(x < 0.0, -value, value)
 
 
 def _of_second_kind(x: ndarray, near: ndarray, order: int, high: ndarray) -> ndarray:
-    value = _where(x > _FAR, _far(order, high, True), near)
-    value = _where(x == math.inf, 0.0, _where(x == 0.0, -math.inf, value))
-    return _where(x < 0.0, math.nan, value)
+    value = where(x > _FAR, _far(order, high, True), near)
+    value = where(x == math.inf, 0.0, where(x == 0.0, -math.inf, value))
+    return where(x < 0.0, math.nan, value)
 
 
 def _logarithm(low: ndarray) -> ndarray:
@@ -116,8 +113,9 @@ def y1(x: ndarray) -> ndarray:
     return _of_second_kind(x, near, 1, high)
 
 
-def _modified_far(order: int, x: ndarray) -> ndarray:
-    coefficients = tuple(v * (-1) ** k for k, v in enumerate(_hankel(order, 14)))
+def _i1_far(x: ndarray) -> ndarray:
+    """Computes exp(-x) i1(x) for x >= 50."""
+    coefficients = tuple(v * (-1) ** k for k, v in enumerate(_hankel(1, 14)))
     return polynomial(1.0 / x, coefficients[::-1]) / _map("sqrt", x * (2.0 * math.pi))
 
 
@@ -130,9 +128,9 @@ def i1e(x: ndarray) -> ndarray:
     """Computes exp(-|x|) i1(x)."""
     a = _map("absolute", x)
     low, high = _split(a, _FAR_MODIFIED)
-    value = _where(a > _FAR_MODIFIED, _modified_far(1, high), _i1(low) * _map("exp", -low))
-    value = _where(a == math.inf, 0.0, value)
-    return _where(x < 0.0, -value, value)
+    value = where(a > _FAR_MODIFIED, _i1_far(high), _i1(low) * _map("exp", -low))
+    value = where(a == math.inf, 0.0, value)
+    return where(x < 0.0, -value, value)
 
 
 def i1(x: ndarray) -> ndarray:
@@ -141,9 +139,9 @@ def i1(x: ndarray) -> ndarray:
     a = _map("absolute", x)
     low, high = _split(a, _FAR_MODIFIED)
     half = _map("exp", high * 0.5)
-    value = _where(a > _FAR_MODIFIED, _modified_far(1, high) * half * half, _i1(low))
-    value = _where(a == math.inf, math.inf, value)
-    return _where(x < 0.0, -value, value)
+    value = where(a > _FAR_MODIFIED, _i1_far(high) * half * half, _i1(low))
+    value = where(a == math.inf, math.inf, value)
+    return where(x < 0.0, -value, value)
 
 
 def _k_far(order: int, x: ndarray) -> ndarray:
@@ -177,33 +175,17 @@ def _k_near(order: int, x: ndarray) -> ndarray:
     return 1.0 / x + x * 0.5 * series
 
 
-def _k(order: int, x: ndarray, scaled: bool) -> ndarray:
+def _k(order: int, scaled: bool, x: ndarray) -> ndarray:
+    """Computes the modified Bessel function of the second kind, multiplied by exp(x) if `scaled`."""
     low, high = _split(x, 2.0)
     near, far = _k_near(order, low), _k_far(order, high)
     if scaled:
         near = near * _map("exp", low)
     else:
         far = far * _map("exp", -high)
-    value = _where(x > 2.0, far, near)
-    value = _where(x == 0.0, math.inf, _where(x == math.inf, 0.0, value))
-    return _where(x < 0.0, math.nan, value)
+    value = where(x > 2.0, far, near)
+    value = where(x == 0.0, math.inf, where(x == math.inf, 0.0, value))
+    return where(x < 0.0, math.nan, value)
 
 
-def k0(x: ndarray) -> ndarray:
-    """Computes the modified Bessel function of the second kind and order 0."""
-    return _k(0, x, False)
-
-
-def k0e(x: ndarray) -> ndarray:
-    """Computes exp(x) k0(x)."""
-    return _k(0, x, True)
-
-
-def k1(x: ndarray) -> ndarray:
-    """Computes the modified Bessel function of the second kind and order 1."""
-    return _k(1, x, False)
-
-
-def k1e(x: ndarray) -> ndarray:
-    """Computes exp(x) k1(x)."""
-    return _k(1, x, True)
+k0, k0e, k1, k1e = (partial(_k, order, scaled) for order in (0, 1) for scaled in (False, True))

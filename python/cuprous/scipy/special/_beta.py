@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cuprous import _core
-from cuprous.scipy.special._composed import beta_at_poles, both, rgamma, where
+from cuprous.scipy.special._composed import beta_at_poles, both, either, rgamma, where
 from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._incomplete import log_beta, stirling
 
@@ -62,8 +62,7 @@ def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 def _direct(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     """Returns where no gamma function overflows, and B(a, b) as their quotient."""
     total = a + b
-    small = both(_map("absolute", a) < _MAX_GAMMA, _map("absolute", b) < _MAX_GAMMA)
-    small = both(small, _map("absolute", total) < _MAX_GAMMA)
+    small = both(*(_map("absolute", v) < _MAX_GAMMA for v in (a, b, total)))
     x, y, r = _map("gamma", where(small, a, 1.0)), _map("gamma", where(small, b, 1.0)), rgamma(where(small, total, 1.0))
     first, second = x * r, y * r
     nearer = _map("absolute", _map("absolute", first) - 1.0) <= _map("absolute", _map("absolute", second) - 1.0)
@@ -120,14 +119,14 @@ def binom(n: ndarray, k: ndarray) -> ndarray:
     negative integers n."""
     whole_n, whole_k = n == _map("floor", n), k == _map("floor", k)
     size_n, size_k = _map("absolute", n), _map("absolute", k)
-    chosen = where(both(both(whole_n, n > 0.0), k > n * 0.5), n - k, k)
-    by_product = both(whole_k, both(chosen >= 0.0, chosen < 20.0))
+    chosen = where(both(whole_n, n > 0.0, k > n * 0.5), n - k, k)
+    by_product = both(whole_k, chosen >= 0.0, chosen < 20.0)
     value = 1.0 / (n + 1.0) / beta(n - k + 1.0, k + 1.0)
     far = both(n >= 1e10 * k, k > 0.0)
     value = where(far, _map("exp", -betaln(n - k + 1.0, k + 1.0) - _map("log", n + 1.0)), value)
     # k much larger than n, where n - k + 1 would lose digits of n:
     # gamma(n + 1) gamma(k - n) / gamma(k + 1) sin(pi (k - n)) / pi, or the same for n - k instead of k
-    beyond = _map("logical_or", both(size_k > 200.0, size_n < 100.0), both(size_k >= 20.0, size_n < 1e-8))
+    beyond = either(both(size_k > 200.0, size_n < 100.0), both(size_k >= 20.0, size_n < 1e-8))
     right = k > 0.0
     safe, z = where(beyond, n, 1.0), where(beyond, where(right, k + 1.0, -k), 300.0)
     quotient = _log_quotient(z, where(right, -1.0 - safe, safe + 1.0))
@@ -135,8 +134,8 @@ def binom(n: ndarray, k: ndarray) -> ndarray:
     quotient = root * _map("gamma", safe + 1.0) * root
     value = where(beyond, quotient * sine(where(right, k, 0.0), where(right, n, k)) / math.pi, value)
     value = where(by_product, _product(where(by_product, n, 1.0), where(by_product, chosen, 1.0)), value)
-    rounded = both(both(whole_n, whole_k), _map("absolute", value) < 2.0**51)
+    rounded = both(whole_n, whole_k, _map("absolute", value) < 2.0**51)
     value = where(rounded, _map("rint", value), value)
-    outside = both(whole_k, _map("logical_or", k < 0.0, both(both(whole_n, n >= 0.0), k > n)))
+    outside = both(whole_k, either(k < 0.0, both(whole_n, n >= 0.0, k > n)))
     value = where(outside, 0.0, value)
-    return where(_map("logical_or", both(n < 0.0, whole_n), n != n), math.nan, value)
+    return where(either(both(n < 0.0, whole_n), n != n), math.nan, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial, reduce
 from typing import Any
 
 from cuprous import _core
@@ -18,9 +19,14 @@ def where(condition: Any, a: Any, b: Any) -> ndarray:
     return _map("where", condition, a, b)
 
 
-def both(a: Any, b: Any) -> ndarray:
+def both(*conditions: Any) -> ndarray:
     """Returns the logical and."""
-    return _map("logical_and", a, b)
+    return reduce(lambda a, b: _map("logical_and", a, b), conditions)
+
+
+def either(*conditions: Any) -> ndarray:
+    """Returns the logical or."""
+    return reduce(lambda a, b: _map("logical_or", a, b), conditions)
 
 
 def isnan(a: Any) -> Any:
@@ -79,32 +85,20 @@ def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
     integral = both(other == _floor(other), rest > 0.0)
     there = both(integral, other > 0.0)
     sign = where(both(integral, _map("remainder", other, 2.0) == 1.0), -1.0, _core.full((), 1.0, rest.dtype_name))
-    at = _map("logical_or", first, is_pole(b))
+    at = either(first, is_pole(b))
     return at, both(at, there), sign, where(there, rest, 1.0), where(there, other, 1.0)
-
-
-def _absolute(x: Any) -> Any:
-    return _map("absolute", x) if isinstance(x, ndarray) else abs(x)
 
 
 def _floor(x: Any) -> Any:
     return _map("floor", x) if isinstance(x, ndarray) else float(math.floor(x)) if math.isfinite(x) else x
 
 
-def xlogy(x: Any, y: Any) -> ndarray:
-    """Computes x log(y), with 0 for x = 0 unless y is NaN."""
-    zero = both(x == 0.0, _map("logical_not", _isnan(y)))
-    return where(zero, 0.0, x * _map("log", _as(y, x)))
+def _x_log(logarithm: str, x: Any, y: Any) -> ndarray:
+    """Computes x times the logarithm of y, with 0 for x = 0 unless y is NaN."""
+    return where(both(x == 0.0, y == y), 0.0, x * _map(logarithm, _as(y, x)))
 
 
-def xlog1py(x: Any, y: Any) -> ndarray:
-    """Computes x log1p(y), with 0 for x = 0 unless y is NaN."""
-    zero = both(x == 0.0, _map("logical_not", _isnan(y)))
-    return where(zero, 0.0, x * _map("log1p", _as(y, x)))
-
-
-def _isnan(x: Any) -> Any:
-    return _map("isnan", x) if isinstance(x, ndarray) else x != x
+xlogy, xlog1py = (partial(_x_log, logarithm) for logarithm in ("log", "log1p"))
 
 
 def _as(x: Any, like: Any) -> Any:
@@ -127,7 +121,7 @@ def rel_entr(x: Any, y: Any) -> ndarray:
     log = where(both(ratio > least, ratio < _INF), _map("log", ratio), _map("log", x) - _map("log", y))
     value = where(inside, x * log, _INF)
     value = where(both(x == 0.0, y >= 0.0), 0.0, value)
-    return where(_map("logical_or", isnan(x), isnan(y)), _NAN, value)
+    return where(either(isnan(x), isnan(y)), _NAN, value)
 
 
 @in_double
@@ -142,7 +136,7 @@ def huber(delta: Any, r: Any) -> ndarray:
     delta, r = _as(delta, r), _as(r, delta)
     a = _map("absolute", r)
     value = where(a <= delta, 0.5 * r * r, delta * (a - 0.5 * delta))
-    value = where(_map("logical_or", isnan(delta), isnan(r)), _NAN, value)
+    value = where(either(isnan(delta), isnan(r)), _NAN, value)
     return where(delta < 0.0, _INF, value)
 
 
@@ -154,7 +148,7 @@ def pseudo_huber(delta: Any, r: Any) -> ndarray:
     v = a / where(delta == 0.0, 1.0, delta)
     root = _map("hypot", v, 1.0) + 1.0
     value = where(v < 1.0, a * a / root, delta * a * where(root == _INF, 1.0, v / root))
-    return where(delta < 0.0, _INF, where(_map("logical_or", delta == 0.0, r == 0.0), 0.0, value))
+    return where(delta < 0.0, _INF, where(either(delta == 0.0, r == 0.0), 0.0, value))
 
 
 def radian(d: Any, m: Any, s: Any) -> ndarray:
@@ -167,14 +161,16 @@ def exp10(x: ndarray) -> ndarray:
     return _map("power", 10.0, x)
 
 
-@in_double
-def boxcox(x: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (x**lmbda - 1) / lmbda, with log(x) for lmbda = 0."""
-    log = _map("log", x)
+def _boxcox(logarithm: str, x: ndarray, lmbda: ndarray) -> ndarray:
+    """Computes (x**lmbda - 1) / lmbda, with log(x) for lmbda = 0; of 1 + x with log1p."""
+    log = _map(logarithm, x)
     return where(lmbda == 0.0, log, _map("expm1", log * lmbda) / where(lmbda == 0.0, 1.0, lmbda))
 
 
-def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
+boxcox, boxcox1p = (in_double(partial(_boxcox, logarithm)) for logarithm in ("log", "log1p"))
+
+
+def _log_power(y: ndarray, lmbda: ndarray) -> ndarray:
     """Computes log(1 + lmbda y) / lmbda, also where the product overflows, with y for lmbda = 0."""
     safe = where(lmbda == 0.0, 1.0, lmbda)
     product = safe * y
@@ -182,7 +178,6 @@ def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
     return where(lmbda == 0.0, y, where(product < _INF, _map("log1p", product), apart) / safe)
 
 
-@in_double
-def inv_boxcox(y: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (1 + lmbda y)**(1 / lmbda), with exp(y) for lmbda = 0."""
-    return _map("exp", log_power(y, lmbda))
+#: (1 + lmbda y)**(1 / lmbda), with exp(y) for lmbda = 0, and the same minus 1.
+inv_boxcox = in_double(lambda y, lmbda: _map("exp", _log_power(y, lmbda)))
+inv_boxcox1p = in_double(lambda y, lmbda: _map("expm1", _log_power(y, lmbda)))

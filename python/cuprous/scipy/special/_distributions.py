@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._incomplete import _inside, beta_pair, gammainc, gammaincc
 
@@ -28,7 +28,7 @@ def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
     z = size * (1.0 - (size * size + 1.0) / (4.0 * _map("maximum", df, 1e10))) * math.sqrt(0.5)
     beyond = where(df > 1e10, _map("erfc", z), beyond)
     within = where(df > 1e10, _map("erf", z), within)
-    nothing = _map("logical_or", df <= 0.0, isnan(df + _map("absolute", t)))
+    nothing = either(df <= 0.0, isnan(df + _map("absolute", t)))
     return where(nothing, math.nan, beyond), where(nothing, math.nan, within)
 
 
@@ -44,8 +44,7 @@ def fisher_pair(dfn: ndarray, dfd: ndarray, x: ndarray) -> tuple[ndarray, ndarra
     n, d, v = _inside(dfn), _inside(dfd), _inside(x)
     total = n * v + d
     below, above = beta_pair(n * 0.5, d * 0.5, n * v / total, d / total)
-    nothing = _map("logical_or", _map("logical_or", dfn <= 0.0, dfd <= 0.0), isnan(dfn + dfd + x))
-    nothing = _map("logical_or", nothing, _map("logical_or", x < 0.0, _map("isinf", dfn + dfd)))
+    nothing = either(dfn <= 0.0, dfd <= 0.0, isnan(dfn + dfd + x), x < 0.0, _map("isinf", dfn + dfd))
     below, above = (where(x == 0.0, e, where(x == math.inf, 1.0 - e, v)) for v, e in ((below, 0.0), (above, 1.0)))
     return where(nothing, math.nan, below), where(nothing, math.nan, above)
 
@@ -88,7 +87,7 @@ def gdtrc(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
 
 def _poisson(k: ndarray, m: ndarray, tail: Any) -> ndarray:
     value = where(m == 0.0, 1.0 if tail is gammaincc else 0.0, tail(_map("floor", k) + 1.0, m))
-    return where(_map("logical_or", _map("logical_or", k < 0.0, m < 0.0), isnan(k + m)), math.nan, value)
+    return where(either(k < 0.0, m < 0.0, isnan(k + m)), math.nan, value)
 
 
 @in_double
@@ -105,14 +104,12 @@ def pdtrc(k: ndarray, m: ndarray) -> ndarray:
 
 def _binomial(k: ndarray, n: ndarray, p: ndarray, above: bool) -> ndarray:
     k = _map("floor", k)
-    inside = both(both(p > 0.0, p < 1.0), both(k >= 0.0, k < n))
+    inside = both(p > 0.0, p < 1.0, k >= 0.0, k < n)
     tails = beta_pair(*(where(inside, v, 0.5) for v in (k + 1.0, n - k, p, 1.0 - p)))
     value = tails[0 if above else 1]
-    none = _map("logical_or", p == 0.0, k >= n)
-    value = where(inside, value, where(none, 0.0 if above else 1.0, 1.0 if above else 0.0))
+    value = where(inside, value, where(either(p == 0.0, k >= n), 0.0 if above else 1.0, 1.0 if above else 0.0))
     value = where(k < 0.0, 1.0 if above else math.nan, where(n < k, math.nan, value))
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), isnan(k + n + p))
-    return where(_map("logical_or", undefined, _map("isinf", n)), math.nan, value)
+    return where(either(p < 0.0, p > 1.0, isnan(k + n + p), _map("isinf", n)), math.nan, value)
 
 
 @in_double

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._common.operands import is_scalar
 from cuprous.scipy.special import _integrals
 from cuprous.scipy.special._beta import sine
-from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where
+from cuprous.scipy.special._composed import both, either, is_pole, isnan, rgamma, where
 from cuprous.scipy.special._function import SpecialFunction, floats, in_double, ndarray
 from cuprous.scipy.special._incomplete import stirling
 
@@ -22,20 +23,20 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
     overflows."""
     top = z + m
     large, negative = both(z >= 10.0, top >= 10.0), both(z <= -9.0, top <= -9.0)
-    by_series = _map("logical_or", large, negative)
+    by_series = either(large, negative)
     # gamma(1 - z) / gamma(1 - z - m) times a quotient of sines for negative ones
     n, k = where(large, z, where(negative, 1.0 - top, 10.0)), where(by_series, m, 0.0)
     ratio = (n + k - 0.5) * _map("log1p", k / n) + k * (_map("log", n) - 1.0) + stirling(n + k) - stirling(n)
     whole, at_top = _map("floor", m) == m, is_pole(top)
     reflected = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, at or next to a pole of gamma(z)
     sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, _core.full((), 1.0, "float64"))
-    pole = both(_map("logical_or", is_pole(z), both(at_top, z < 0.5)), whole)
+    pole = both(either(is_pole(z), both(at_top, z < 0.5)), whole)
     direct = where(
         pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(reflected), _map("gamma", top) * rgamma(z)
     )
     sines = where(whole, sign, sine(z, z * 0.0) / where(at_top, 1.0, sine(top, top * 0.0)))
     value = where(by_series, where(negative, sines, 1.0) * _map("exp", ratio), direct)
-    value = where(both(at_top, _map("logical_not", _map("logical_or", pole, is_pole(z)))), math.inf, value)
+    value = where(both(at_top, _map("logical_not", either(pole, is_pole(z)))), math.inf, value)
     value = where(both(z == math.inf, _map("isfinite", m)), where(m > 0.0, z, 0.0), value)
     return where(m == 0.0, 1.0, value)
 
@@ -43,14 +44,13 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
 @in_double
 def agm(a: ndarray, b: ndarray) -> ndarray:
     """Computes the arithmetic-geometric mean; NaN for arguments of different signs."""
-    sign = where(_map("logical_or", a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64"))
+    sign = where(either(a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64"))
     x, y = a * sign, b * sign
-    wrong = _map("logical_or", x < 0.0, y < 0.0)
-    zero = _map("logical_or", x == 0.0, y == 0.0)
+    wrong, zero = either(x < 0.0, y < 0.0), either(x == 0.0, y == 0.0)
     infinite = _map("isinf", x + y)
     for _ in range(14):
         x, y = (x + y) * 0.5, _map("sqrt", x) * _map("sqrt", y)
-    wrong = _map("logical_or", _map("logical_or", wrong, both(infinite, zero)), isnan(a + b))
+    wrong = either(wrong, both(infinite, zero), isnan(a + b))
     return where(wrong, math.nan, where(zero, 0.0, where(infinite, math.inf, x) * sign))
 
 
@@ -88,9 +88,7 @@ def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) 
     def both_of(x: Any, out: Any = (None, None)) -> tuple[ndarray, ndarray]:
         return first(x, out=out[0]), second(x, out=out[1])
 
-    both_of.__name__ = both_of.__qualname__ = name
-    both_of.__doc__ = doc
-    return both_of
+    return named(both_of, name, doc)
 
 
 sici = _pair(

@@ -7,10 +7,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, operand, write_out
+from cuprous._common.arguments import array, ndarray, operand, write_out
+from cuprous._common.casting import astype
 from cuprous._common.operands import is_scalar
-
-ndarray = _core.ndarray
 
 _NARROW = ("bfloat16", "float32")
 
@@ -84,12 +83,7 @@ def _prepared(args: Any) -> list[Any]:
             dtype = name if dtype is None or name == "float64" else dtype
     if dtype is None:
         dtype = "float64"
-    prepared: list[Any] = []
-    for x in operands:
-        if isinstance(x, ndarray):
-            prepared.append(x if x.dtype_name == dtype else _core.cast(x, dtype))
-        else:
-            prepared.append(float(x))
+    prepared: list[Any] = [astype(x, dtype) if isinstance(x, ndarray) else float(x) for x in operands]
     if not any(isinstance(x, ndarray) for x in prepared):
         prepared[0] = _core.full((), prepared[0], dtype)
     return prepared
@@ -100,14 +94,8 @@ def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
 
     def wrapped(*operands: Any) -> ndarray:
         name = next(x.dtype_name for x in operands if isinstance(x, ndarray))
-        wide = [
-            (x if x.dtype_name == "float64" else _core.cast(x, "float64"))
-            if isinstance(x, ndarray)
-            else _core.full((), x, "float64")
-            for x in operands
-        ]
-        result = code(*wide)
-        return result if name == "float64" else _core.cast(result, name)
+        wide = (astype(x, "float64") if isinstance(x, ndarray) else _core.full((), x, "float64") for x in operands)
+        return astype(code(*wide), name)
 
     return wrapped
 
@@ -115,5 +103,4 @@ def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
 def floats(a: Any) -> ndarray:
     """Returns an array in the dtype that special functions compute in."""
     a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64")
-    name = compute_dtype(a.dtype_name)
-    return a if a.dtype_name == name else _core.cast(a, name)
+    return astype(a, compute_dtype(a.dtype_name))

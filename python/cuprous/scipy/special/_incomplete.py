@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import in_double, ndarray
 
 _map = _core.map
@@ -123,11 +123,10 @@ def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
 
 def _gamma_ends(a: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarray:
     """Sets the values at 0 and infinity, and NaN where the function is undefined."""
-    value = where(_map("logical_or", x == math.inf, both(a == 0.0, x > 0.0)), 1.0 - at_zero, value)
-    value = where(_map("logical_or", both(x == 0.0, a > 0.0), both(a == math.inf, x < math.inf)), at_zero, value)
-    undefined = _map("logical_or", both(a == 0.0, x == 0.0), both(a == math.inf, x == math.inf))
-    undefined = _map("logical_or", undefined, _map("logical_or", a < 0.0, x < 0.0))
-    return where(_map("logical_or", undefined, isnan(a + x)), math.nan, value)
+    value = where(either(x == math.inf, both(a == 0.0, x > 0.0)), 1.0 - at_zero, value)
+    value = where(either(both(x == 0.0, a > 0.0), both(a == math.inf, x < math.inf)), at_zero, value)
+    at_ends = both(a == 0.0, x == 0.0), both(a == math.inf, x == math.inf)
+    return where(either(*at_ends, a < 0.0, x < 0.0, isnan(a + x)), math.nan, value)
 
 
 def _inside(v: ndarray) -> ndarray:
@@ -206,14 +205,12 @@ def _unit(x: ndarray) -> ndarray:
 
 
 def _beta_ends(a: ndarray, b: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarray:
-    first = _map("logical_or", both(a == 0.0, b > 0.0), both(b == math.inf, a < math.inf))
-    last = _map("logical_or", both(b == 0.0, a > 0.0), both(a == math.inf, b < math.inf))
+    first = either(both(a == 0.0, b > 0.0), both(b == math.inf, a < math.inf))
+    last = either(both(b == 0.0, a > 0.0), both(a == math.inf, b < math.inf))
     value = where(last, at_zero, where(first, 1.0 - at_zero, value))
     value = where(x == 1.0, 1.0 - at_zero, where(x == 0.0, at_zero, value))
-    undefined = _map("logical_or", both(a == 0.0, b == 0.0), both(a == math.inf, b == math.inf))
-    undefined = _map("logical_or", undefined, _map("logical_or", a < 0.0, b < 0.0))
-    undefined = _map("logical_or", undefined, _map("logical_or", x < 0.0, x > 1.0))
-    return where(_map("logical_or", undefined, isnan(a + b + x)), math.nan, value)
+    at_ends = both(a == 0.0, b == 0.0), both(a == math.inf, b == math.inf)
+    return where(either(*at_ends, a < 0.0, b < 0.0, x < 0.0, x > 1.0, isnan(a + b + x)), math.nan, value)
 
 
 @in_double

@@ -4,10 +4,11 @@ for large arguments. Computed in float64 with errors of at most 1e-14 of the val
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._incomplete import area, averaged, least
 from cuprous.scipy.special._normal import polynomial
@@ -49,12 +50,11 @@ def expn(n: ndarray, x: ndarray) -> ndarray:
     for k in range(1, 5):
         term = (decay - safe * term) / float(k)
         near = where(order == k + 1.0, term, near)
-    value = where(both(safe < 1.0, both(order >= 1.0, order < 6.0)), near, value)
+    value = where(both(safe < 1.0, order >= 1.0, order < 6.0), near, value)
     value = where(order == 0.0, decay / safe, value)
     value = where(x == math.inf, 0.0, value)
     value = where(x == 0.0, where(order <= 1.0, math.inf, 1.0 / where(order <= 1.0, 1.0, order - 1.0)), value)
-    undefined = _map("logical_or", _map("logical_or", n < 0.0, x < 0.0), isnan(n + x))
-    return where(undefined, math.nan, value)
+    return where(either(n < 0.0, x < 0.0, isnan(n + x)), math.nan, value)
 
 
 def _exp1(x: ndarray) -> ndarray:
@@ -94,7 +94,9 @@ def _auxiliary(x: ndarray) -> tuple[ndarray, ndarray]:
     return inverse * polynomial(square, f), square * polynomial(square, g)
 
 
-def _sici(x: ndarray, cosine: bool) -> ndarray:
+def _sici(cosine: bool, x: ndarray) -> ndarray:
+    """Computes the integral of sin(t) / t from 0 to x, or the cosine integral of |x|, which for x < 0 is the real
+    part."""
     a = _map("absolute", x)
     low, high = _map("minimum", a, 30.0), _map("minimum", _map("maximum", a, 30.0), 1e300)
     f, g = _auxiliary(high)
@@ -111,17 +113,10 @@ def _sici(x: ndarray, cosine: bool) -> ndarray:
     return where(x < 0.0, -value, where(isnan(x), x, value))
 
 
-def si(x: ndarray) -> ndarray:
-    """Computes the integral of sin(t) / t from 0 to x."""
-    return in_double(lambda v: _sici(v, False))(x)
+si, ci = (in_double(partial(_sici, cosine)) for cosine in (False, True))
 
 
-def ci(x: ndarray) -> ndarray:
-    """Computes the cosine integral of |x|, which for x < 0 is the real part."""
-    return in_double(lambda v: _sici(v, True))(x)
-
-
-def _fresnel(x: ndarray, cosine: bool) -> ndarray:
+def _fresnel(cosine: bool, x: ndarray) -> ndarray:
     """Computes the integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
     a = _map("absolute", x)
     low, high = _map("minimum", a, 5.5), _map("minimum", _map("maximum", a, 5.5), 1e15)
@@ -144,11 +139,4 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
     return where(x < 0.0, -value, where(isnan(x), x, value))
 
 
-def fresnel_sine(x: ndarray) -> ndarray:
-    """Computes S(x)."""
-    return in_double(lambda v: _fresnel(v, False))(x)
-
-
-def fresnel_cosine(x: ndarray) -> ndarray:
-    """Computes C(x)."""
-    return in_double(lambda v: _fresnel(v, True))(x)
+fresnel_sine, fresnel_cosine = (in_double(partial(_fresnel, cosine)) for cosine in (False, True))

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import array
 from cuprous._common.operands import is_scalar
+from cuprous.scipy.special._composed import both, where
 from cuprous.scipy.special._function import ndarray
 
 _map = _core.map
@@ -30,15 +31,6 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     z, branch = _core.cast(a, "complex128"), k if is_scalar(k) else _core.cast(array(k), "float64")
     if not isinstance(branch, ndarray):
         branch = _core.full((), float(branch), "float64")
-
-    def where(condition: Any, x: Any, y: Any) -> ndarray:
-        return _map("where", condition, x, y)
-
-    def both(*conditions: ndarray) -> ndarray:
-        first, *rest = conditions
-        for other in rest:
-            first = _map("logical_and", first, other)
-        return first
 
     re, im = _map("real", z), _map("imag", z)
     size = _map("absolute", z)

@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous.scipy.special import _composed as c
 from cuprous.scipy.special._beta import binom
-from cuprous.scipy.special._function import floats, in_double, ndarray
+from cuprous.scipy.special._function import floats, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -89,9 +89,8 @@ def zeta(x: Any, q: Any) -> ndarray:
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
     at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
     total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
-    total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
-    undefined = _map("logical_or", exponent < 1.0, base < 0.0)
-    return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
+    total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
+    return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
 
 
 def ellipkm1(p: ndarray) -> ndarray:
@@ -159,7 +158,7 @@ def tandg(x: ndarray) -> ndarray:
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, _where(sin == 0.0, math.inf, -cos / sin), sin / cos)
-    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+    return _where(c.both(x < 0.0, value != math.inf), -value, value)
 
 
 def cotdg(x: ndarray) -> ndarray:
@@ -167,7 +166,7 @@ def cotdg(x: ndarray) -> ndarray:
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, -sin / cos + 0.0, _where(sin == 0.0, math.inf, cos / sin))
-    return _where(_map("logical_and", x < 0.0, value != math.inf), -value, value)
+    return _where(c.both(x < 0.0, value != math.inf), -value, value)
 
 
 def cosm1(x: ndarray) -> ndarray:
@@ -183,19 +182,6 @@ def gammasgn(x: ndarray) -> ndarray:
     value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name)))
     value = _where(x == 0.0, _map("copysign", _core.full((), 1.0, x.dtype_name), x), value)
     return _where(x == -math.inf, math.nan, _where(x > 0.0, 1.0, _where(c.isnan(x), x, value)))
-
-
-@in_double
-def boxcox1p(x: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes ((1 + x)**lmbda - 1) / lmbda, with log1p(x) for lmbda = 0."""
-    log = _map("log1p", x)
-    return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, lmbda))
-
-
-@in_double
-def inv_boxcox1p(y: ndarray, lmbda: ndarray) -> ndarray:
-    """Computes (1 + lmbda y)**(1 / lmbda) - 1, with expm1(y) for lmbda = 0."""
-    return _map("expm1", c.log_power(y, lmbda))
 
 
 def _approximate(name: str, exact: bool) -> None:
@@ -229,8 +215,8 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
     n, chosen = floats(N), floats(k)
     if repetition:
         # As in SciPy, there is one way to choose none of none.
-        return _where(_map("logical_and", n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
-    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+        return _where(c.both(n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
+    allowed = c.both(chosen <= n, n >= 0.0, chosen >= 0.0)
     return _where(allowed, binom(n, chosen), 0.0)
 
 
@@ -246,7 +232,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
     safe = _where(small, n, 1.0)
     direct = _map("gamma", safe + 1.0) / _map("gamma", _map("maximum", safe - chosen, 0.0) + 1.0)
     far = _map("exp", _map("gammaln", n + 1.0) - _map("gammaln", _map("maximum", n - chosen, 0.0) + 1.0))
-    allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
+    allowed = c.both(chosen <= n, n >= 0.0, chosen >= 0.0)
     return _where(allowed, _where(small, direct, far), 0.0)
 
 

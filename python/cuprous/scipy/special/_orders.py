@@ -17,16 +17,13 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import write_out
 from cuprous.scipy.special._bessel import j0, j1, k0, k1
+from cuprous.scipy.special._composed import both, either, where
 from cuprous.scipy.special._function import _prepared, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
 #: Where the uniform expansion starts to hold, the number of its terms, and of those of the power series below it.
 _FAR, _TERMS, _SERIES = 50.0, 15, 92
-
-
-def _where(condition: Any, a: Any, b: Any) -> ndarray:
-    return _map("where", condition, a, b)
 
 
 @functools.cache
@@ -54,7 +51,7 @@ def _uniform(v: ndarray, x: ndarray, sign: float) -> tuple[ndarray, ndarray]:
     total: Any = terms[-1]
     for term in terms[-2::-1]:
         total = total * (s * sign) + term
-    exponent = r + _where(v == 0.0, 0.0, v * _map("log", x / (v + r)))
+    exponent = r + where(v == 0.0, 0.0, v * _map("log", x / (v + r)))
     return exponent * 0.5, total * _map("sqrt", s)
 
 
@@ -64,21 +61,21 @@ def iv(v: ndarray, x: ndarray) -> ndarray:
     order, a = _map("absolute", v), _map("absolute", x)
     whole = _map("floor", order) == order
     far = order * order + a * a >= _FAR * _FAR
-    near_v, near_x = _where(far, 0.0, order), _where(far, 1.0, a)
+    near_v, near_x = where(far, 0.0, order), where(far, 1.0, a)
     q = near_x * near_x * 0.25
     series: Any = 1.0
     for k in range(_SERIES, 0, -1):
         series = series * q / ((near_v + k) * k) + 1.0
     # 0**0 is 1.
-    start = _where(near_v == 0.0, 0.0, near_v * _map("log", near_x * 0.5)) - _map("gammaln", near_v + 1.0)
-    half, total = _uniform(_map("minimum", _where(far, order, 0.0), 1e300), _where(far, a, _FAR), 1.0)
+    start = where(near_v == 0.0, 0.0, near_v * _map("log", near_x * 0.5)) - _map("gammaln", near_v + 1.0)
+    half, total = _uniform(_map("minimum", where(far, order, 0.0), 1e300), where(far, a, _FAR), 1.0)
     exp_half = _map("exp", half)
-    value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * exp_half * exp_half, _map("exp", start) * series)
-    value = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, math.inf, value))
+    value = where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * exp_half * exp_half, _map("exp", start) * series)
+    value = where(a == 0.0, where(order == 0.0, 1.0, 0.0), where(a == math.inf, math.inf, value))
     odd = _map("remainder", order, 2.0) == 1.0
-    value = _where(_map("logical_and", x < 0.0, odd), -value, value)
-    unknown = _map("logical_and", _map("logical_or", x < 0.0, v < 0.0), _map("logical_not", whole))
-    return _where(unknown, math.nan, value)
+    value = where(both(x < 0.0, odd), -value, value)
+    unknown = both(either(x < 0.0, v < 0.0), _map("logical_not", whole))
+    return where(unknown, math.nan, value)
 
 
 @in_double
@@ -86,16 +83,16 @@ def ive(v: ndarray, x: ndarray) -> ndarray:
     """Computes exp(-|x|) iv(v, x): for large |x| by the expansion, from whose exponent |x| is subtracted exactly."""
     order, a = _map("absolute", v), _map("absolute", x)
     far = a > _FAR
-    wide = _where(far, a, _FAR)
+    wide = where(far, a, _FAR)
     r = _map("hypot", order, wide)
-    lowered = order * (order / (r + wide)) + _where(order == 0.0, 0.0, order * _map("log", wide / (order + r)))
+    lowered = order * (order / (r + wide)) + where(order == 0.0, 0.0, order * _map("log", wide / (order + r)))
     total = _uniform(order, wide, 1.0)[1] * (1.0 / math.sqrt(2.0 * math.pi)) * _map("exp", lowered)
-    near = _where(far, 0.0, x)
-    odd = _map("logical_and", x < 0.0, _map("remainder", order, 2.0) == 1.0)
+    near = where(far, 0.0, x)
+    odd = both(x < 0.0, _map("remainder", order, 2.0) == 1.0)
     whole = _map("floor", order) == order
-    unknown = _map("logical_and", _map("logical_or", x < 0.0, v < 0.0), _map("logical_not", whole))
-    value = _where(far, _where(odd, -total, total), iv(v, near) * _map("exp", -_map("absolute", near)))
-    return _where(unknown, math.nan, _where(a == math.inf, 0.0, value))
+    unknown = both(either(x < 0.0, v < 0.0), _map("logical_not", whole))
+    value = where(far, where(odd, -total, total), iv(v, near) * _map("exp", -_map("absolute", near)))
+    return where(unknown, math.nan, where(a == math.inf, 0.0, value))
 
 
 @in_double
@@ -103,18 +100,18 @@ def kn(n: ndarray, x: ndarray) -> ndarray:
     """Computes K by forward recurrence, which is stable (DLMF 10.29.1), below the uniform expansion."""
     order = _map("absolute", n)
     far = order * order + x * x >= _FAR * _FAR
-    near = _where(_map("logical_or", far, x <= 0.0), 1.0, x)
+    near = where(either(far, x <= 0.0), 1.0, x)
     steps = 2.0 / near
     before, value = k0(near), k1(near)
-    found = _where(order == 0.0, before, value)
+    found = where(order == 0.0, before, value)
     for k in range(1, int(_FAR)):
         before, value = value, value * steps * float(k) + before
-        found = _where(order == k + 1.0, value, found)
-    half, total = _uniform(_where(far, order, 0.0), _where(_map("logical_and", far, x > 0.0), x, _FAR), -1.0)
+        found = where(order == k + 1.0, value, found)
+    half, total = _uniform(where(far, order, 0.0), where(both(far, x > 0.0), x, _FAR), -1.0)
     shrunk = _map("exp", -half)
-    found = _where(far, total * math.sqrt(math.pi / 2.0) * shrunk * shrunk, found)
-    found = _where(x == 0.0, math.inf, _where(x == math.inf, 0.0, found))
-    return _where(_map("logical_or", x < 0.0, _map("floor", n) != n), math.nan, found)
+    found = where(far, total * math.sqrt(math.pi / 2.0) * shrunk * shrunk, found)
+    found = where(x == 0.0, math.inf, where(x == math.inf, 0.0, found))
+    return where(either(x < 0.0, _map("floor", n) != n), math.nan, found)
 
 
 #: The highest order of `jn`, which is the number of steps of its recurrences.
@@ -126,14 +123,14 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     # Forward recurrence where order < x (DLMF 10.6.1), from j0 and j1.
     wide = _map("maximum", a, 1.0)
     before, value = j0(wide), j1(wide)
-    up = _where(order == 0.0, before, value)
+    up = where(order == 0.0, before, value)
     inverse = 2.0 / wide
     for k in range(1, highest):
         before, value = value, value * inverse * float(k) - before
-        up = _where(order == k + 1.0, value, up)
+        up = where(order == k + 1.0, value, up)
     # Backward recurrence elsewhere, from far beyond the turning point, normalized by j0 + 2 j2 + 2 j4 + … = 1 (J. C. P.
     # Miller).
-    low = _where(a > highest + 1.0, 1.0, _map("maximum", a, 2.0))
+    low = where(a > highest + 1.0, 1.0, _map("maximum", a, 2.0))
     inverse = 2.0 / low
     start = 2 * ((highest + 40 + int(14 * (highest + 1) ** (1 / 3))) // 2)
     after, value = low * 0.0, low * 0.0 + 1e-290
@@ -141,9 +138,9 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     for k in range(start, 0, -1):
         after, value = value, value * inverse * float(k) - after
         large = _map("absolute", value) > 1e100
-        scale = _where(large, 1e-100, 1.0)
+        scale = where(large, 1e-100, 1.0)
         after, value, norm, down = after * scale, value * scale, norm * scale, down * scale
-        down = _where(order == k - 1.0, value, down)
+        down = where(order == k - 1.0, value, down)
         if k % 2 == 1:
             norm = norm + (value if k == 1 else value * 2.0)
     down = down / norm
@@ -152,13 +149,13 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     series: Any = 1.0
     for k in range(16, 0, -1):
         series = series * q / ((order + k) * k) + 1.0
-    near = _where(a > 2.0, 1.0, a)
-    power = _where(order == 0.0, 0.0, order * _map("log", near * 0.5)) - _map("gammaln", order + 1.0)
-    found = _where(a <= 2.0, series * _map("exp", power), _where(order < a, up, down))
-    found = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, 0.0, found))
+    near = where(a > 2.0, 1.0, a)
+    power = where(order == 0.0, 0.0, order * _map("log", near * 0.5)) - _map("gammaln", order + 1.0)
+    found = where(a <= 2.0, series * _map("exp", power), where(order < a, up, down))
+    found = where(a == 0.0, where(order == 0.0, 1.0, 0.0), where(a == math.inf, 0.0, found))
     odd = _map("remainder", order, 2.0) == 1.0
-    negated = _map("logical_and", odd, (n < 0.0) != (x < 0.0))
-    return _where(_map("floor", order) == order, _where(negated, -found, found), math.nan)
+    negated = both(odd, (n < 0.0) != (x < 0.0))
+    return where(_map("floor", order) == order, where(negated, -found, found), math.nan)
 
 
 def jn(n: Any, x: Any, out: Any = None) -> ndarray:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from cuprous import _core
-from cuprous.scipy.special._composed import both, isnan, where
+from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import ndarray
 from cuprous.scipy.special._incomplete import (
     _inside,
@@ -68,10 +68,9 @@ def gamma_quantile(a: ndarray, p: ndarray, q: ndarray) -> ndarray:
 
 def _gamma_inverse(a: ndarray, p: ndarray, q: ndarray, p_is_zero: ndarray, q_is_zero: ndarray) -> ndarray:
     x = _map("exp", gamma_quantile(_inside(a), _unit(p), _unit(q)))
-    x = where(_map("logical_or", a == 0.0, a == math.inf), math.nan, x)
+    x = where(either(a == 0.0, a == math.inf), math.nan, x)
     x = where(p_is_zero, 0.0, where(q_is_zero, math.inf, x))
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, q < 0.0), _map("logical_or", a < 0.0, isnan(a + p)))
-    return where(undefined, math.nan, x)
+    return where(either(p < 0.0, q < 0.0, a < 0.0, isnan(a + p)), math.nan, x)
 
 
 @in_double
@@ -117,9 +116,7 @@ def _beta_inverse(a: ndarray, b: ndarray, p: ndarray, q: ndarray, p_is_zero: nda
     x = _map("expit", beta_quantile(_inside(a), _inside(b), _unit(p), _unit(q)))
     x = where(_map("isinf", a + b), math.nan, x)
     x = where(p_is_zero, 0.0, where(q_is_zero, 1.0, x))
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, q < 0.0), _map("logical_or", a <= 0.0, b <= 0.0))
-    undefined = _map("logical_or", undefined, isnan(a + b + p))
-    return where(undefined, math.nan, x)
+    return where(either(p < 0.0, q < 0.0, a <= 0.0, b <= 0.0, isnan(a + b + p)), math.nan, x)
 
 
 @in_double
@@ -152,8 +149,7 @@ def stdtrit(df: ndarray, p: ndarray) -> ndarray:
     t = where(p == 0.5, 0.0, where(side == 0.0, math.inf, t))
     t = where(p < 0.5, -t, t)
     t = where(df == math.inf, ndtri(p), t)
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), _map("logical_or", df <= 0.0, isnan(df + p)))
-    return where(undefined, math.nan, t)
+    return where(either(p < 0.0, p > 1.0, df <= 0.0, isnan(df + p)), math.nan, t)
 
 
 @in_double
@@ -162,6 +158,6 @@ def fdtri(dfn: ndarray, dfd: ndarray, p: ndarray) -> ndarray:
     n, d = _inside(dfn), _inside(dfd)
     x = _map("exp", beta_quantile(n * 0.5, d * 0.5, _unit(p), _unit(1.0 - p))) * (d / n)
     x = where(p == 0.0, 0.0, where(p == 1.0, math.inf, x))
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), _map("logical_or", dfn <= 0.0, dfd <= 0.0))
-    undefined = _map("logical_or", undefined, isnan(dfn + dfd + p))
-    return where(_map("logical_or", undefined, _map("isinf", dfn + dfd)), math.nan, x)
+    total = dfn + dfd
+    undefined = either(p < 0.0, p > 1.0, dfn <= 0.0, dfd <= 0.0, isnan(total + p), _map("isinf", total))
+    return where(undefined, math.nan, x)

@@ -6,18 +6,7 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.stats._distributions import DISTRIBUTIONS
-from cuprous.scipy.stats._moments import (
-    gmean,
-    hmean,
-    kurtosis,
-    moment,
-    pmean,
-    sem,
-    skew,
-    variation,
-    zmap,
-    zscore,
-)
+from cuprous.scipy.stats._moments import gmean, hmean, kurtosis, moment, pmean, sem, skew, variation, zmap, zscore
 from cuprous.scipy.stats._order import iqr, median_abs_deviation, mode, rankdata, trim_mean
 from cuprous.scipy.stats._ranked import kendalltau, ks_2samp, mannwhitneyu
 from cuprous.scipy.stats._relations import entropy, linregress, pearsonr, spearmanr

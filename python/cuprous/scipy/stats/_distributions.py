@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous._common.arguments import array
+from cuprous._common.arguments import array, ndarray
 from cuprous.scipy import special as sp
+from cuprous.scipy.special._composed import both
 
-ndarray = _core.ndarray
 _map = _core.map
 _HALF_LOG = 0.5 * math.log(2.0 * math.pi)
 
@@ -151,17 +151,14 @@ class Distribution:
         return shapes, _double(bound.get("loc", 0.0)), _double(bound.get("scale", 1.0))
 
     def _valid(self, shapes: list[ndarray], scale: ndarray) -> ndarray:
-        valid = scale > 0.0
-        for s in shapes:
-            valid = _map("logical_and", valid, s > 0.0)
-        return valid
+        return both(scale > 0.0, *(s > 0.0 for s in shapes))
 
     def _at(self, x: Any, args: Any, kwargs: Any, code: Callable[..., ndarray], below: float, above: float,
             density: bool) -> ndarray:  # fmt: skip
         shapes, loc, scale = self._arguments(args, kwargs)
         z = (_double(x) - loc) / scale
         row = self._row
-        inside = _map("logical_and", z >= row.low, z <= row.high)
+        inside = both(z >= row.low, z <= row.high)
         middle = 0.5 if row.low > -math.inf else 0.0
         value = code(_map("where", inside, z, middle), *shapes)
         if density:
@@ -204,10 +201,10 @@ class Distribution:
                   ) -> ndarray:  # fmt: skip
         shapes, loc, scale = self._arguments(args, kwargs)
         p = _double(q)
-        inside = _map("logical_and", p > 0.0, p < 1.0)
+        inside = both(p > 0.0, p < 1.0)
         value = code(_map("where", inside, p, 0.5), *shapes)
         value = _map("where", p == 0.0, ends[0], _map("where", p == 1.0, ends[1], value)) * scale + loc
-        possible = _map("logical_and", _map("logical_and", p >= 0.0, p <= 1.0), self._valid(shapes, scale))
+        possible = both(p >= 0.0, p <= 1.0, self._valid(shapes, scale))
         return _map("where", possible, value, math.nan)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> ndarray:

@@ -106,13 +106,8 @@ def _by_series(n: int, d: float) -> float:
             u**3 * (5 - 30 * s) + u * u * (212 * s**2 - 60 * s) + u * (135 * s**2 - 96 * s**3) - 30 * s**3 - 90 * s**4
         ) + full * 30 * s**2 * (3 * w * s - w * w)
     root = math.sqrt(math.pi / 2)
-    series = (
-        sums[0] * root / z,
-        sums[1] * root / (6 * z**4),
-        sums[2] * root / (72 * z**7),
-        sums[3] * root / (6480 * z**10),
-    )
-    return sum(part / n ** (i / 2) for i, part in enumerate(series))
+    scales = (z, 6 * z**4, 72 * z**7, 6480 * z**10)
+    return sum(part * root / scale / n ** (i / 2) for i, (part, scale) in enumerate(zip(sums, scales, strict=True)))
 
 
 def two_sided(n: int, d: float) -> float:

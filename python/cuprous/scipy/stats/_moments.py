@@ -8,9 +8,9 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
+from cuprous.scipy.stats._results import SignificanceResult
 
-ndarray = _core.ndarray
 _map = _core.map
 
 
@@ -44,6 +44,28 @@ def _kept(result: ndarray, a: Any, axis: int | None, keepdims: bool) -> ndarray:
     return result.reshape([1] * array(a).ndim) if axis is None else cp.expand_dims(result, axis)
 
 
+def significance(statistic: ndarray, p: ndarray, a: Any, axis: int | None, keepdims: bool) -> SignificanceResult:
+    """Returns the result of a test, with the shape for `keepdims`."""
+    return SignificanceResult(_kept(statistic, a, axis, keepdims), _kept(p, a, axis, keepdims))
+
+
+def pair(
+    x: Any, y: Any, axis: int | None, name: str, nan_policy: str, same_length: bool = False
+) -> tuple[ndarray, ndarray]:
+    """Returns two samples in float64 along their last axes, with the other axes broadcast."""
+    first, second = (
+        cp.moveaxis(_core.cast(a, "float64"), along, -1)
+        for a, along in (sample(v, axis, name, nan_policy) for v in (x, y))
+    )
+    try:
+        shape = broadcast_shapes(first.shape[:-1], second.shape[:-1])
+        if same_length and first.shape[-1] != second.shape[-1]:
+            raise ValueError
+    except ValueError as error:
+        raise ValueError("Array shapes are incompatible for broadcasting.") from error
+    return tuple(_core.broadcast_to(m, (*shape, m.shape[-1])) for m in (first, second))  # type: ignore[return-value]
+
+
 def moment(
     a: Any, order: Any = 1, axis: int | None = 0, nan_policy: str = "propagate", *, center: Any = None,
     keepdims: bool = False,
@@ -62,13 +84,9 @@ def moment(
     if order == 1 and center is None:
         value = cp.mean(x * 0.0, axis=along)
     else:
-        middle = cp.mean(x, axis=along, keepdims=True) if center is None else center
-        value = cp.mean(_power(x - middle, int(order)), axis=along)
+        d = x - (cp.mean(x, axis=along, keepdims=True) if center is None else center)
+        value = cp.mean(d * d if order == 2 else _map("power", d, float(order)), axis=along)
     return _kept(value, a, axis, keepdims)
-
-
-def _power(x: ndarray, order: int) -> ndarray:
-    return x * x if order == 2 else _map("power", x, float(order))
 
 
 def _central(x: ndarray, axis: int, order: int) -> tuple[ndarray, ndarray, ndarray]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.arguments import broadcast_shapes
 from cuprous.scipy.stats._kolmogorov import paths_outside, two_sided
-from cuprous.scipy.stats._moments import _kept, sample
+from cuprous.scipy.stats._moments import _kept, pair, significance
 from cuprous.scipy.stats._order import rankdata
 from cuprous.scipy.stats._results import SignificanceResult, check_alternative, ndarray, normal_pvalue
 
@@ -43,34 +42,15 @@ class KstestResult(SignificanceResult):
         return instance
 
 
-def _pair(x: Any, y: Any, axis: int | None, name: str, nan_policy: str) -> tuple[ndarray, ndarray]:
-    """Returns two samples along their last axes, with the other axes broadcast."""
-    moved = []
-    for values in (x, y):
-        a, along = sample(values, axis, name, nan_policy)
-        moved.append(cp.moveaxis(_core.cast(a, "float64"), along, -1))
-    try:
-        shape = broadcast_shapes(moved[0].shape[:-1], moved[1].shape[:-1])
-    except ValueError as error:
-        raise ValueError("Array shapes are incompatible for broadcasting.") from error
-    first, second = (_core.broadcast_to(m, (*shape, m.shape[-1])) for m in moved)
-    return first, second
-
-
 def _method(name: str, method: str, choices: tuple[str, ...]) -> None:
     if method not in choices:
         raise ValueError(f"[{name}] method={method!r} is none of {choices}")
 
 
-def _tie_sizes(ranks: list[ndarray]) -> ndarray:
-    """Returns, for each element, the size of its group of equal elements."""
-    last, first = ranks
-    return last - first + 1.0
-
-
 def _ties(x: ndarray) -> ndarray:
     """Returns, for each element, the number of equal elements along the last axis."""
-    return _tie_sizes([rankdata(x, method, axis=-1) for method in ("max", "min")])
+    last, first = (rankdata(x, method, axis=-1) for method in ("max", "min"))
+    return last - first + 1.0
 
 
 def _inversions(m: int, n: int) -> np.ndarray:
@@ -115,12 +95,12 @@ def mannwhitneyu(
     """
     check_alternative(alternative)
     _method("mannwhitneyu", method.lower(), ("auto", "asymptotic", "exact"))
-    a, b = _pair(x, y, axis, "mannwhitneyu", nan_policy)
+    a, b = pair(x, y, axis, "mannwhitneyu", nan_policy)
     m, n = a.shape[-1], b.shape[-1]
     both = cp.concatenate([a, b], axis=-1)
     if m == 0 or n == 0:
         nothing = cp.full(both.shape[:-1], math.nan)
-        return SignificanceResult(_kept(nothing, x, axis, keepdims), _kept(nothing.copy(), x, axis, keepdims))
+        return significance(nothing, nothing.copy(), x, axis, keepdims)
     ranks = rankdata(both, axis=-1)
     first = cp.sum(ranks[..., :m], axis=-1) - m * (m + 1) / 2
     second = m * n - first
@@ -143,8 +123,7 @@ def mannwhitneyu(
         p = normal_pvalue((u - m * n / 2 - 0.5 * bool(use_continuity)) / spread, "greater")
     if alternative == "two-sided":
         p = p * 2.0
-    p = cp.clip(p, 0.0, 1.0)
-    return SignificanceResult(_kept(first, x, axis, keepdims), _kept(p, x, axis, keepdims))
+    return significance(first, cp.clip(p, 0.0, 1.0), x, axis, keepdims)
 
 
 def _mahonian(n: int, most: int) -> list[int]:
@@ -195,11 +174,8 @@ def kendalltau(
     _method("kendalltau", method, ("auto", "asymptotic", "exact"))
     if variant not in ("b", "c"):
         raise ValueError(f"Unknown variant of the method chosen: {variant}. variant must be 'b' or 'c'.")
-    a, b = _pair(x, y, axis, "kendalltau", nan_policy)
-    n = a.shape[-1]
-    if b.shape[-1] != n:
-        raise ValueError("Array shapes are incompatible for broadcasting.")
-    shape = a.shape[:-1]
+    a, b = pair(x, y, axis, "kendalltau", nan_policy, True)
+    *shape, n = a.shape
     signs = [_order(v[..., :, None], v[..., None, :]) for v in (a, b)]
     # Each pair is counted twice.
     agree = cp.sum(signs[0] * signs[1], axis=(-2, -1)) * 0.5
@@ -209,8 +185,8 @@ def kendalltau(
     kinds = [cp.sum(1.0 / t, -1) for t in tied]
     columns = cp.stack([agree, *sums[0], *sums[1], *kinds]).reshape([9, math.prod(shape)])
     found = [_kendall(n, [float(v) for v in row], method, variant, alternative) for row in _core.to_numpy(columns).T]
-    tau, p = (_kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), x, axis, keepdims) for i in (0, 1))
-    return SignificanceResult(tau, p)
+    tau, p = (cp.asarray([f[i] for f in found], "float64").reshape(shape) for i in (0, 1))
+    return significance(tau, p, x, axis, keepdims)
 
 
 def _order(first: ndarray, second: ndarray) -> ndarray:
@@ -278,7 +254,7 @@ def ks_2samp(
     """
     check_alternative(alternative)
     _method("ks_2samp", method, ("auto", "exact", "asymp"))
-    a, b = _pair(data1, data2, axis, "ks_2samp", nan_policy)
+    a, b = pair(data1, data2, axis, "ks_2samp", nan_policy)
     shape, count = a.shape[:-1], math.prod(a.shape[:-1])
     first, second = (v.reshape([count, v.shape[-1]]) for v in (a, b))
     found = [_ks_row(first[i], second[i], alternative, method) for i in range(count)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import cuprous as cp
 from cuprous import _core
 from cuprous.scipy.special import entr, rel_entr
-from cuprous.scipy.stats._moments import _kept, ndarray, sample
+from cuprous.scipy.stats._moments import _kept, ndarray, pair, sample
 from cuprous.scipy.stats._order import rankdata
 from cuprous.scipy.stats._results import PearsonRResult, SignificanceResult, check_alternative, student_pvalue
 
@@ -174,16 +174,8 @@ def linregress(
         NotImplementedError: for policies other than "propagate".
     """
     check_alternative(alternative)
-    found = [sample(s, axis, "linregress", nan_policy) for s in (x, y)]
-    (a, along), (b, other) = ((_core.cast(s, "float64"), k) for s, k in found)
-    n = a.shape[along]
-    if n != b.shape[other]:
-        raise ValueError("Array shapes are incompatible for broadcasting.")
-    a, b = cp.moveaxis(a, along, -1), cp.moveaxis(b, other, -1)
-    a, b = cp.broadcast_arrays(a, b)
-    fields = _line(a, b, n, alternative)
-    like = x if a.ndim == found[0][0].ndim else y
-    shown = [_kept(v, like, axis, keepdims) for v in fields]
+    a, b = pair(x, y, axis, "linregress", nan_policy, True)
+    shown = [_kept(v, x, axis, keepdims) for v in _line(a, b, a.shape[-1], alternative)]
     return LinregressResult(*shown[:5], intercept_stderr=shown[5])
 
 

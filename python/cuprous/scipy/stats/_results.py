@@ -64,16 +64,8 @@ class TtestResult(SignificanceResult):
         Raises:
             ValueError: for a level outside (0, 1).
         """
-        _probability(confidence_level)
-        one_sided = self._alternative != "two-sided"
-        tail = 1.0 - confidence_level if one_sided else (1.0 - confidence_level) / 2.0
-        reach = -stdtrit(self.df, tail) * self._error
-        low, high = self._estimate - reach, self._estimate + reach
-        if self._alternative == "less":
-            low = low * 0.0 - math.inf
-        elif self._alternative == "greater":
-            high = high * 0.0 + math.inf
-        return ConfidenceInterval(low, high)
+        reach = -stdtrit(self.df, _tail(confidence_level, self._alternative)) * self._error
+        return _interval(self._estimate - reach, self._estimate + reach, self._alternative, math.inf)
 
 
 class PearsonRResult(SignificanceResult):
@@ -88,24 +80,28 @@ class PearsonRResult(SignificanceResult):
         Raises:
             ValueError: for a level outside (0, 1).
         """
-        _probability(confidence_level)
+        tail = _tail(confidence_level, self._alternative)
         if self._count < 4:
             return ConfidenceInterval(self.statistic * math.nan, self.statistic * math.nan)
         middle = _map("arctanh", self.statistic)
-        one_sided = self._alternative != "two-sided"
-        tail = 1.0 - confidence_level if one_sided else (1.0 - confidence_level) / 2.0
         reach = -float(ndtri(tail)) / math.sqrt(self._count - 3)
-        low, high = _map("tanh", middle - reach), _map("tanh", middle + reach)
-        if self._alternative == "less":
-            low = low * 0.0 - 1.0
-        elif self._alternative == "greater":
-            high = high * 0.0 + 1.0
-        return ConfidenceInterval(low, high)
+        return _interval(_map("tanh", middle - reach), _map("tanh", middle + reach), self._alternative, 1.0)
 
 
-def _probability(level: float) -> None:
+def _tail(level: float, alternative: str) -> float:
+    """Returns the probability beyond each end of a confidence interval."""
     if not 0 < level < 1:
         raise ValueError("`confidence_level` must be a number between 0 and 1.")
+    return (1.0 - level) / 2.0 if alternative == "two-sided" else 1.0 - level
+
+
+def _interval(low: ndarray, high: ndarray, alternative: str, limit: float) -> ConfidenceInterval:
+    """Returns a confidence interval, of which a one-sided alternative moves one end to the limit."""
+    if alternative == "less":
+        low = low * 0.0 - limit
+    elif alternative == "greater":
+        high = high * 0.0 + limit
+    return ConfidenceInterval(low, high)
 
 
 def check_alternative(alternative: str) -> None:

@@ -9,7 +9,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous.scipy.special import chdtrc, fdtrc
-from cuprous.scipy.stats._moments import _kept, kurtosis, sample, skew
+from cuprous.scipy.stats._moments import _kept, kurtosis, sample, significance, skew
 from cuprous.scipy.stats._order import trim_mean
 from cuprous.scipy.stats._results import (
     SignificanceResult,
@@ -36,7 +36,7 @@ class DescribeResult(NamedTuple):
 
 def _tested(
     estimate: ndarray, error: ndarray, df: Any, alternative: str, a: Any, axis: Any, keepdims: bool
-) -> TtestResult:  # fmt: skip
+) -> TtestResult:
     check_alternative(alternative)
     t = estimate / error
     df = df if isinstance(df, ndarray) else _core.full((), float(df), "float64")
@@ -189,8 +189,7 @@ def chisquare(
                 raise ValueError("For each axis slice, the sum of the observed frequencies must agree with the sum of "
                                  "the expected frequencies to a relative tolerance of 1.5e-08.")  # fmt: skip
     statistic = cp.sum((x - expected) ** 2 / expected, axis=along)
-    p = chdtrc(float(x.shape[along] - 1 - ddof), statistic)
-    return SignificanceResult(_kept(statistic, f_obs, axis, keepdims), _kept(p, f_obs, axis, keepdims))
+    return significance(statistic, chdtrc(float(x.shape[along] - 1 - ddof), statistic), f_obs, axis, keepdims)
 
 
 def _variance_ratio(groups: list[ndarray], axis: int) -> tuple[ndarray, ndarray]:
@@ -225,8 +224,7 @@ def f_oneway(
     if not equal_var:
         raise NotImplementedError("[f_oneway] equal_var=False is not supported; use ttest_ind for pairs")
     groups, along = _groups(samples, axis, "f_oneway", nan_policy)
-    f, p = _variance_ratio(groups, along)
-    return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+    return significance(*_variance_ratio(groups, along), samples[0], axis, keepdims)
 
 
 def levene(
@@ -254,8 +252,8 @@ def levene(
             return trim_mean(group, proportiontocut, along, keepdims=True)
         return (cp.median if center == "median" else cp.mean)(group, axis=along, keepdims=True)
 
-    f, p = _variance_ratio([_map("absolute", g - middle(g)) for g in groups], along)
-    return SignificanceResult(_kept(f, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+    distances = [_map("absolute", g - middle(g)) for g in groups]
+    return significance(*_variance_ratio(distances, along), samples[0], axis, keepdims)
 
 
 def bartlett(
@@ -278,8 +276,7 @@ def bartlett(
     logs = sum(_map("log", v) * (n - 1.0) for v, n in zip(variances, counts, strict=True))
     correction = 1.0 + (sum(1.0 / (n - 1.0) for n in counts) - 1.0 / rest) / (3.0 * (k - 1))
     statistic = _map("maximum", (_map("log", pooled) * rest - logs) / correction, 0.0)
-    p = chdtrc(float(k - 1), statistic)
-    return SignificanceResult(_kept(statistic, samples[0], axis, keepdims), _kept(p, samples[0], axis, keepdims))
+    return significance(statistic, chdtrc(float(k - 1), statistic), samples[0], axis, keepdims)
 
 
 def skewtest(
@@ -293,8 +290,7 @@ def skewtest(
     x, along = sample(a, axis, "skewtest", nan_policy)
     n = float(x.shape[along])
     z = skew(x, along) * math.nan if n < 8 else _skew_score(skew(x, along), n)
-    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*results)
+    return significance(z, normal_pvalue(z, alternative), a, axis, keepdims)
 
 
 def _skew_score(g: ndarray, n: float) -> ndarray:
@@ -317,8 +313,7 @@ def kurtosistest(
     n = float(x.shape[along])
     g = kurtosis(x, along, fisher=False)
     z = g * math.nan if n < 5 else _kurtosis_score(g, n)
-    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*results)
+    return significance(z, normal_pvalue(z, alternative), a, axis, keepdims)
 
 
 def _kurtosis_score(g: ndarray, n: float) -> ndarray:
@@ -349,8 +344,7 @@ def jarque_bera(
     values, along = sample(x, axis, "jarque_bera", nan_policy)
     s, k = skew(values, along), kurtosis(values, along)
     statistic = (s * s + k * k * 0.25) * (values.shape[along] / 6.0)
-    p = _map("exp", statistic * -0.5)
-    return SignificanceResult(_kept(statistic, x, axis, keepdims), _kept(p, x, axis, keepdims))
+    return significance(statistic, _map("exp", statistic * -0.5), x, axis, keepdims)
 
 
 def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"

@@ -48,7 +48,6 @@ class ToTensor(_Transform):
     """Converts an image or array of bytes to a float tensor (channels, height, width) in [0, 1]."""
 
     def __call__(self, pic: Any) -> Tensor:
-        """Returns the transformed tensor."""
         return F.to_tensor(pic)
 
 
@@ -56,7 +55,6 @@ class PILToTensor(_Transform):
     """Converts an image to a uint8 tensor (channels, height, width)."""
 
     def __call__(self, pic: Any) -> Tensor:
-        """Returns the transformed tensor."""
         return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(F.pil_array(pic)), "cpu"))
 
 
@@ -67,7 +65,6 @@ class ToPILImage(_Transform):
         self.mode = mode
 
     def __call__(self, pic: Any) -> Any:
-        """Returns the transformed image."""
         return F.to_pil_image(pic, self.mode)
 
 
@@ -78,7 +75,6 @@ class Normalize(_Transform):
         self.mean, self.std, self.inplace = mean, std, inplace
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        """Returns the transformed tensor."""
         return F.normalize(tensor, self.mean, self.std, self.inplace)
 
 
@@ -90,7 +86,6 @@ class Resize(_Transform):
         self.size, self.interpolation, self.max_size, self.antialias = size, interpolation, max_size, antialias
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
@@ -110,7 +105,6 @@ class CenterCrop(_Transform):
         self.size = _pair(size)
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.center_crop(img, self.size)
 
 
@@ -121,7 +115,6 @@ class Pad(_Transform):
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
 
@@ -134,7 +127,6 @@ class RandomCrop(_Transform):
         self.fill, self.padding_mode = fill, padding_mode
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         (height, width), (w, h) = self.size, F.get_image_size(img)
@@ -157,7 +149,6 @@ class RandomResizedCrop(_Transform):
         self.interpolation, self.antialias = interpolation, antialias
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         numbers, (w, h) = host_numbers(), F.get_image_size(img)
         for _ in range(10):
             area = w * h * numbers.uniform(*self.scale)
@@ -180,7 +171,6 @@ class RandomHorizontalFlip(_Transform):
         self.p = p
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.hflip(img) if host_numbers().random() < self.p else img
 
 
@@ -188,7 +178,6 @@ class RandomVerticalFlip(RandomHorizontalFlip):
     """Mirrors top and bottom with probability p."""
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.vflip(img) if host_numbers().random() < self.p else img
 
 
@@ -205,7 +194,6 @@ class RandomRotation(_Transform):
         self.center, self.fill = center, fill
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         angle = float(host_numbers().uniform(*self.degrees))
         return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
 
@@ -231,7 +219,6 @@ class ColorJitter(_Transform):
         return None if value[0] == value[1] == center else (float(value[0]), float(value[1]))
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         numbers = host_numbers()
         changes = [(F.adjust_brightness, self.brightness), (F.adjust_contrast, self.contrast),
                    (F.adjust_saturation, self.saturation), (F.adjust_hue, self.hue)]  # fmt: skip
@@ -249,7 +236,6 @@ class Grayscale(_Transform):
         self.num_output_channels = num_output_channels
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return F.to_grayscale(img, self.num_output_channels)
 
 
@@ -262,7 +248,6 @@ class Lambda(_Transform):
         self.lambd = lambd
 
     def __call__(self, img: Any) -> Any:
-        """Returns the function's result."""
         return self.lambd(img)
 
 
@@ -273,7 +258,6 @@ class RandomApply(_Transform):
         self.transforms, self.p = transforms, p
 
     def __call__(self, img: Any) -> Any:
-        """Returns the transformed image."""
         return Compose(self.transforms)(img) if host_numbers().random() < self.p else img
 
 

@@ -186,14 +186,11 @@ def vflip(img: Any) -> Any:
     return _shape.flip(img, [-2]) if isinstance(img, Tensor) else img[::-1]
 
 
-_PAD_MODES = {"constant": "constant", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric"}
-
-
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
     """Adds borders to an image: one width, a pair for left/right and top/bottom, or four for left, top, right and
     bottom."""
     _check(img)
-    if padding_mode not in _PAD_MODES:
+    if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
     widths = [padding] if isinstance(padding, int) else list(padding)
     if len(widths) not in (1, 2, 4):
@@ -202,7 +199,6 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     if isinstance(img, Tensor):
         if padding_mode != "constant":
             raise NotImplementedError(f"[pad] padding_mode={padding_mode!r} is not supported for tensors")
-
         return F.pad(img, [left, right, top, bottom], value=fill)
     if is_image(img) and padding_mode == "constant":
         from PIL import ImageOps
@@ -213,7 +209,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     host = np.asarray(img)
     edges = [(top, bottom), (left, right), *[(0, 0)] * (host.ndim - 2)]
     options = {"constant_values": fill} if padding_mode == "constant" else {}
-    output = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
+    output = np.pad(host, edges, padding_mode, **options)  # type: ignore[call-overload]
     return pillow().fromarray(output) if is_image(img) else output
 
 

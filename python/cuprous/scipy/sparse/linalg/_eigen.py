@@ -204,6 +204,3 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
     left = None if return_singular_vectors == "vh" else u
     right = None if return_singular_vectors == "u" else conj(v).T
     return left, values, right
-
-
-__all__ = ["ArpackError", "ArpackNoConvergence", "eigsh", "svds"]

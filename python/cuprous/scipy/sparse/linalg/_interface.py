@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -60,8 +61,7 @@ class LinearOperator:
     def matvec(self, x: Any) -> ndarray:
         """Returns the product with a vector, in the vector's shape."""
         x = self._checked(x, self.shape[1], "matvec", True)
-        y = array(self._by_vector(x))
-        return y.reshape(self.shape[0]) if x.ndim == 1 else y.reshape(self.shape[0], 1)
+        return array(self._by_vector(x)).reshape(self.shape[0], *x.shape[1:])
 
     def rmatvec(self, x: Any) -> ndarray:
         """Returns the product of the adjoint with a vector, in the vector's shape.
@@ -72,8 +72,7 @@ class LinearOperator:
         x = self._checked(x, self.shape[0], "rmatvec", True)
         if self._by_adjoint is None:
             raise NotImplementedError("rmatvec is not defined")
-        y = array(self._by_adjoint(x))
-        return y.reshape(self.shape[1]) if x.ndim == 1 else y.reshape(self.shape[1], 1)
+        return array(self._by_adjoint(x)).reshape(self.shape[1], *x.shape[1:])
 
     def matmat(self, X: Any) -> ndarray:
         """Returns the product with a matrix."""
@@ -172,10 +171,7 @@ def _conj(x: Any) -> Any:
 
 
 def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> LinearOperator:
-    name = parts[0].dtype.name
-    for part in parts[1:]:
-        name = _core.promote_types(name, part.dtype.name)
-    return LinearOperator(shape, matvec, rmatvec, None, name)
+    return LinearOperator(shape, matvec, rmatvec, None, reduce(_core.promote_types, (p.dtype.name for p in parts)))
 
 
 def aslinearoperator(A: Any) -> LinearOperator:
@@ -226,6 +222,3 @@ def system(A: Any, M: Any, x0: Any, b: Any) -> tuple[LinearOperator, LinearOpera
     if before is not None and before.shape != a.shape:
         raise ValueError(f"matrix and preconditioner have different shapes: {a.shape} and {before.shape}")
     return a, before, astype(start, name).reshape(-1), astype(side, name).reshape(-1)
-
-
-__all__ = ["LinearOperator", "aslinearoperator"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, ndarray
+from cuprous._common.arguments import ndarray
 from cuprous.scipy.sparse.linalg._interface import system
 
 
@@ -36,8 +36,10 @@ class _Solve:
         self.goal = max(float(atol), float(rtol) * self.size)
         self.limit = default * self.b.size if maxiter is None else int(maxiter)
 
-    def residual(self) -> ndarray:
-        return self.b - self.a.matvec(self.x)
+    def residual(self, shift: float = 0.0) -> ndarray:
+        """Returns b - (A - shift · I) x."""
+        r = self.b - self.a.matvec(self.x)
+        return r + self.x * shift if shift else r
 
     def nothing_to_do(self) -> bool:
         """Returns true if the right-hand side is zero, so that the solution is zero."""
@@ -240,6 +242,18 @@ def _least(hessenberg: ndarray, size: float) -> ndarray:
     return _core.from_numpy(weights.astype(matrix.dtype))
 
 
+def _length(r: ndarray, z: ndarray) -> float:
+    """Returns the length of a residual r, where z is r times the preconditioner.
+
+    Raises:
+        ValueError: if the preconditioner is not positive definite.
+    """
+    squared = float(_core.map("real", _dot(r, z)))
+    if squared < 0:
+        raise ValueError("indefinite preconditioner")
+    return math.sqrt(squared)
+
+
 def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: int | None = None,
            M: Any = None, callback: Any = None, show: bool = False, check: bool = False
            ) -> tuple[ndarray, int]:  # fmt: skip
@@ -264,14 +278,11 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
     s = _Solve(A, b, x0, M, rtol, 0.0, maxiter, 5)
     if s.nothing_to_do():
         return s.x, 0
-    r = s.residual() + s.x * shift if shift else s.residual()
+    r = s.residual(shift)
     if s.done(r):
         return s.x, 0
     y = s.before(r)
-    beta_squared = float(array(_core.map("real", _dot(r, y))))
-    if beta_squared < 0:
-        raise ValueError("indefinite preconditioner")
-    beta = math.sqrt(beta_squared)
+    beta = _length(r, y)
     v_before, v, z = r * 0, r, y
     d_before, d = r * 0, r * 0
     eta = beta
@@ -281,13 +292,10 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         w = s.a.matvec(z)
         if shift:
             w = w - z * shift
-        alpha = float(array(_core.map("real", _dot(z, w))))
+        alpha = float(_core.map("real", _dot(z, w)))
         following = w - v * alpha - v_before * beta
         z_next = s.before(following)
-        squared = float(array(_core.map("real", _dot(following, z_next))))
-        if squared < 0:
-            raise ValueError("indefinite preconditioner")
-        beta_next = math.sqrt(squared)
+        beta_next = _length(following, z_next)
         # Givens rotations that make the tridiagonal matrix upper triangular.
         diagonal = cosine * alpha - cosine_before * sine * beta
         above = sine * alpha + cosine_before * cosine * beta
@@ -301,13 +309,9 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         s.x = s.x + d * (cosine * eta)
         eta = -sine * eta
         _call(callback, s.x)
-        if s.done(s.residual() + s.x * shift if shift else s.residual()):
+        if s.done(s.residual(shift)):
             return s.x, 0
         if beta_next == 0:
             break
         v_before, v, z, beta = v, following, z_next, beta_next
-    r = s.residual() + s.x * shift if shift else s.residual()
-    return s.x, 0 if s.done(r) else s.limit
-
-
-__all__ = ["bicgstab", "cg", "cgs", "gmres", "minres"]
+    return s.x, 0 if s.done(s.residual(shift)) else s.limit

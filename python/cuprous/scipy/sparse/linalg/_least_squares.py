@@ -45,6 +45,8 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
         ValueError: for right-hand sides of the wrong shape.
         NotImplementedError: for `show`.
     """
+    import numpy as np
+
     if show:
         raise NotImplementedError("[lsqr] show= is not supported; use the estimates that it returns")
     a, side = aslinearoperator(A), array(b)
@@ -56,7 +58,7 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     x = _core.full((n,), 0, name) if x0 is None else astype(array(x0), name).reshape(-1)
     variance = _core.full((n,), 0, _dtypes.component(name))
     limit = 2 * n if iter_lim is None else int(iter_lim)
-    tiny, condition_limit = _epsilon(name), 1 / conlim if conlim > 0 else 0.0
+    tiny, condition_limit = float(np.finfo(name).eps), 1 / conlim if conlim > 0 else 0.0
     b_norm = float(_norm(side))
     u, beta = _unit(side if x0 is None else side - a.matvec(x))
     v, alpha = _unit(a.rmatvec(u)) if beta > 0 else (x * 0, 0.0)
@@ -109,12 +111,6 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     return x, stop, count, r1_norm, r_norm, a_norm, condition, at_norm, x_norm, variance
 
 
-def _epsilon(dtype: str) -> float:
-    import numpy as np
-
-    return float(np.finfo(dtype).eps)
-
-
 def _verdict(residual: tuple[float, float, float], least: tuple[float, float], condition: tuple[float, float],
              last: bool) -> int:  # fmt: skip
     """Returns the reason to stop, or 0. Each pair is a measure and its limit; a measure m with 1 + m == 1 is below
@@ -129,6 +125,3 @@ def _verdict(residual: tuple[float, float, float], least: tuple[float, float], c
         if 1 + measure <= 1:
             return reason
     return 7 if last else 0
-
-
-__all__ = ["lsqr"]

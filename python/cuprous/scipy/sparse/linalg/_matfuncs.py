@@ -64,6 +64,3 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     if isinstance(b, Sparse):
         return b._class("csc" if b.format == "csc" else "csr")(x)
     return x.reshape(-1) if side.ndim == 2 and side.shape[1] == 1 else x
-
-
-__all__ = ["matrix_power", "spsolve"]

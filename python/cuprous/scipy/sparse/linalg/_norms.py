@@ -44,18 +44,15 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
         if not hasattr(axis, "__index__"):
             raise TypeError("'axis' must be None, an integer or a tuple of integers")
         axis = (int(axis),)
-    if len(axis) == 2:
-        first, second = axis
-        if not (-2 <= first < 2 and -2 <= second < 2):
-            raise ValueError(f"Invalid axis {axis!r} for an array with shape {x.shape!r}")
-        if first % 2 == second % 2:
-            raise ValueError("Duplicate axes given.")
-        return _of_matrix(a, ord, first % 2)
-    if len(axis) != 1:
+    if len(axis) not in (1, 2):
         raise ValueError("Improper number of dimensions to norm.")
-    if not -2 <= axis[0] < 2:
+    if not all(-2 <= n < 2 for n in axis):
         raise ValueError(f"Invalid axis {axis!r} for an array with shape {x.shape!r}")
-    return _of_vectors(a, ord, axis[0] % 2)
+    if len(axis) == 1:
+        return _of_vectors(a, ord, axis[0] % 2)
+    if axis[0] % 2 == axis[1] % 2:
+        raise ValueError("Duplicate axes given.")
+    return _of_matrix(a, ord, axis[0] % 2)
 
 
 def _of_matrix(a: Any, ord: Any, first: int) -> ndarray:
@@ -84,6 +81,3 @@ def _of_vectors(a: Any, ord: Any, axis: int) -> ndarray:
     except (TypeError, ValueError):
         raise ValueError("Invalid norm order.") from None
     return _core.map("power", a.power(power).sum(axis).reshape(-1), 1 / power)
-
-
-__all__ = ["norm"]
