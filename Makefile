@@ -118,7 +118,7 @@ $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 # The simulated GPU under the names of NVIDIA's libraries, for CUPROUS_TEST_DEVICE=sim:32 and sim:64.
 build/sim/.built: $(SOURCES)
 	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
-	mkdir -p build/sim
+	rm -rf build/sim; mkdir -p build/sim
 	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12; do \
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@

@@ -22,6 +22,7 @@ def select(device: str) -> str:
     if not (FOLDER / "libcuda.so.1").exists():
         raise FileNotFoundError(f"{FOLDER}: the simulator was not built; run `make build/sim/.built`")
     os.environ["CUPROUS_CUDA_PATH"] = str(FOLDER)
-    os.environ["CUPROUS_SIM"] = ",".join(filter(None, [f"wave={device[4:]}", os.environ.get("CUPROUS_SIM")]))
+    kept = f"cache={FOLDER / 'kernels'}"
+    os.environ["CUPROUS_SIM"] = ",".join(filter(None, [f"wave={device[4:]}", kept, os.environ.get("CUPROUS_SIM")]))
     os.environ["CUPROUS_TEST_DEVICE"] = "cuda"
     return "cuda"

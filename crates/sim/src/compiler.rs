@@ -4,49 +4,48 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::settings::settings;
 
 const HEADER: &str = include_str!("device.h");
-/// What every image starts with. The length of the library follows, as eight bytes, and then the library.
-pub(crate) const MAGIC: &[u8; 8] = b"CUPROSIM";
 
-/// Compiles a source, which messages call `name`. Of NVRTC's options those about macros and headers have an effect.
-/// Returns an image that `cuModuleLoadData` takes.
+/// A translation unit of CUDA C++.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Options about macros and headers.
+    pub(crate) options: Vec<String>,
+}
+
+/// Compiles sources to one library. What the source at position `k` defines is in the namespace `m<k>`, and the
+/// description of its kernel `name` is the symbol `m<k>_name`.
 ///
 /// # Errors
-/// The source has errors, or there is no compiler. The text has the form of NVRTC's log.
-pub(crate) fn compile(source: &str, name: &str, options: &[String]) -> Result<Vec<u8>, String> {
+/// A source has errors, or there is no compiler. The text has the form of NVRTC's log.
+pub(crate) fn build(sources: &[Source], library: &Path) -> Result<(), String> {
     let folder = folder()?;
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let stem = format!("k{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let (text, library) = (folder.join(format!("{stem}.cpp")), folder.join(format!("{stem}.so")));
-    std::fs::write(&text, translation_unit(source, name)).map_err(|e| format!("{}: {e}", text.display()))?;
+    let text = library.with_extension("cpp");
+    let unit: String = sources.iter().enumerate().map(|(k, source)| namespace(k, source)).collect();
+    std::fs::write(&text, unit).map_err(|e| format!("{}: {e}", text.display()))?;
+    // Other processes may read the library as soon as it has its name.
+    let made = library.with_extension(format!("{}.so", std::process::id()));
     let output = compiler()
-        .args(options.iter().filter(|option| ["-D", "-U", "-I"].iter().any(|start| option.starts_with(start))))
+        .args(sources.iter().flat_map(|source| &source.options))
         .args(["-x", "c++", "-shared", "-Wl,-Bsymbolic,--no-undefined", "-include"])
         .arg(folder.join("device.h"))
         .arg("-o")
-        .args([&library, &text])
+        .args([&made, &text])
         .output();
     let output = output.map_err(|e| format!("g++ cannot be run ({e}); install a C++ compiler"))?;
-    let result = if output.status.success() {
-        std::fs::read(&library).map_err(|e| e.to_string())
-    } else {
-        Err(log(&output, name))
-    };
-    let keep = std::env::var_os("CUPROUS_SIM_KEEP").is_some();
-    for file in [text, library] {
-        if !keep {
-            let _left_behind_at_worst = std::fs::remove_file(file);
-        }
+    if !output.status.success() {
+        return Err(log(&output, &sources[0].name));
     }
-    let code = result?;
-    let mut image = MAGIC.to_vec();
-    image.extend((code.len() as u64).to_ne_bytes());
-    image.extend(code);
-    Ok(image)
+    if !settings().keep {
+        let _left_behind_at_worst = std::fs::remove_file(text);
+    }
+    std::fs::rename(made, library).map_err(|e| format!("{}: {e}", library.display()))
 }
 
 fn compiler() -> Command {
@@ -57,49 +56,60 @@ fn compiler() -> Command {
     command
 }
 
-/// Returns this process's folder for sources, with the header in it, compiled in advance.
-fn folder() -> Result<&'static Path, String> {
+/// Returns the folder for libraries, with the header in it, compiled in advance.
+pub(crate) fn folder() -> Result<&'static Path, String> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    FOLDER
-        .get_or_init(|| {
-            let folder = std::env::temp_dir().join(format!("cuprous-sim-{}", std::process::id()));
-            std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-            let header = folder.join("device.h");
-            std::fs::write(&header, HEADER).map_err(|e| format!("{}: {e}", header.display()))?;
-            let output =
-                compiler().args(["-x", "c++-header", "-o"]).arg(folder.join("device.h.gch")).arg(&header).output();
-            let output = output.map_err(|e| format!("g++ cannot be run ({e}); install a C++ compiler"))?;
-            if !output.status.success() {
-                return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-            }
-            // SAFETY: the function only removes files.
-            unsafe { libc::atexit(remove_folder) };
-            Ok(folder)
-        })
-        .as_deref()
-        .map_err(Clone::clone)
+    FOLDER.get_or_init(make_folder).as_deref().map_err(Clone::clone)
+}
+
+fn make_folder() -> Result<PathBuf, String> {
+    let own = || std::env::temp_dir().join(format!("cuprous-sim-{}", std::process::id()));
+    let folder = settings().cache.clone().unwrap_or_else(own);
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    if settings().cache.is_none() && !settings().keep {
+        // SAFETY: the function only removes files.
+        unsafe { libc::atexit(remove_folder) };
+    }
+    let (header, compiled) = (folder.join("device.h"), folder.join("device.h.gch"));
+    if !compiled.exists() {
+        let temporary = |file: &Path| file.with_extension(format!("{}.h", std::process::id()));
+        let moved = |from: &Path, to: &Path| std::fs::rename(from, to).map_err(|e| format!("{}: {e}", to.display()));
+        std::fs::write(temporary(&header), HEADER).map_err(|e| format!("{}: {e}", header.display()))?;
+        moved(&temporary(&header), &header)?;
+        let output = compiler().args(["-x", "c++-header", "-o"]).arg(temporary(&compiled)).arg(&header).output();
+        let output = output.map_err(|e| format!("g++ cannot be run ({e}); install a C++ compiler"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        moved(&temporary(&compiled), &compiled)?;
+    }
+    Ok(folder)
 }
 
 extern "C" fn remove_folder() {
-    if std::env::var_os("CUPROUS_SIM_KEEP").is_none()
-        && let Ok(folder) = folder()
-        && folder.ends_with(format!("cuprous-sim-{}", std::process::id()))
-    {
+    if let Ok(folder) = folder() {
         let _left_behind_at_worst = std::fs::remove_dir_all(folder);
     }
 }
 
-/// Returns the source as C++: dynamic shared memory by its address, and a description of each kernel.
-fn translation_unit(source: &str, name: &str) -> String {
-    let mut text = format!("#line 1 \"{name}\"\n");
-    for line in source.lines() {
-        text += &dynamic_shared(line).unwrap_or_else(|| line.to_owned());
+/// Returns a source as C++ in a namespace of its own: dynamic shared memory by its address, and a description of each
+/// kernel.
+fn namespace(k: usize, source: &Source) -> String {
+    // The names of kernels belong to the namespace; headers do not.
+    let (includes, rest): (Vec<&str>, Vec<&str>) =
+        source.text.lines().partition(|line| line.trim_start().starts_with("#include"));
+    let kernels = kernels(&source.text);
+    let mut text = includes.join("\n");
+    let _ = write!(text, "\nnamespace m{k} {{\n#line {} \"{}\"\n", 1 + includes.len(), source.name);
+    for line in rest {
+        text += &dynamic_shared(line).unwrap_or_else(|| line.replace("extern \"C\" __global__", "__global__"));
         text.push('\n');
     }
-    for kernel in kernels(source) {
+    text += "}\n";
+    for kernel in kernels {
         let _ = writeln!(
             text,
-            "extern \"C\" __attribute__((used)) const sim::kernel sim_kernel_{kernel} = sim::describe<&{kernel}>::value;"
+            "extern \"C\" __attribute__((used)) const sim::kernel m{k}_{kernel} = sim::describe<&m{k}::{kernel}>::value;"
         );
     }
     text
@@ -113,8 +123,8 @@ fn dynamic_shared(line: &str) -> Option<String> {
     let (declaration, after) = rest.split_once("[]")?;
     let (kind, name) = declaration.split_at(declaration.rfind([' ', '*', '>'])? + 1);
     // Within a function the address is fixed; outside of all functions it is found at each use.
-    Some(if before.trim().is_empty() && line.starts_with("extern") {
-        format!("{before}static const sim::dynamic<{kind}> {name}{after}")
+    Some(if before.is_empty() {
+        format!("static const sim::dynamic<{kind}> {name}{after}")
     } else {
         format!("{before}{kind}* const {name} = ({kind}*)sim::here.dynamic{after}")
     })
@@ -124,16 +134,10 @@ fn dynamic_shared(line: &str) -> Option<String> {
 fn kernels(source: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for (at, word) in source.match_indices("__global__") {
-        let mut rest = source[at + word.len()..].trim_start();
-        while let Some(call) = rest.strip_prefix("__launch_bounds__") {
-            rest = call.split_once(')').map_or("", |(_, r)| r).trim_start();
-        }
-        let Some(rest) = rest.strip_prefix("void") else { continue };
-        let mut rest = rest.trim_start();
-        while let Some(call) = rest.strip_prefix("__launch_bounds__") {
-            rest = call.split_once(')').map_or("", |(_, r)| r).trim_start();
-        }
-        let Some((name, _)) = rest.split_once('(') else { continue };
+        let rest = without_bounds(&source[at + word.len()..]);
+        let Some((name, _)) = rest.strip_prefix("void").and_then(|rest| without_bounds(rest).split_once('(')) else {
+            continue;
+        };
         let before = source[..at].trim_end();
         let extern_c = before.ends_with("extern \"C\"") || source[..at].contains("extern \"C\" {");
         if extern_c && !names.contains(&name.trim()) {
@@ -141,6 +145,15 @@ fn kernels(source: &str) -> Vec<&str> {
         }
     }
     names
+}
+
+/// Returns the text after `__launch_bounds__(…)`.
+fn without_bounds(text: &str) -> &str {
+    let text = text.trim_start();
+    match text.strip_prefix("__launch_bounds__") {
+        Some(call) => call.split_once(')').map_or("", |(_, rest)| rest).trim_start(),
+        None => text,
+    }
 }
 
 /// Returns the compiler's messages in the form `name(line): error: text`.

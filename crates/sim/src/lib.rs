@@ -6,7 +6,7 @@
 //! run late and in an order that a seed decides, so that work which lacks a dependency reads or writes at a wrong time.
 //!
 //! `CUPROUS_SIM=key=value,…` chooses (settings.rs): `wave=64`, `order=backward`, `seed=7`, `memory=…`, `sms=…`,
-//! `devices=…`, `flag=…`. `CUPROUS_SIM_KEEP=1` keeps what is compiled.
+//! `devices=…`, `flag=…`, `cache=…`, `keep`.
 #![allow(
     clippy::missing_safety_doc,
     missing_docs,
@@ -17,6 +17,7 @@
 mod compiler;
 mod driver;
 mod executor;
+mod images;
 mod libraries;
 mod nvrtc;
 mod settings;

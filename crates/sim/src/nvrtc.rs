@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuprous_cuda_sys::nvrtc::{nvrtcProgram, nvrtcResult};
 
-use crate::compiler;
+use crate::compiler::Source;
 use crate::driver::device_version;
+use crate::images;
 
 const SUCCESS: nvrtcResult = nvrtcResult(0);
 const INVALID_INPUT: nvrtcResult = nvrtcResult(3);
@@ -107,13 +108,23 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     let Some(program) = (unsafe { program(handle) }) else { return INVALID_PROGRAM };
     // SAFETY: the caller passes as many strings.
     let options: Vec<String> = (0..count as usize).map(|k| text(unsafe { *options.add(k) })).collect();
-    let compile = AssertUnwindSafe(|| compiler::compile(&program.source, &program.name, &options));
+    // Only code that Cuprous generates is compiled with this option. A user's source is compiled at once, for its errors.
+    let generated = options.iter().any(|option| option == "--minimal");
+    let starts = ["-D", "-U", "-I"];
+    let options = options.into_iter().filter(|option| starts.iter().any(|start| option.starts_with(start))).collect();
+    let source = Source { name: program.name.clone(), text: program.source.clone(), options };
+    let compile = AssertUnwindSafe(|| {
+        if !generated {
+            images::place(&source)?;
+        }
+        Ok(images::image(source))
+    });
     match catch_unwind(compile) {
         Ok(Ok(image)) => {
             program.image = image;
             SUCCESS
         }
-        Ok(Err(log)) => {
+        Ok(Err::<_, String>(log)) => {
             program.log = log.into_bytes();
             program.log.push(0);
             COMPILATION

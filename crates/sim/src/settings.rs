@@ -1,5 +1,6 @@
 //! What the environment chooses: `CUPROUS_SIM=key=value,…`.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The order in which waves of a block and blocks of a launch run. Code must not depend on it.
@@ -25,6 +26,10 @@ pub(crate) struct Settings {
     pub(crate) devices: u32,
     /// More options for the compiler, such as `-fsanitize=address`.
     pub(crate) flags: Vec<String>,
+    /// Where compiled kernels are kept for other processes; by default in a folder that is removed at the end.
+    pub(crate) cache: Option<PathBuf>,
+    /// Keeps the C++ that is compiled.
+    pub(crate) keep: bool,
 }
 
 /// Returns the settings of this process.
@@ -36,8 +41,17 @@ pub(crate) fn settings() -> &'static Settings {
 /// # Panics
 /// A key is unknown or a value is not valid: a test that names neither would test something else.
 fn parse(text: &str) -> Settings {
-    let mut settings =
-        Settings { wave: 32, order: Order::Forward, seed: 0, memory: 4 << 30, sms: 4, devices: 1, flags: Vec::new() };
+    let mut settings = Settings {
+        wave: 32,
+        order: Order::Forward,
+        seed: 0,
+        memory: 4 << 30,
+        sms: 4,
+        devices: 1,
+        flags: Vec::new(),
+        cache: None,
+        keep: false,
+    };
     for item in text.split(',').filter(|item| !item.is_empty()) {
         let (key, value) = item.split_once('=').unwrap_or((item, ""));
         let number = || value.parse::<u64>().unwrap_or_else(|_| panic!("CUPROUS_SIM: {item} is not a number"));
@@ -50,6 +64,8 @@ fn parse(text: &str) -> Settings {
             "sms" => settings.sms = number() as u32,
             "devices" => settings.devices = number() as u32,
             "flag" => settings.flags.push(value.into()),
+            "cache" => settings.cache = Some(value.into()),
+            "keep" => settings.keep = true,
             _ => panic!("CUPROUS_SIM: {item} is not a setting"),
         }
     }

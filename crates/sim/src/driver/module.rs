@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuprous_cuda_sys::driver::{
     CUdeviceptr, CUfunction, CUfunction_attribute as Attribute, CUjit_option, CUjitInputType, CUlinkState, CUmodule,
@@ -12,13 +11,15 @@ use cuprous_cuda_sys::driver::{
 use super::device::{SHARED, THREADS_PER_SM};
 use super::stream::Work;
 use super::{INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, Outcome, State, functions, put};
-use crate::compiler::MAGIC;
 use crate::executor::{self, Call, Dim, Position, SERVICES, Services};
+use crate::images;
 use crate::settings::settings;
 
-/// A loaded library; closed when the last launch of its kernels is done.
+/// A source in a loaded library; closed when the last launch of its kernels is done.
 pub(crate) struct Module {
     library: *mut c_void,
+    /// Its position among the sources of the library.
+    index: usize,
     position: unsafe extern "C" fn() -> *mut Position,
 }
 
@@ -29,7 +30,7 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: opened once, and no code of the library runs.
+        // SAFETY: opened by this value, and none of its code runs.
         unsafe { libc::dlclose(self.library) };
     }
 }
@@ -66,29 +67,19 @@ pub(crate) struct Launch {
 
 impl Module {
     fn load(image: *const c_void) -> Outcome<Module> {
-        // SAFETY: an image is at least as long as the magic number and the length, or it is refused by its start. NVIDIA's
-        // driver, too, reads the length from the image.
-        let (magic, code) = unsafe {
-            let magic = std::slice::from_raw_parts(image.cast::<u8>(), MAGIC.len());
-            if magic != MAGIC {
-                return Err(INVALID_IMAGE);
-            }
-            let length = image.cast::<u64>().add(1).read_unaligned();
-            (magic, std::slice::from_raw_parts(image.cast::<u8>().add(16), length as usize))
+        let report = |why: String| {
+            eprintln!("[simulator] {why}");
+            INVALID_IMAGE
         };
-        debug_assert_eq!(magic, MAGIC);
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let file = std::env::temp_dir().join(format!("cuprous-sim-{}-{number}.so", std::process::id()));
-        std::fs::write(&file, code).map_err(|_| INVALID_IMAGE)?;
+        // SAFETY: the driver's function requires an image.
+        let source = unsafe { images::source(image.cast()) }.ok_or(INVALID_IMAGE)?;
+        let (file, index) = images::place(&source).map_err(report)?;
         let path = CString::new(file.as_os_str().as_encoded_bytes()).map_err(|_| INVALID_IMAGE)?;
         // SAFETY: the library was made by this simulator's compiler; its initializers have no requirements.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        let _left_behind_at_worst = std::fs::remove_file(&file);
         if library.is_null() {
             // SAFETY: an error was set by the call before.
-            eprintln!("[simulator] {}", unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy());
-            return Err(INVALID_IMAGE);
+            return Err(report(unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned()));
         }
         let start = symbol(library, c"sim_start").ok_or(INVALID_IMAGE)?;
         let position = symbol(library, c"sim_position").ok_or(INVALID_IMAGE)?;
@@ -96,11 +87,15 @@ impl Module {
         unsafe {
             let start: unsafe extern "C" fn(*const Services) = std::mem::transmute(start);
             start(&raw const SERVICES);
-            Ok(Module {
-                library,
-                position: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut Position>(position),
-            })
+            let position = std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut Position>(position);
+            Ok(Module { library, index, position })
         }
+    }
+
+    /// Returns the address of what the module's source calls `name`: a kernel's description, or a variable.
+    fn find(&self, form: impl FnOnce(usize) -> String) -> Outcome<*mut c_void> {
+        let name = CString::new(form(self.index)).map_err(|_| INVALID_VALUE)?;
+        symbol(self.library, &name).ok_or(NOT_FOUND)
     }
 
     /// Returns true if the address lies in one of the module's variables.
@@ -225,8 +220,7 @@ functions! {
         let module = state.modules.get(&(module as usize)).ok_or(INVALID_HANDLE)?.clone();
         // SAFETY: the caller passes a string.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-        let exported = CString::new(format!("sim_kernel_{name}")).map_err(|_| INVALID_VALUE)?;
-        let description: *const Description = symbol(module.library, &exported).ok_or(NOT_FOUND)?.cast();
+        let description: *const Description = module.find(|index| format!("m{index}_{name}"))?.cast();
         // SAFETY: the compiler's text defines the symbol as a description, whose sizes are as many as it says.
         let (call, sizes) = unsafe {
             let Description { call, count, sizes } = &*description;
@@ -240,7 +234,13 @@ functions! {
     cuModuleGetGlobal_v2(state, to: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule, name: *const c_char) {
         let module = state.modules.get(&(module as usize)).ok_or(INVALID_HANDLE)?;
         // SAFETY: the caller passes a string.
-        let address = symbol(module.library, unsafe { CStr::from_ptr(name) }).ok_or(NOT_FOUND)?;
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        // The name of a variable in a namespace, as the C++ ABI for Linux writes it.
+        let mangled = |index: usize| {
+            let space = format!("m{index}");
+            format!("_ZN{}{space}{}{name}E", space.len(), name.len())
+        };
+        let address = module.find(mangled).or_else(|_| module.find(|_| name.clone()))?;
         // SAFETY: a plain C struct of pointers, for which zero is a value.
         let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
         let mut entry: *mut c_void = std::ptr::null_mut();
