@@ -121,18 +121,8 @@ def test_small_shapes() -> None:
 
 
 PAD_MODES = [
-    "constant",
-    "edge",
-    "symmetric",
-    "reflect",
-    "wrap",
-    "linear_ramp",
-    "maximum",
-    "minimum",
-    "mean",
-    "median",
-    "empty",
-]
+    "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median", "empty",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", PAD_MODES)

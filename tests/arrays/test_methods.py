@@ -203,28 +203,16 @@ def test_divmod() -> None:
 
 
 METHODS: dict[str, Any] = {
-    "all": lambda x: x.all(1),
-    "any": lambda x: x.any(0),
-    "cumsum": lambda x: x.cumsum(0),
-    "cumprod": lambda x: x.cumprod(),
-    "dot": lambda x: x.dot(x.T),
-    "diagonal": lambda x: x.diagonal(1),
-    "trace": lambda x: x.trace(),
-    "take": lambda x: x.take([0, 1], 1),
-    "repeat": lambda x: x.repeat(2, 0),
-    "nonzero": lambda x: x.nonzero(),
-    "argsort": lambda x: x.argsort(kind="stable"),
-    "compress": lambda x: x.compress([True, False], 0),
-    "swapaxes": lambda x: x.swapaxes(0, 1),
-    "squeeze": lambda x: x[:1].squeeze(),
-    "ravel": lambda x: x.ravel("F"),
-    "searchsorted": lambda x: x[0].searchsorted(2.0),
-    "T": lambda x: x.T,
-    "tolist": lambda x: x.tolist(),
-    "tobytes F": lambda x: np.frombuffer(x.tobytes("F"), "u1"),
-    "min": lambda x: x.min(0),
+    "all": lambda x: x.all(1), "any": lambda x: x.any(0), "cumsum": lambda x: x.cumsum(0),
+    "cumprod": lambda x: x.cumprod(), "dot": lambda x: x.dot(x.T), "diagonal": lambda x: x.diagonal(1),
+    "trace": lambda x: x.trace(), "take": lambda x: x.take([0, 1], 1), "repeat": lambda x: x.repeat(2, 0),
+    "nonzero": lambda x: x.nonzero(), "argsort": lambda x: x.argsort(kind="stable"),
+    "compress": lambda x: x.compress([True, False], 0), "swapaxes": lambda x: x.swapaxes(0, 1),
+    "squeeze": lambda x: x[:1].squeeze(), "ravel": lambda x: x.ravel("F"),
+    "searchsorted": lambda x: x[0].searchsorted(2.0), "T": lambda x: x.T, "tolist": lambda x: x.tolist(),
+    "tobytes F": lambda x: np.frombuffer(x.tobytes("F"), "u1"), "min": lambda x: x.min(0),
     "std": lambda x: x.std(axis=1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", METHODS)

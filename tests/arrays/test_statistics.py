@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.fuzz.functions.rows import METHODS
 from tests.support import assert_same, check, compare, sample
 
 
@@ -67,23 +68,6 @@ def test_histogram_nd() -> None:
         )
     table = np.stack([a, b], 1)
     check(lambda xp, x: list(xp.histogramdd(x[:, :2], (3, 4), density=True)), table)
-
-
-METHODS = [
-    "linear",
-    "lower",
-    "higher",
-    "nearest",
-    "midpoint",
-    "inverted_cdf",
-    "averaged_inverted_cdf",
-    "closest_observation",
-    "weibull",
-    "hazen",
-    "median_unbiased",
-    "normal_unbiased",
-    "interpolated_inverted_cdf",
-]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -87,19 +87,9 @@ def test_scalars_promote_weakly(scalar: object) -> None:
 def test_special_values() -> None:
     a = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e300, 5e-324])
     for name in [
-        "absolute",
-        "sign",
-        "sqrt",
-        "exp",
-        "log",
-        "floor",
-        "signbit",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "tanh",
+        "absolute", "sign", "sqrt", "exp", "log", "floor", "signbit", "isnan", "isinf", "isfinite", "tanh",
         "reciprocal",
-    ]:
+    ]:  # fmt: skip
         _check(name, a)
     for name in ["maximum", "minimum", "fmax", "fmin", "copysign", "remainder", "floor_divide", "hypot", "arctan2"]:
         _check(name, a[:, None], a[None, :])
@@ -168,27 +158,10 @@ def test_errors() -> None:
         cp.invert(cp.ones(3))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "add",
-        "multiply",
-        "maximum",
-        "minimum",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "bitwise_or",
-        "bitwise_and",
-        "bitwise_xor",
-        "subtract",
-        "divide",
-        "fmax",
-        "hypot",
-        "logaddexp",
-        "gcd",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_or",
+    "bitwise_and", "bitwise_xor", "subtract", "divide", "fmax", "hypot", "logaddexp", "gcd",
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float64", "uint8"])
 def test_reduce_and_accumulate(name: str, dtype: str) -> None:
     a = sample(dtype, (3, 5, 2))

@@ -35,16 +35,10 @@ from sklearn.utils.estimator_checks import check_array_api_input_and_values  # n
 DTYPES = ("float64", "float32")
 
 ESTIMATORS = [
-    preprocessing.StandardScaler(),
-    preprocessing.MinMaxScaler(clip=True),
-    preprocessing.MaxAbsScaler(),
-    preprocessing.Normalizer(norm="l1"),
-    preprocessing.Normalizer(norm="l2"),
-    preprocessing.Normalizer(norm="max"),
-    preprocessing.Binarizer(),
-    preprocessing.KernelCenterer(),
-    preprocessing.PolynomialFeatures(degree=2),
-]
+    preprocessing.StandardScaler(), preprocessing.MinMaxScaler(clip=True), preprocessing.MaxAbsScaler(),
+    preprocessing.Normalizer(norm="l1"), preprocessing.Normalizer(norm="l2"), preprocessing.Normalizer(norm="max"),
+    preprocessing.Binarizer(), preprocessing.KernelCenterer(), preprocessing.PolynomialFeatures(degree=2),
+]  # fmt: skip
 DECOMPOSING = [
     decomposition.PCA(n_components=2, svd_solver="full"),
     decomposition.PCA(n_components=2, svd_solver="covariance_eigh", whiten=True),

@@ -195,17 +195,9 @@ def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: boo
     folder = tmp_path / "nvidia/cu13/lib"
     folder.mkdir(parents=True)
     needed = compiled("empty.c", "libnvJitLink.so.13")
-    line = [
-        "cc",
-        "-shared",
-        "-fPIC",
-        "-o",
-        "libcusolver.so.12",
-        "-Wl,--no-as-needed",
-        str(needed / "libnvJitLink.so.13"),
-    ]
     # By its bare name, as NVIDIA's libraries link to each other.
-    subprocess.run([*line[:-1], f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
+    line = ["cc", "-shared", "-fPIC", "-o", "libcusolver.so.12", "-Wl,--no-as-needed"]
+    subprocess.run([*line, f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
     if gpu:
         machine.card().nodes().driver()
     check = doctor(machine, [str(tmp_path / "nvidia")])["cuSOLVER"]
@@ -237,13 +229,8 @@ def test_steps_in_words(machine: Machine) -> None:
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, env=env, cwd=ROOT)
     assert done.returncode == 1
     titles = [
-        "1. This machine",
-        "2. NVIDIA GPU",
-        "3. Driver",
-        "4. CUDA libraries",
-        "5. cuDNN",
-        "6. Python packages",
-    ]
+        "1. This machine", "2. NVIDIA GPU", "3. Driver", "4. CUDA libraries", "5. cuDNN", "6. Python packages",
+    ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1
     assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout

@@ -167,16 +167,9 @@ class Fuzz:
     def path(self) -> bytes:
         pick = self.random.choice
         odd = [
-            b"/../../etc/passwd",
-            b"/%2e%2e/x",
-            b"/api",
-            b"/api/",
-            b"//",
-            b"/metrics/",
-            b"/index.html",
-            b"/.git/config",
+            b"/../../etc/passwd", b"/%2e%2e/x", b"/api", b"/api/", b"//", b"/metrics/", b"/index.html", b"/.git/config",
             b"/%00",
-        ]
+        ]  # fmt: skip
         wrong = self.letters(8, 33, 126).replace(b"?", b"x").replace(b"#", b"x")
         return pick(
             [pick(odd), b"/" + wrong + b"~", b"/api/sample?" + wrong, b"/" + b"a" * self.random.randint(1, 9000)]

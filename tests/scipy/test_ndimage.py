@@ -24,19 +24,11 @@ INPUTS = {1: LINE, 2: IMAGE, 3: CUBE}
 
 #: Filters that take (input, mode=, cval=) with fixed other arguments.
 FILTERS: dict[str, dict[str, Any]] = {
-    "gaussian_filter": {"sigma": 1.3},
-    "gaussian_laplace": {"sigma": 0.9},
-    "gaussian_gradient_magnitude": {"sigma": 1.1},
-    "uniform_filter": {"size": 4},
-    "median_filter": {"size": 3},
-    "minimum_filter": {"size": 3},
-    "maximum_filter": {"size": 4},
-    "percentile_filter": {"percentile": 30, "size": 3},
-    "rank_filter": {"rank": -2, "size": 2},
-    "sobel": {},
-    "prewitt": {},
-    "laplace": {},
-}
+    "gaussian_filter": {"sigma": 1.3}, "gaussian_laplace": {"sigma": 0.9},
+    "gaussian_gradient_magnitude": {"sigma": 1.1}, "uniform_filter": {"size": 4}, "median_filter": {"size": 3},
+    "minimum_filter": {"size": 3}, "maximum_filter": {"size": 4}, "percentile_filter": {"percentile": 30, "size": 3},
+    "rank_filter": {"rank": -2, "size": 2}, "sobel": {}, "prewitt": {}, "laplace": {},
+}  # fmt: skip
 
 
 def check(name: str, *args: Any, rtol: float = 1e-12, atol: float = 1e-13, **kwargs: Any) -> None:
