@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import asnumpy as host
 from cuprous.random import Generator, RandomState, default_rng
 
 stats = pytest.importorskip("scipy.stats")
@@ -43,10 +44,6 @@ DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
     "zipf": ((4.0,), stats.zipf(4)),
     "hypergeometric": ((15, 40, 22), stats.hypergeom(55, 15, 22)),
 }
-
-
-def host(a: Any) -> np.ndarray:
-    return cp.asnumpy(a)
 
 
 def chi_squared(values: np.ndarray, distribution: Any) -> float:
@@ -271,9 +268,8 @@ MISTAKES: list[tuple[str, tuple[Any, ...], type[Exception]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    name, arguments, error = MISTAKES[case]
+@pytest.mark.parametrize(("name", "arguments", "error"), MISTAKES)
+def test_errors(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
     with pytest.raises(error):
         getattr(default_rng(1), name)(*arguments)
 

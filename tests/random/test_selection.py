@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import asnumpy as host
 from cuprous.random import default_rng
 
 stats = pytest.importorskip("scipy.stats")
-
-
-def host(a: Any) -> np.ndarray:
-    return cp.asnumpy(a)
 
 
 def test_permutation_of_a_number() -> None:

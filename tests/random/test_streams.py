@@ -6,19 +6,15 @@ import pickle
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous as cp
 from cuprous import _core
+from cuprous import asnumpy as host
 from cuprous.random import Generator, Philox4x3210, RandomState, default_rng
 from cuprous.random._bits import mix, splitmix64
-
-
-def host(a: Any) -> np.ndarray:
-    return cp.asnumpy(a)
 
 
 def test_philox_known_answers() -> None:

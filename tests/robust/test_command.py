@@ -14,7 +14,7 @@ import pytest
 
 import cuprous as cp
 
-from .helpers import command
+from .helpers import command, started
 
 
 def test_version() -> None:
@@ -85,14 +85,11 @@ def test_doctor_names_a_cache_it_cannot_use() -> None:
 
 
 def test_doctor_with_a_reader_that_goes_away() -> None:
-    doctor = subprocess.Popen(
-        [sys.executable, "-m", "cuprous", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert doctor.stdout is not None
-    assert doctor.stderr is not None
-    doctor.stdout.close()
-    error = doctor.stderr.read().decode()
-    doctor.wait(timeout=60)
+    with started("doctor") as doctor:
+        assert doctor.stdout is not None and doctor.stderr is not None
+        doctor.stdout.close()
+        error = doctor.stderr.read()
+        doctor.wait(timeout=60)
     assert "Traceback" not in error
     assert "panicked" not in error
 

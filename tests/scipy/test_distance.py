@@ -10,6 +10,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy.spatial import distance
 
+from .compared import moved
+
 scipy_distance = pytest.importorskip("scipy.spatial.distance")
 
 RNG = np.random.default_rng(8)
@@ -22,10 +24,9 @@ METRICS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(METRICS)))
-def test_metrics(case: int) -> None:
-    metric, arguments = METRICS[case]
-    ours_arguments = {k: cp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+@pytest.mark.parametrize(("metric", "arguments"), METRICS)
+def test_metrics(metric: str, arguments: dict[str, Any]) -> None:
+    ours_arguments = {k: moved(v) for k, v in arguments.items()}
     holes = A.copy()
     holes[2, 1] = np.nan if metric != "chebyshev" and arguments.get("p") != np.inf else 0.0  # SciPy passes over NaN
     for a, b in ((A, B), (np.rint(A), np.rint(B) + 1), (holes, B), (A.astype("float32"), B.astype("float32"))):

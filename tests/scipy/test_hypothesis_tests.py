@@ -10,6 +10,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import stats
 
+from .compared import moved
+
 theirs = pytest.importorskip("scipy.stats")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -22,8 +24,7 @@ ALTERNATIVES = ["two-sided", "less", "greater"]
 def agree(name: str, *args: Any, rtol: float = 1e-11, **kwargs: Any) -> Any:
     """The same fields: same shapes and values."""
     expected = getattr(theirs, name)(*args, **kwargs)
-    moved = {k: cp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in kwargs.items()}
-    ours = getattr(stats, name)(*(cp.asarray(v) if isinstance(v, np.ndarray) else v for v in args), **moved)
+    ours = getattr(stats, name)(*moved(args), **{k: moved(v) for k, v in kwargs.items()})
     fields = ("statistic", "pvalue", *(["df"] if name.startswith("ttest") else []))
     for field in fields:
         mine, its = getattr(ours, field), np.asarray(getattr(expected, field))

@@ -13,6 +13,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import ndimage
 
+from .compared import beside, moved
+
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 
 MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
@@ -31,14 +33,7 @@ FILTERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def check(name: str, *args: Any, rtol: float = 1e-12, atol: float = 1e-13, **kwargs: Any) -> None:
-    """The same call on both sides: same dtype, shape and values."""
-    theirs = getattr(scipy_ndimage, name)(*args, **kwargs)
-    ours = getattr(ndimage, name)(*(cp.asarray(a) if isinstance(a, np.ndarray) else a for a in args), **kwargs)
-    host = cp.asnumpy(ours)
-    assert host.dtype == theirs.dtype
-    assert host.shape == theirs.shape
-    np.testing.assert_allclose(host, theirs, rtol=rtol, atol=atol)
+check = beside(scipy_ndimage, ndimage)
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
@@ -287,9 +282,8 @@ MISTAKES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    call, error, text = MISTAKES[case]
+@pytest.mark.parametrize(("call", "error", "text"), MISTAKES)
+def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.asarray(IMAGE))
 
@@ -345,7 +339,6 @@ def test_sums_of_empty_input() -> None:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 theirs = getattr(scipy_ndimage, name)(np.zeros(0), *more)
-            given = [cp.asarray(m) if isinstance(m, np.ndarray) else m for m in more]
-            np.testing.assert_equal(float(getattr(ndimage, name)(cp.zeros(0), *given)), float(theirs))
+            np.testing.assert_equal(float(getattr(ndimage, name)(cp.zeros(0), *moved(more))), float(theirs))
     with pytest.raises(ValueError, match="zero-size"):
         ndimage.sum(cp.zeros(0), cp.zeros(0, int), cp.array([1, 2]))

@@ -10,6 +10,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import signal
 
+from .compared import moved
+
 theirs = pytest.importorskip("scipy.signal")
 
 RNG = np.random.default_rng(4)
@@ -24,16 +26,10 @@ CONDITIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def moved(value: Any) -> Any:
-    """Arrays become Cuprous'."""
-    return cp.asarray(value) if isinstance(value, np.ndarray) else value
-
-
 def agree(x: Any, **conditions: Any) -> None:
     """Same places, keys, dtypes and values."""
     expected, properties = theirs.find_peaks(x, **conditions)
-    given = {k: tuple(map(moved, v)) if isinstance(v, tuple) else moved(v) for k, v in conditions.items()}
-    found, ours = signal.find_peaks(cp.asarray(x), **given)
+    found, ours = signal.find_peaks(cp.asarray(x), **{k: moved(v) for k, v in conditions.items()})
     np.testing.assert_array_equal(found.get(), expected)
     assert set(ours) == set(properties)
     for key, value in properties.items():

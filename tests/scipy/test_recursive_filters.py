@@ -10,6 +10,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import signal
 
+from .compared import close
+
 theirs = pytest.importorskip("scipy.signal")
 
 RNG = np.random.default_rng(5)
@@ -21,13 +23,6 @@ FILTERS: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 #: One block of 64 and its neighbours, several blocks, blocks of blocks.
 SHAPES = [((1,), 0), ((63,), 0), ((65,), -1), ((9000,), 0), ((3, 130), 1), ((130, 3), 0), ((2, 70, 3), 1)]
-
-
-def close(ours: Any, expected: Any, tolerance: float = 1e-10) -> None:
-    """Same dtype, shape and values, in terms of the greatest."""
-    assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
-    scale = np.nanmax(np.abs(expected)) if expected.size else 1.0
-    np.testing.assert_allclose(ours.get(), expected, rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.mark.parametrize("name", FILTERS)

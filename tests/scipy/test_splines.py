@@ -10,6 +10,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import interpolate
 
+from .compared import close
+
 theirs = pytest.importorskip("scipy.interpolate")
 
 RNG = np.random.default_rng(8)
@@ -19,14 +21,6 @@ GRIDS = {"even": lambda n: np.arange(n) * 1.0, "random": lambda n: np.cumsum(RNG
 CONDITIONS: list[Any] = [
     "not-a-knot", "natural", "clamped", "periodic", ((1, 0.5), (2, -0.3)), ("natural", "not-a-knot"),
 ]  # fmt: skip
-
-
-def close(ours: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    """Same dtype, shape and values, in terms of the greatest."""
-    expected = np.asarray(expected)
-    assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
-    scale = np.nanmax(np.abs(expected)) if np.isfinite(expected).any() else 1.0
-    np.testing.assert_allclose(ours.get(), expected, rtol=tolerance, atol=tolerance * scale)
 
 
 def places(x: Any) -> Any:

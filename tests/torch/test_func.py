@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,7 @@ from cuprous.torch.func import (
 from cuprous.torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 nn = torch.nn
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def close(a: Any, b: Any) -> None:

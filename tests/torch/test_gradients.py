@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,9 @@ import pytest
 
 import cuprous.torch as torch
 
+pytestmark = pytest.mark.usefixtures("double")
 F = torch.nn.functional
 Tensor = torch.Tensor
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
 
 
 def inputs(*shapes: Any, low: float = -1.5, high: float = 1.5) -> list[Tensor]:

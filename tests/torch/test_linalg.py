@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,8 @@ import scipy.linalg
 import cuprous.torch as torch
 from tests.torch.custom_functions import Exp
 
+pytestmark = pytest.mark.usefixtures("double")
 L, T = torch.linalg, torch.fft
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
 
 
 def wanting(*shapes: tuple[int, ...]) -> list[Any]:
