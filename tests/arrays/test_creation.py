@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,6 @@ CALLS: list[Any] = [
 
 @pytest.mark.parametrize("index", range(len(CALLS)))
 def test_calls(index: int) -> None:
-    import inspect
-
     call = CALLS[index]
     if index >= len(CALLS) - 2:  # devices do not support text
         with pytest.raises(TypeError):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import DTYPES, SOME_DTYPES, assert_same, check, compare, sample
+from tests.support import DTYPES, SOME_DTYPES, assert_errors, assert_same, check, compare, sample
 
 
 def test_astype() -> None:
@@ -78,12 +78,11 @@ def test_scalars() -> None:
     for call in (lambda: bool(cp.ones(2)), lambda: cp.ones(2).item()):
         with pytest.raises(ValueError):
             call()
-    with pytest.raises(TypeError):
-        operator.index(cp.ones(()))
-    with pytest.raises(TypeError):
-        len(cp.asarray(1))
-    with pytest.raises(TypeError):
-        iter(cp.asarray(1))
+    assert_errors(
+        (lambda: operator.index(cp.ones(())), TypeError, ""),
+        (lambda: len(cp.asarray(1)), TypeError, ""),
+        (lambda: iter(cp.asarray(1)), TypeError, ""),
+    )
     assert f"{cp.asarray(3.14159):.2f}" == "3.14"
     with pytest.raises(TypeError):
         hash(cp.ones(2))

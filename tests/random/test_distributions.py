@@ -13,6 +13,7 @@ import pytest
 import cuprous as cp
 from cuprous import asnumpy as host
 from cuprous.random import Generator, RandomState, default_rng
+from tests.support import assert_errors
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -224,12 +225,11 @@ def test_out(name: str) -> None:
     assert getattr(default_rng(1), name)(*arguments, out=out) is out
     np.testing.assert_array_equal(host(out), host(getattr(default_rng(1), name)(*arguments, (2, 3))))
     getattr(default_rng(1), name)(*arguments, out=cp.zeros((2, 3), dtype="float32"), dtype="float32")
-    with pytest.raises(TypeError, match="wrong type"):
-        getattr(default_rng(1), name)(*arguments, out=cp.zeros(3, dtype="float32"))
-    with pytest.raises(ValueError, match="size must match"):
-        getattr(default_rng(1), name)(*arguments, size=4, out=out)
-    with pytest.raises(TypeError, match="cuprous"):
-        getattr(default_rng(1), name)(*arguments, out=np.zeros(3))
+    assert_errors(
+        (lambda: getattr(default_rng(1), name)(*arguments, out=cp.zeros(3, dtype="float32")), TypeError, "wrong type"),
+        (lambda: getattr(default_rng(1), name)(*arguments, size=4, out=out), ValueError, "size must match"),
+        (lambda: getattr(default_rng(1), name)(*arguments, out=np.zeros(3)), TypeError, "cuprous"),
+    )
 
 
 #: (method, arguments, error)

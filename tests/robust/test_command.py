@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import cuprous as cp
+from cuprous._tools.demo import main, measure
 
 from .helpers import command, started
 
@@ -141,8 +142,6 @@ def test_demo_shows_no_time_of_a_wrong_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A result that differs from NumPy's has no time in text, JSON and picture, and the command fails."""
-    from cuprous._tools.demo import main, measure
-
     right = measure.fetch
     monkeypatch.setattr(measure, "fetch", lambda xp, value: right(xp, value) + 1)
     before = cp.get_device()
@@ -179,8 +178,6 @@ def test_demo_reports_a_time_below_the_memory_bound(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Additions without a wait are never computed, so their time is an error and not a speedup."""
-    from cuprous._tools.demo import main, measure
-
     waiting = measure.seconds_each
     monkeypatch.setattr(measure, "seconds_each", lambda run, _, *rest: waiting(run, measure.done, *rest))
     assert main.main(["--quick", "--only", "add", "--json"]) == 1

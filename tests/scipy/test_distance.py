@@ -9,6 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy.spatial import distance
+from tests.support import assert_errors
 
 from .compared import moved
 
@@ -54,7 +55,7 @@ def test_small_and_out() -> None:
 
 def test_errors() -> None:
     a = cp.asarray(A)
-    for call, error, text in (
+    assert_errors(
         (lambda: distance.cdist(a[0], a), ValueError, "2-dimensional"),
         (lambda: distance.cdist(a, a[:, :2]), ValueError, "columns"),
         (lambda: distance.cdist(a, a, "kulsinski"), NotImplementedError, "kulsinski"),
@@ -71,9 +72,7 @@ def test_errors() -> None:
         (lambda: distance.squareform(cp.asarray([[0.0, 1], [2, 0]])), ValueError, "symmetric"),
         (lambda: distance.squareform(cp.ones((2, 2))), ValueError, "diagonal"),
         (lambda: distance.squareform(cp.ones(3), force="tovector"), ValueError, "tovector"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )
 
 
 WEIGHTED = ["euclidean", "sqeuclidean", "cityblock", "cosine", "correlation", "canberra", "braycurtis", "hamming"]

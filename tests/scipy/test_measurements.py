@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import cuprous as cp
 from cuprous.scipy import ndimage
+from tests.support import assert_errors
 
 from .compared import moved
 
@@ -62,14 +63,12 @@ def test_label_of_long_and_unusual_shapes() -> None:
     assert ndimage.label(cp.asarray(image), output=out) == scipy_ndimage.label(image)[1]
     np.testing.assert_array_equal(out.get(), scipy_ndimage.label(image)[0])
     assert ndimage.label(cp.asarray(image), output="int16")[0].dtype == np.int16
-    with pytest.raises(RuntimeError, match="bit-depth"):
-        ndimage.label(cp.asarray(np.tile([1, 0], 300)), output="int8")
-    with pytest.raises(ValueError, match="symmetric"):
-        ndimage.label(cp.asarray(image), [[0, 1, 0], [0, 1, 1], [0, 0, 0]])
-    with pytest.raises(ValueError, match="equal to 3"):
-        ndimage.label(cp.asarray(image), np.ones((2, 2)))
-    with pytest.raises(RuntimeError, match="equal rank"):
-        ndimage.label(cp.asarray(image), np.ones(3))
+    assert_errors(
+        (lambda: ndimage.label(cp.asarray(np.tile([1, 0], 300)), output="int8"), RuntimeError, "bit-depth"),
+        (lambda: ndimage.label(cp.asarray(image), [[0, 1, 0], [0, 1, 1], [0, 0, 0]]), ValueError, "symmetric"),
+        (lambda: ndimage.label(cp.asarray(image), np.ones((2, 2))), ValueError, "equal to 3"),
+        (lambda: ndimage.label(cp.asarray(image), np.ones(3)), RuntimeError, "equal rank"),
+    )
     image = np.array([[1, 1, 0, 3]])
     assert ndimage.find_objects(cp.asarray(image), 4) == scipy_ndimage.find_objects(image, 4)
 

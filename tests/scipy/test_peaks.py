@@ -9,6 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import signal
+from tests.support import assert_errors
 
 from .compared import moved
 
@@ -97,7 +98,7 @@ def test_relative_extrema(mode: str, order: int) -> None:
 
 def test_errors() -> None:
     a = cp.asarray(NOISE)
-    for call, error, text in (
+    assert_errors(
         (lambda: signal.find_peaks(a.reshape(97, 1)), ValueError, "1-D"),
         (lambda: signal.find_peaks(a, distance=0.5), ValueError, "distance"),
         (lambda: signal.find_peaks(a, height=cp.ones(5)), ValueError, "lower interval border"),
@@ -109,6 +110,4 @@ def test_errors() -> None:
         (lambda: signal.argrelmax(a, order=0), ValueError, "Order"),
         (lambda: signal.argrelmax(a, axis=1), np.exceptions.AxisError, "axis 1"),
         (lambda: signal.argrelmax(a, mode="raise"), NotImplementedError, "mode"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )

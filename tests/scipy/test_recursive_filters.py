@@ -9,6 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import signal
+from tests.support import assert_errors
 
 from .compared import close
 
@@ -112,7 +113,7 @@ def test_initial_states() -> None:
 
 def test_errors() -> None:
     x = cp.ones((4, 30))
-    for call, error, text in (
+    assert_errors(
         (lambda: signal.lfilter([], [1.0], x), ValueError, "empty"),
         (lambda: signal.lfilter([1.0], [0.0, 1.0], x), ValueError, "zero"),
         (lambda: signal.lfilter([1.0], [1.0, 0.5], x, zi=cp.ones(1)), ValueError, "Unexpected shape for zi"),
@@ -125,9 +126,7 @@ def test_errors() -> None:
         (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, padlen=30), ValueError, "padlen"),
         (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, method="gust"), NotImplementedError, "gust"),
         (lambda: signal.lfilter_zi([[1.0]], [1.0]), ValueError, "1-D"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])

@@ -9,6 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import signal
+from tests.support import assert_errors
 
 from . import compared
 
@@ -105,7 +106,7 @@ def test_savgol(mode: str) -> None:
 
 def test_errors() -> None:
     a = cp.ones((4, 5))
-    for call, error, text in (
+    assert_errors(
         (lambda: signal.convolve(a, a[0]), ValueError, "dimensionality"),
         (lambda: signal.convolve(a, a, "whole"), ValueError, "mode"),
         (lambda: signal.convolve(a, a, method="sum"), ValueError, "method"),
@@ -117,8 +118,6 @@ def test_errors() -> None:
         (lambda: signal.savgol_filter(a, 7, 2), ValueError, "window_length"),
         (lambda: signal.detrend(a, type="odd"), ValueError, "type"),
         (lambda: signal.windows.hann(-1), ValueError, "non-negative"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )
     assert signal.choose_conv_method(a, a) == "direct"
     assert signal.convolve(cp.zeros(0), cp.ones(3)).shape == (0,)

@@ -9,6 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import interpolate
+from tests.support import assert_errors
 
 from .compared import close
 
@@ -125,7 +126,7 @@ def test_piecewise_polynomials() -> None:
 
 def test_errors() -> None:
     x, y = cp.arange(5.0), cp.ones((5, 2))
-    for call, error, text in (
+    assert_errors(
         (lambda: interpolate.CubicSpline(x[::-1], y), ValueError, "increasing"),
         (lambda: interpolate.CubicSpline(x[:1], y[:1]), ValueError, "at least 2"),
         (lambda: interpolate.CubicSpline(y, y), ValueError, "1-dimensional"),
@@ -150,6 +151,4 @@ def test_errors() -> None:
         (lambda: interpolate.make_interp_spline(x, y, x.size), ValueError, "at least"),
         (lambda: interpolate.make_interp_spline(x, y, t=x), ValueError, "need at least"),
         (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "scattered points"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )

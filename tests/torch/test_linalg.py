@@ -11,6 +11,7 @@ import pytest
 import scipy.linalg
 
 import cuprous.torch as torch
+from tests.support import assert_errors
 from tests.torch.custom_functions import Exp
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -174,14 +175,12 @@ def test_errors_are_pytorchs() -> None:
     assert int(L.inv_ex(zeros).info) == 1 and int(L.cholesky_ex(torch.eye(2)).info) == 0
     with pytest.raises(RuntimeError, match="must be batches of square matrices, but they are 2 by 3 matrices"):
         L.det(torch.ones(2, 3))
-    with pytest.raises(RuntimeError, match="same dtype"):
-        L.solve(torch.eye(2), torch.ones(2, dtype=torch.float32))
-    with pytest.raises(RuntimeError, match=r"Invalid number of data points \(0\)"):
-        T.fft(torch.ones(3), 0)
-    with pytest.raises(RuntimeError, match="Invalid normalization mode"):
-        T.fft(torch.ones(3), norm="none")
-    with pytest.raises(RuntimeError, match="real"):
-        T.rfft(torch.ones(3, dtype=torch.complex128))
+    assert_errors(
+        (lambda: L.solve(torch.eye(2), torch.ones(2, dtype=torch.float32)), RuntimeError, "same dtype"),
+        (lambda: T.fft(torch.ones(3), 0), RuntimeError, r"Invalid number of data points \(0\)"),
+        (lambda: T.fft(torch.ones(3), norm="none"), RuntimeError, "Invalid normalization mode"),
+        (lambda: T.rfft(torch.ones(3, dtype=torch.complex128)), RuntimeError, "real"),
+    )
 
 
 def test_custom_functions_are_differentiated_twice() -> None:
