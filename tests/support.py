@@ -118,6 +118,11 @@ def check(call: Callable[[Any, Any], Any], a: np.ndarray[Any, Any], b: Any = Non
         compare(lambda host=host: call(np, host), lambda device=device: call(cp, device), **options)
 
 
+def alike(call: Callable[[Any], Any], **options: Any) -> None:
+    """Asserts that `call(xp)` agrees for NumPy and Cuprous; errors agree by class."""
+    compare(lambda: call(np), lambda: call(cp), **options)
+
+
 def compare(theirs: Callable[[], Any], ours: Callable[[], Any], **options: Any) -> None:
     """Asserts that two calls return the same value or raise related errors."""
     import warnings

@@ -13,7 +13,7 @@ import pytest
 
 import cuprous as cp
 from tests.conftest import DEVICE
-from tests.support import DTYPES, compare, outcome, sample
+from tests.support import DTYPES, alike, outcome, sample
 
 Call = Callable[[Any, Any], Any]
 
@@ -311,4 +311,4 @@ def test_i0_at_infinity_is_its_limit() -> None:
 
 def check(name: str, a: np.ndarray[Any, Any], **options: Any) -> None:
     call, tolerance = TABLE[name], LOOSE.get(a.dtype.name, 1e-10)
-    compare(lambda: call(np, a), lambda: call(cp, cp.asarray(a)), rtol=tolerance, atol=tolerance, **options)
+    alike(lambda xp: call(xp, xp.asarray(a)), rtol=tolerance, atol=tolerance, **options)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.support import assert_same, check, compare, layouts, sample
+from tests.support import alike, assert_same, check, compare, layouts, sample
 
 I = np.array([2, 0, -1])  # noqa: E741
 MASK_ROWS = np.array([True, False, True])
@@ -206,16 +206,10 @@ def test_masks_by_function() -> None:
 def test_choose_select_piecewise() -> None:
     index = np.array([[0, 1], [2, 1]])
     options = [np.arange(4).reshape(2, 2) * k for k in (1, 10, 100)]
-    compare(lambda: np.choose(index, options), lambda: cp.choose(cp.asarray(index), [cp.asarray(o) for o in options]))
-    compare(
-        lambda: np.choose(index - 1, options),
-        lambda: cp.choose(cp.asarray(index - 1), [cp.asarray(o) for o in options]),
-    )
+    alike(lambda xp: xp.choose(xp.asarray(index), [xp.asarray(o) for o in options]))
+    alike(lambda xp: xp.choose(xp.asarray(index - 1), [xp.asarray(o) for o in options]))
     for mode in ("wrap", "clip"):
-        compare(
-            lambda m=mode: np.choose(index - 1, options, mode=m),
-            lambda m=mode: cp.choose(cp.asarray(index - 1), [cp.asarray(o) for o in options], mode=m),
-        )
+        alike(lambda xp, m=mode: xp.choose(xp.asarray(index - 1), [xp.asarray(o) for o in options], mode=m))
     x = np.arange(-3.0, 4.0)
     check(lambda xp, x: xp.select([x < -1, x > 1], [x * 2, x * 3], default=7.0), x)
     check(lambda xp, x: xp.piecewise(x, [x < 0, x >= 2], [-1.0, lambda v: v * v, 5.0]), x)
@@ -241,7 +235,7 @@ def test_index_builders() -> None:
         lambda xp: xp.mask_indices(3, xp.triu), lambda xp: xp.r_[xp.ones(2, "float32"), 1.5],
         lambda xp: xp.r_[xp.ones(2, "int8"), 3, 2.5], lambda xp: xp.diag_indices(-1), lambda xp: list(xp.ndindex(2, 2)),
     ]:  # fmt: skip
-        compare(lambda call=call: call(np), lambda call=call: call(cp))
+        alike(call)
 
 
 def test_diagonals() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.support import SOME_DTYPES, assert_errors, assert_same, check, compare, sample
+from tests.support import SOME_DTYPES, alike, assert_errors, assert_same, check, sample
 
 VECTOR_ORDERS = [None, 0, 1, 2, 3, -1, -2, 0.5, math.inf, -math.inf, "fro", "nuc"]
 MATRIX_ORDERS = [None, "fro", 1, -1, 2, -2, "nuc", math.inf, -math.inf, 0, 3, "nonsense"]
@@ -102,12 +102,7 @@ def test_chains(extents: list[int], row: bool, column: bool) -> None:
         chain[0] = sample("float64", (extents[1],), 8)
     if column:
         chain[-1] = sample("float64", (extents[-2],), 9)
-    compare(
-        lambda: np.linalg.multi_dot(chain),
-        lambda: cp.linalg.multi_dot([cp.asarray(a) for a in chain]),
-        rtol=1e-9,
-        atol=1e-9,
-    )
+    alike(lambda xp: xp.linalg.multi_dot([xp.asarray(a) for a in chain]), rtol=1e-9, atol=1e-9)
 
 
 def test_numpys_functions_dispatch() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.support import DTYPES, assert_same, check, compare, sample
+from tests.support import DTYPES, alike, assert_same, check, sample
 
 CALLS: dict[str, Any] = {
     "reshape": lambda xp, x: xp.reshape(x, (4, -1)), "reshape F": lambda xp, x: xp.reshape(x, (4, 6), order="F"),
@@ -148,14 +148,8 @@ def test_memory_that_numpy_shares() -> None:
 
 def test_strides_and_flags() -> None:
     a = np.arange(24, dtype="int32").reshape(2, 3, 4)
-    for call in [
-        lambda x: x,
-        lambda x: x.T,
-        lambda x: x[:, ::2],
-        lambda x: x[..., ::-1],
-        lambda x: x[:, :1],
-        lambda x: x[0, 0],
-    ]:
+    views = [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[..., ::-1], lambda x: x[:, :1], lambda x: x[0, 0]]
+    for call in [lambda x: x, *views]:
         h, d = call(a), call(cp.asarray(a))
         assert d.strides == h.strides
         assert d.flags.c_contiguous == h.flags.c_contiguous
@@ -167,13 +161,8 @@ def test_stride_tricks() -> None:
     a = np.arange(20.0).reshape(4, 5)
     d = cp.asarray(a)
     for shape, axis in [((2, 3), None), (2, 0), ((2, 2), (1, 1)), ((9, 9), None), (2, None)]:
-        compare(
-            lambda s=shape, ax=axis: np.lib.stride_tricks.sliding_window_view(a, s, ax),
-            lambda s=shape, ax=axis: cp.lib.stride_tricks.sliding_window_view(d, s, ax),
-        )
-    assert_same(
-        cp.lib.stride_tricks.as_strided(d, (3, 2), (40, 8)), np.lib.stride_tricks.as_strided(a, (3, 2), (40, 8))
-    )
+        alike(lambda xp, s=shape, ax=axis: xp.lib.stride_tricks.sliding_window_view(xp.asarray(a), s, ax))
+    alike(lambda xp: xp.lib.stride_tricks.as_strided(xp.asarray(a), (3, 2), (40, 8)))
     with pytest.raises(ValueError):
         cp.lib.stride_tricks.as_strided(d, (100,), (8,)).get()
 
@@ -223,9 +212,9 @@ def test_random_views(shape: tuple[int, ...], random: Any) -> None:
 @given(shapes, shapes)
 def test_random_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) -> None:
     a, b = np.ones(first), np.ones(second)
-    compare(lambda: np.broadcast_shapes(first, second), lambda: cp.broadcast_shapes(first, second))
-    compare(lambda: a + b, lambda: cp.asarray(a) + cp.asarray(b))
-    compare(lambda: np.broadcast_arrays(a, b), lambda: cp.broadcast_arrays(cp.asarray(a), cp.asarray(b)))
+    alike(lambda xp: xp.broadcast_shapes(first, second))
+    alike(lambda xp: xp.asarray(a) + xp.asarray(b))
+    alike(lambda xp: xp.broadcast_arrays(xp.asarray(a), xp.asarray(b)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])

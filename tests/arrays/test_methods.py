@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import DTYPES, SOME_DTYPES, assert_errors, assert_same, check, compare, sample
+from tests.support import DTYPES, SOME_DTYPES, alike, assert_errors, assert_same, check, compare, sample
 
 
 def test_astype() -> None:
@@ -33,8 +33,8 @@ def test_astype() -> None:
 def test_view(target: str) -> None:
     for source in ("float64", "int32", "uint8"):
         a = sample(source, (3, 8))
-        compare(lambda a=a: a.view(target), lambda a=a: cp.asarray(a).view(target), rtol=0)
-        compare(lambda a=a: a[:, ::2].view(target), lambda a=a: cp.asarray(a)[:, ::2].view(target), rtol=0)
+        alike(lambda xp, a=a: xp.asarray(a).view(target), rtol=0)
+        alike(lambda xp, a=a: xp.asarray(a)[:, ::2].view(target), rtol=0)
     d = cp.zeros(4, "float32")
     d.view("int32")[1] = 0x3F800000
     assert_same(d, np.array([0, 1, 0, 0], "float32"))
@@ -126,21 +126,16 @@ def test_operators(name: str) -> None:
     f = getattr(operator, name)
     a = np.abs(sample("float64", (3, 4))) + 1
     for other in (2, 2.5, np.float32(3), np.int64(2), True):
-        compare(lambda o=other: f(a, o), lambda o=other: f(cp.asarray(a), o), rtol=1e-12)
-        compare(lambda o=other: f(o, a), lambda o=other: f(o, cp.asarray(a)), rtol=1e-12)
+        alike(lambda xp, o=other: f(xp.asarray(a), o), rtol=1e-12)
+        alike(lambda xp, o=other: f(o, xp.asarray(a)), rtol=1e-12)
 
 
 def test_copy_and_pickle() -> None:
     for dtype in (*DTYPES, "bfloat16"):
         for make in (lambda x: x, lambda x: x.T, lambda x: x[::2]):
             d = make(cp.asarray(sample(dtype, (4, 3))))
-            for twin in (
-                copy.copy(d),
-                copy.deepcopy(d),
-                d.copy(),
-                pickle.loads(pickle.dumps(d)),
-                pickle.loads(d.dumps()),
-            ):
+            pickled = (pickle.loads(pickle.dumps(d)), pickle.loads(d.dumps()))
+            for twin in (copy.copy(d), copy.deepcopy(d), d.copy(), *pickled):
                 assert twin.dtype == d.dtype
                 np.testing.assert_array_equal(twin.get(), d.get())
                 assert not twin.shares_storage(d)
@@ -197,8 +192,8 @@ def test_get_and_set() -> None:
 
 def test_divmod() -> None:
     a = np.array([7, -7, 3])
-    compare(lambda: divmod(a, 3), lambda: divmod(cp.asarray(a), 3))
-    compare(lambda: divmod(100, a), lambda: divmod(100, cp.asarray(a)))
+    alike(lambda xp: divmod(xp.asarray(a), 3))
+    alike(lambda xp: divmod(100, xp.asarray(a)))
 
 
 METHODS: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous._unsupported import Unsupported
-from tests.support import DTYPES, INTEGERS, SOME_DTYPES, assert_same, compare, layouts, outcome, sample
+from tests.support import DTYPES, INTEGERS, SOME_DTYPES, alike, assert_same, compare, layouts, outcome, sample
 
 #: What functions that NumPy lacks compute.
 OTHERS: dict[str, Any] = {"rsqrt": lambda x: np.reciprocal(np.sqrt(np.copysign(x, x)))}
@@ -77,11 +77,7 @@ def test_scalars_promote_weakly(scalar: object) -> None:
     for dtype in DTYPES:
         a = sample(dtype, (6,))
         for name in ("add", "multiply", "divide"):
-            compare(
-                lambda a=a, name=name: getattr(np, name)(a, scalar),
-                lambda a=a, name=name: getattr(cp, name)(cp.asarray(a), scalar),
-                rtol=2e-3,
-            )
+            alike(lambda xp, a=a, name=name: getattr(xp, name)(xp.asarray(a), scalar), rtol=2e-3)
 
 
 def test_special_values() -> None:
@@ -101,10 +97,10 @@ def test_two_outputs(name: str) -> None:
         a = sample(dtype, (9,))
         if name == "divmod":
             b = np.where(sample(dtype, (9,), seed=2) == 0, 2, sample(dtype, (9,), seed=2)).astype(dtype)
-            compare(lambda a=a, b=b: np.divmod(a, b), lambda a=a, b=b: cp.divmod(cp.asarray(a), cp.asarray(b)))
-            compare(lambda a=a: divmod(a, 3), lambda a=a: divmod(cp.asarray(a), 3))
+            alike(lambda xp, a=a, b=b: xp.divmod(xp.asarray(a), xp.asarray(b)))
+            alike(lambda xp, a=a: divmod(xp.asarray(a), 3))
         else:
-            compare(lambda a=a: getattr(np, name)(a), lambda a=a: getattr(cp, name)(cp.asarray(a)))
+            alike(lambda xp, a=a: getattr(xp, name)(xp.asarray(a)))
 
 
 def test_two_outputs_with_out() -> None:
@@ -159,22 +155,10 @@ def test_errors(call: Any, error: type[Exception], words: str) -> None:
 def test_reduce_and_accumulate(name: str, dtype: str) -> None:
     a = sample(dtype, (3, 5, 2))
     for axis in (0, 1, -1):
-        compare(
-            lambda axis=axis: getattr(np, name).reduce(a, axis=axis),
-            lambda axis=axis: getattr(cp, name).reduce(cp.asarray(a), axis=axis),
-            rtol=1e-3,
-        )
-        compare(
-            lambda axis=axis: getattr(np, name).accumulate(a, axis=axis),
-            lambda axis=axis: getattr(cp, name).accumulate(cp.asarray(a), axis=axis),
-            rtol=1e-3,
-        )
-    compare(
-        lambda: getattr(np, name).reduce(a, axis=(0, 2), keepdims=True),
-        lambda: getattr(cp, name).reduce(cp.asarray(a), axis=(0, 2), keepdims=True),
-        rtol=1e-3,
-    )
-    compare(lambda: getattr(np, name).reduce(a[:0]), lambda: getattr(cp, name).reduce(cp.asarray(a)[:0]), rtol=1e-3)
+        alike(lambda xp, axis=axis: getattr(xp, name).reduce(xp.asarray(a), axis=axis), rtol=1e-3)
+        alike(lambda xp, axis=axis: getattr(xp, name).accumulate(xp.asarray(a), axis=axis), rtol=1e-3)
+    alike(lambda xp: getattr(xp, name).reduce(xp.asarray(a), axis=(0, 2), keepdims=True), rtol=1e-3)
+    alike(lambda xp: getattr(xp, name).reduce(xp.asarray(a)[:0]), rtol=1e-3)
 
 
 def test_reduce_where_initial() -> None:
@@ -219,7 +203,7 @@ def test_at_computes_in_the_common_dtype(name: str, dtype: str) -> None:
         # float16 products round many times; out-of-range casts are undefined in C
         fits = dtype not in ("bool", "int8", "uint8", "uint64") or np.asarray(b).dtype.kind in "biu"
         if fits or name not in ("subtract", "multiply", "divide", "remainder"):
-            compare(lambda run=run: run(np), lambda run=run: run(cp), rtol=2e-3 if dtype == "float16" else 1e-6)
+            alike(run, rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
 def test_at_takes_effect_for_every_occurrence() -> None:
@@ -248,7 +232,7 @@ def test_at_errors() -> None:
         lambda xp: xp.add.at(xp.arange(3.0), [0, 1], xp.ones(3)),
         lambda xp: xp.bitwise_or.at(xp.arange(3.0), [0, 1], 1),
     ):
-        compare(lambda call=call: call(np), lambda call=call: call(cp))
+        alike(call)
 
 
 def test_outer_and_reduceat() -> None:

@@ -235,10 +235,8 @@ def test_hooks_groups_and_refusals() -> None:
 
 def test_averaged_models() -> None:
     model = nn.Linear(2, 1)
-    mean, moving = (
-        optim.swa_utils.AveragedModel(model),
-        optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.9)),
-    )
+    mean = optim.swa_utils.AveragedModel(model)
+    moving = optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.9))
     for value in (1.0, 2.0, 6.0):
         with torch.no_grad():
             model.weight.fill_(value)
