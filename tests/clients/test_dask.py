@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.robust.helpers import output
 from tests.support import assert_same
 
 dask = pytest.importorskip("dask", reason="dask is not installed (requirements-clients.txt)")
@@ -109,7 +108,7 @@ def test_backend() -> None:
 @pytest.mark.parametrize("imports", ["dask.array, cuprous", "cuprous, dask.array"])
 def test_order_of_imports(imports: str) -> None:
     code = f"import {imports}\nprint(dask.array.from_array(cuprous.arange(4.0), chunks=3).var().compute())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
+    assert output(code) == "1.25"
 
 
 #: Calls in which dask creates arrays, which needs the Cuprous backend.

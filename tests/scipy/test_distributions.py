@@ -12,7 +12,6 @@ from tests.support import assert_errors
 theirs = pytest.importorskip("scipy.stats")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-RNG = np.random.default_rng(13)
 PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "norm": [()], "expon": [()], "uniform": [()], "logistic": [()], "cauchy": [()],
     "t": [(0.7,), (5.0,), (1e3,)], "chi2": [(0.5,), (3.0,), (200.0,)], "gamma": [(0.4,), (7.0,)],

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.usefixtures("double")
 F = torch.nn.functional
 Tensor = torch.Tensor
 
-I = torch.tensor([0, 1, 0])  # noqa: E741
 
 #: Functions of (2, 3) matrices that gather by index, or whose gradients scatter by index.
 READS: dict[str, Callable[[Tensor], Tensor]] = {
