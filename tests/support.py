@@ -96,6 +96,13 @@ def assert_same(
     np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=tolerance, atol=atol, err_msg=message)
 
 
+def assert_errors(*cases: tuple[Any, ...]) -> None:
+    """Asserts that each call raises its error, with the words (a regular expression), if any, in its message."""
+    for call, error, *words in cases:
+        with pytest.raises(error, match=words[0] if words else None):
+            call()
+
+
 def outcome(function: Callable[[], Any]) -> Any:
     """Returns the function's value or the class of its error."""
     try:
@@ -109,6 +116,11 @@ def check(call: Callable[[Any, Any], Any], a: np.ndarray[Any, Any], b: Any = Non
     """Asserts that `call(xp, array)` agrees with NumPy in every layout of the array; errors agree by class."""
     for host, device in layouts(a):
         compare(lambda host=host: call(np, host), lambda device=device: call(cp, device), **options)
+
+
+def alike(call: Callable[[Any], Any], **options: Any) -> None:
+    """Asserts that `call(xp)` agrees for NumPy and Cuprous; errors agree by class."""
+    compare(lambda: call(np), lambda: call(cp), **options)
 
 
 def compare(theirs: Callable[[], Any], ours: Callable[[], Any], **options: Any) -> None:

@@ -20,90 +20,65 @@ from tests.support import outcome
 
 ROOT = pathlib.Path(inspect.getfile(cp)).parent
 
-_SUBCLASSES = "arrays have no subclasses"
 _ORDERED = "all work is in order on one stream"
 
-#: Parameters that no code reads, each with the reason why the result cannot depend on them.
-HINTS = {
-    **{
-        f"_common.pointers.{name}_async.stream": _ORDERED
-        for name in ("copy_from", "copy_from_device", "copy_from_host", "copy_to_host", "memset")
-    },
-    "_array.interop.<lambda>._": "weakref gives its dead reference",
-    "cuda._raw_kernels.__call__.stream": _ORDERED,
-    "cuda._reduction_kernel.__call__.stream": _ORDERED,
-    "cuda._reduction_kernel.__init__.reduce_dims": "a choice between ways to one result",
-    "cuda._elementwise_kernel.__call__.stream": _ORDERED,
-    "cuda._elementwise_kernel.__init__.reduce_dims": "a choice between ways to one result",
-    "cuda._arrays.pinned.arylist": "every copy goes through pinned memory",
-    "scipy.ndimage._generic.called.axis": "elements of a footprint are always along the last one",
-    "_array.interop.getitem.stream": _ORDERED,
-    "_array.interop.setitem.stream": _ORDERED,
-    "_array.interop.split_at.stream": _ORDERED,
-    "cuda._compile.compile.opt": "a choice between ways to one result",
-    "cuda._ipc.open_array.context": "there is one",
-    "cuda._records.copy_to_device.stream": _ORDERED,
-    "cuda._records.copy_to_host.stream": _ORDERED,
-    "cuda._mapped.mapped_array.portable": "a choice between ways to one result",
-    "cuda._mapped.mapped_array_like.portable": "a choice between ways to one result",
-    "cuda._vectorize.__call__.stream": _ORDERED,
-    "cuda._vectorize.reduce.stream": _ORDERED,
-    "cuda.random.copy_to_device.stream": _ORDERED,
-    "cuda.random.copy_to_host.stream": _ORDERED,
-    "cuda.random.init_xoroshiro128p_states.stream": _ORDERED,
-    "cupyx.jit.__call__.stream": _ORDERED,
-    "cuda._jit.__call__.args": "always an error, which says how to launch",
-    "cuda._jit.__call__.kwargs": "always an error, which says how to launch",
-    "cuda._jit.__init__.args": "taken by __new__",
-    "cuda._jit.__init__.options": "taken by __new__",
-    "cuda._jit.jit.cache": "compiled code is always kept",
-    "cuda._jit.jit.forceinline": "a choice between ways to one result",
-    "cuda._jit.jit.lto": "a choice between ways to one result",
-    "cuda._jit.jit.opt": "a choice between ways to one result",
-    "cuda._jit.jit.inline": "a choice between ways to one result",
-    "cuda._reduce.__call__.stream": _ORDERED,
-    "cuda._stream.wait.stream": _ORDERED,
-    "_functions.creation.array.subok": _SUBCLASSES,
-    "_functions.creation.copy.subok": _SUBCLASSES,
-    "_functions.manipulation.broadcast_to.subok": _SUBCLASSES,
-    "_functions.manipulation.broadcast_arrays.subok": _SUBCLASSES,
-    "lib.stride_tricks.sliding_window_view.subok": _SUBCLASSES,
-    "lib.stride_tricks.sliding_window_view.writeable": "every view can be written, as in CuPy",
-    "_functions.creation.asarray.blocking": "a transfer never outlives the call",
-    "_functions.creation.array.blocking": "a transfer never outlives the call",
-    "_array.interop.get.blocking": "a transfer never outlives the call",
-    "_common.device.free_all_blocks.stream": _ORDERED,
-    "_functions.quantiles._quantile.overwrite_input": "a permission to spoil the input, not an order",
-    "_functions.quantiles.median.overwrite_input": "a permission to spoil the input, not an order",
-    "_functions.sets.unique.sorted": "a permission to leave the result unsorted, not an order",
-    "_functions.sets.isin.assume_unique": "a promise about the input, which needs none here",
-    "random._generator.choice.shuffle": "a permission to leave the sample in order, not an order",
-    "_array.methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
-    "_array.methods.construct.cls": "Python's protocol: there are no subclasses",
-    "torchvision.models.alexnet.progress": "the bar of a download, and nothing is downloaded",
-    "torchvision.models.make.progress": "the bar of a download, and nothing is downloaded",
-    "scipy.special._lambert.lambertw.tol": "how far the result may be off, which it never is",
-    "scipy.spatial.distance.directed_hausdorff.rng": "an order of search, which changes the time it takes",
-    "scipy.fft._cosines.transform.overwrite_x": "a permission to spoil the input, not an order",
-    "scipy.fft._spectra.transform.overwrite_x": "a permission to spoil the input, not an order",
-    "scipy.signal._recursive.filtfilt.irlen": "of the method 'gust', which is refused",
-    "scipy.ndimage._linear.<lambda>.device": "a callback's signature",
-    "scipy.ndimage._binary.binary_erosion.brute_force": "a choice between ways to one result",
-    "scipy.ndimage._binary.binary_dilation.brute_force": "a choice between ways to one result",
-    "scipy.ndimage._binary.binary_opening.brute_force": "a choice between ways to one result",
-    "scipy.ndimage._binary.binary_closing.brute_force": "a choice between ways to one result",
-    "scipy.sparse._base.__deepcopy__.memo": "Python's protocol: matrices hold no other objects",
-    "torchvision.datasets.__init__.download": "missing files are an error that says that nothing is downloaded",
-    "torchvision.transforms.functional.resize.antialias": "Pillow smooths in any case, as with torchvision",
-    "scipy.sparse._compressed.check_format.full_check": "all is always checked",
-    "scipy.sparse._compressed.get.stream": _ORDERED,
-    "scipy.sparse._coo.get.stream": _ORDERED,
-    "scipy.sparse._coo.tocsc.copy": "the other format shares nothing",
-    "scipy.sparse._coo.tocsr.copy": "the other format shares nothing",
-    "scipy.sparse.linalg._matfuncs.spsolve.permc_spec": "an order of elimination, which changes rounding alone",
-    "scipy.sparse.linalg._matfuncs.spsolve.use_umfpack": "a choice between ways to one result",
-    "scipy.signal._filters.detrend.overwrite_data": "a permission to spoil the input, not an order",
+#: Parameters that no code reads, by the reason why the result cannot depend on them.
+_HINTS = {
+    _ORDERED: """
+        _common.pointers.copy_from_async.stream _common.pointers.copy_from_device_async.stream
+        _common.pointers.copy_from_host_async.stream _common.pointers.copy_to_host_async.stream
+        _common.pointers.memset_async.stream cuda._raw_kernels.__call__.stream
+        cuda._reduction_kernel.__call__.stream cuda._elementwise_kernel.__call__.stream
+        _array.interop.getitem.stream _array.interop.setitem.stream _array.interop.split_at.stream
+        cuda._records.copy_to_device.stream cuda._records.copy_to_host.stream cuda._vectorize.__call__.stream
+        cuda._vectorize.reduce.stream cuda.random.copy_to_device.stream cuda.random.copy_to_host.stream
+        cuda.random.init_xoroshiro128p_states.stream cupyx.jit.__call__.stream cuda._reduce.__call__.stream
+        cuda._stream.wait.stream _common.device.free_all_blocks.stream scipy.sparse._compressed.get.stream
+        scipy.sparse._coo.get.stream""",
+    "weakref gives its dead reference": "_array.interop.<lambda>._",
+    "a choice between ways to one result": """
+        cuda._reduction_kernel.__init__.reduce_dims cuda._elementwise_kernel.__init__.reduce_dims
+        cuda._compile.compile.opt cuda._mapped.mapped_array.portable cuda._mapped.mapped_array_like.portable
+        cuda._jit.jit.forceinline cuda._jit.jit.lto cuda._jit.jit.opt cuda._jit.jit.inline
+        scipy.ndimage._binary.binary_erosion.brute_force scipy.ndimage._binary.binary_dilation.brute_force
+        scipy.ndimage._binary.binary_opening.brute_force scipy.ndimage._binary.binary_closing.brute_force
+        scipy.sparse.linalg._matfuncs.spsolve.use_umfpack""",
+    "every copy goes through pinned memory": "cuda._arrays.pinned.arylist",
+    "elements of a footprint are always along the last one": "scipy.ndimage._generic.called.axis",
+    "there is one": "cuda._ipc.open_array.context",
+    "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
+    "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
+    "compiled code is always kept": "cuda._jit.jit.cache",
+    "arrays have no subclasses": """
+        _functions.creation.array.subok _functions.creation.copy.subok
+        _functions.manipulation.broadcast_to.subok _functions.manipulation.broadcast_arrays.subok
+        lib.stride_tricks.sliding_window_view.subok""",
+    "every view can be written, as in CuPy": "lib.stride_tricks.sliding_window_view.writeable",
+    "a transfer never outlives the call": """
+        _functions.creation.asarray.blocking _functions.creation.array.blocking _array.interop.get.blocking""",
+    "a permission to spoil the input, not an order": """
+        _functions.quantiles._quantile.overwrite_input _functions.quantiles.median.overwrite_input
+        scipy.fft._cosines.transform.overwrite_x scipy.fft._spectra.transform.overwrite_x
+        scipy.signal._filters.detrend.overwrite_data""",
+    "a permission to leave the result unsorted, not an order": "_functions.sets.unique.sorted",
+    "a promise about the input, which needs none here": "_functions.sets.isin.assume_unique",
+    "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
+    "Python's protocol: arrays hold no other objects": "_array.methods.deepcopy.memo",
+    "Python's protocol: there are no subclasses": "_array.methods.construct.cls",
+    "the bar of a download, and nothing is downloaded": """
+        torchvision.models.alexnet.progress torchvision.models.make.progress""",
+    "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
+    "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
+    "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",
+    "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
+    "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
+    "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",
+    "Pillow smooths in any case, as with torchvision": "torchvision.transforms.functional.resize.antialias",
+    "all is always checked": "scipy.sparse._compressed.check_format.full_check",
+    "the other format shares nothing": "scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy",
+    "an order of elimination, which changes rounding alone": "scipy.sparse.linalg._matfuncs.spsolve.permc_spec",
 }
+HINTS = {name: reason for reason, names in _HINTS.items() for name in names.split()}
 
 #: PyCUDA: streams, and options of its compiler and cache folders.
 _IN_ORDER = """

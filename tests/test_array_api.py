@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cuprous as cp
 from cuprous._array import array_api
-from tests.support import DTYPES, FLOATS, INTEGERS, REAL_DTYPES, assert_same, compare, np_dtype, sample
+from tests.support import DTYPES, FLOATS, INTEGERS, REAL_DTYPES, alike, assert_same, np_dtype, sample
 
 INFO = cp.__array_namespace_info__()
 EVERY = [*DTYPES, "bfloat16"]
@@ -113,7 +113,7 @@ def test_isdtype_accepts_bfloat16_and_rejects_unknown_kinds() -> None:
     assert cp.isdtype(np_dtype("bfloat16"), "real floating")
     assert not cp.isdtype(np_dtype("bfloat16"), ("integral", "bool"))
     for dtype, kind in (("float32", "bool"), (np.dtype("float32"), "decimal"), (np.dtype("float32"), 3)):
-        compare(lambda d=dtype, k=kind: np.isdtype(d, k), lambda d=dtype, k=kind: cp.isdtype(d, k))
+        alike(lambda xp, d=dtype, k=kind: xp.isdtype(d, k))
 
 
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
@@ -213,9 +213,9 @@ def test_masks_with_empty_axes(shape: tuple[int, ...], mask: tuple[int, ...]) ->
         x[xp.zeros(mask, bool)] = 1
         return x
 
-    compare(lambda: np.zeros(shape)[np.zeros(mask, bool)], lambda: cp.zeros(shape)[cp.zeros(mask, bool)])
-    compare(lambda: np.ones(shape)[..., np.zeros(mask, bool)], lambda: cp.ones(shape)[..., cp.zeros(mask, bool)])
-    compare(lambda: written(np), lambda: written(cp))
+    alike(lambda xp: xp.zeros(shape)[xp.zeros(mask, bool)])
+    alike(lambda xp: xp.ones(shape)[..., xp.zeros(mask, bool)])
+    alike(written)
 
 
 def test_dlpack_to_numpy_and_back() -> None:

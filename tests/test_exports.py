@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import pickle
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import cuprous as cp
+from tests.robust.helpers import output
 
 TABLE = {module: names.split() for module, names in cp._PUBLIC.items()}
 
@@ -50,4 +49,4 @@ def test_a_star_import_has_every_name_and_an_import_is_lazy() -> None:
         "exec('from cuprous import *', names)\n"
         "assert {*cuprous.__all__} <= {*names}\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    output(code)

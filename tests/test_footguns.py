@@ -9,23 +9,17 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.support import to_host
 
 pytestmark = pytest.mark.usefixtures("mode")
 REPEATS = 6
 R = np.random.default_rng(1)
 
 
-def host(value: Any) -> Any:
-    """Converts results to NumPy arrays."""
-    if isinstance(value, tuple):
-        return tuple(host(v) for v in value)
-    return cp.asnumpy(value) if isinstance(value, cp.ndarray) else value
-
-
 def same_each_time(step: Callable[..., Any], variants: Sequence[Any]) -> None:
     """Asserts that step(xp, variant) agrees with NumPy for each variant, in this order."""
     for variant in variants:
-        expected, actual = step(np, variant), host(step(cp, variant))
+        expected, actual = step(np, variant), to_host(step(cp, variant))
         expected = expected if isinstance(expected, tuple) else (expected,)
         actual = actual if isinstance(actual, tuple) else (actual,)
         for want, got in zip(expected, actual, strict=True):
@@ -207,7 +201,7 @@ def test_state_carried_through_many_steps() -> None:
         return w, m
 
     for _ in range(3):
-        for want, got in zip(run(np), host(run(cp)), strict=True):
+        for want, got in zip(run(np), to_host(run(cp)), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-12)
 
 

@@ -23,6 +23,7 @@ from cuprous import cuda
 from cuprous._tools.profile_rows import ProfileRow
 from tests.conftest import DEVICE
 from tests.robust.stand_ins import compiled
+from tests.support import assert_errors
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -269,12 +270,11 @@ def test_the_table() -> None:
     text = p.table(limit=1)
     assert "other lines" in text and "in Python and recording" in text
     assert p.table(sort_by="bytes_in").splitlines()[1].startswith("test_profile.py")
-    with pytest.raises(ValueError, match="is not a column"):
-        p.table(sort_by="beauty")
-    with pytest.raises(ValueError, match="negative"):
-        p.table(limit=-1)
-    with pytest.raises(OSError):
-        p.save("/no/such/folder/trace.json")
+    assert_errors(
+        (lambda: p.table(sort_by="beauty"), ValueError, "is not a column"),
+        (lambda: p.table(limit=-1), ValueError, "negative"),
+        (lambda: p.save("/no/such/folder/trace.json"), OSError, ""),
+    )
 
 
 def test_a_profile_changes_no_result() -> None:

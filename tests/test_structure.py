@@ -95,13 +95,8 @@ def test_modules_of_a_crate_have_no_cycle(crate: str) -> None:
 
 def test_cycles_are_found() -> None:
     modules = {
-        "": "",
-        "a": "use crate::{b::X, c};",
-        "b": "use super::a::Y;",
-        "c": "",
-        "d::e": "use super::f;",
-        "d::f": "",
-    }
+        "": "", "a": "use crate::{b::X, c};", "b": "use super::a::Y;", "c": "", "d::e": "use super::f;", "d::f": "",
+    }  # fmt: skip
     assert uses(modules) == {"": set(), "a": {"b", "c"}, "b": {"a"}, "c": set(), "d::e": {"d::f"}, "d::f": set()}
     assert cycles(uses(modules)) == [{"a", "b"}]
 

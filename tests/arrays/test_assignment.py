@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import assert_same, compare
+from tests.support import alike, assert_same
 
 #: Statements that write a value in place.
 WRITES: dict[str, Any] = {
@@ -46,7 +46,7 @@ def test_written_numbers_fit(way: str, dtype: str) -> None:
             WRITES[way](xp, a, value)
             return a
 
-        compare(lambda write=write: write(np), lambda write=write: write(cp), message=f"{way} {value!r} {dtype}")
+        alike(write, message=f"{way} {value!r} {dtype}")
 
 
 def test_failed_assignment_writes_nothing() -> None:
@@ -136,7 +136,7 @@ def test_copyto_casts_scalars_by_their_kind() -> None:
             return a
 
         if (value, casting) != (1j, "unsafe"):
-            compare(lambda call=call: call(np), lambda call=call: call(cp))
+            alike(call)
 
 
 def test_copies_and_pickles_keep_the_order_of_axes() -> None:
@@ -176,4 +176,4 @@ CREATION: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", CREATION)
 def test_arguments_of_functions(name: str) -> None:
-    compare(lambda: CREATION[name](np), lambda: CREATION[name](cp))
+    alike(lambda xp: CREATION[name](xp))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import assert_same, compare
+from tests.support import alike, assert_same
 
 Call = Callable[[Any], Any]
 INF, NAN = float("inf"), float("nan")
@@ -19,9 +20,7 @@ I64 = [0, 1, -1, 5, 2**53 + 1, 2**63 - 1, -(2**63)]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 
-def check(call: Call) -> None:
-    """Asserts that both return the same value or raise the same class of error."""
-    compare(lambda: call(np), lambda: call(cp), rtol=1e-9)
+check = partial(alike, rtol=1e-9)
 
 
 @pytest.mark.parametrize("holds", COMPARISONS, ids=lambda f: f.__name__)

@@ -13,26 +13,16 @@ from tests.support import assert_same, sample
 on_cpu = pytest.mark.skipif("cp.get_device() != 'cpu'", reason="NumPy shares memory with the CPU only")
 
 FUNCTIONS: dict[str, Any] = {
-    "sum": lambda a: np.sum(a),
-    "mean": lambda a: np.mean(a, axis=0),
-    "concatenate": lambda a: np.concatenate([a, a]),
-    "where": lambda a: np.where(a > 0, a, 0),
-    "exp": lambda a: np.exp(a),
-    "add": lambda a: np.add(a, 1),
-    "dot": lambda a: np.dot(a, a.T),
-    "linalg.norm": lambda a: np.linalg.norm(a),
-    "zeros_like": lambda a: np.zeros_like(a),
-    "stack": lambda a: np.stack([a, a]),
-    "maximum.reduce": lambda a: np.maximum.reduce(a),
-    "multiply.outer": lambda a: np.multiply.outer(a, a),
-    "clip": lambda a: np.clip(a, 0, 1),
-    "matmul": lambda a: np.matmul(a, a.T),
-    "einsum": lambda a: np.einsum("ij->j", a),
-    "median": lambda a: np.median(a),
-    "broadcast_to": lambda a: np.broadcast_to(a, (2, 3, 4)),
-    "scalar left": lambda a: np.float64(2) * a,
+    "sum": lambda a: np.sum(a), "mean": lambda a: np.mean(a, axis=0), "concatenate": lambda a: np.concatenate([a, a]),
+    "where": lambda a: np.where(a > 0, a, 0), "exp": lambda a: np.exp(a), "add": lambda a: np.add(a, 1),
+    "dot": lambda a: np.dot(a, a.T), "linalg.norm": lambda a: np.linalg.norm(a),
+    "zeros_like": lambda a: np.zeros_like(a), "stack": lambda a: np.stack([a, a]),
+    "maximum.reduce": lambda a: np.maximum.reduce(a), "multiply.outer": lambda a: np.multiply.outer(a, a),
+    "clip": lambda a: np.clip(a, 0, 1), "matmul": lambda a: np.matmul(a, a.T),
+    "einsum": lambda a: np.einsum("ij->j", a), "median": lambda a: np.median(a),
+    "broadcast_to": lambda a: np.broadcast_to(a, (2, 3, 4)), "scalar left": lambda a: np.float64(2) * a,
     "round": lambda a: np.round(a),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

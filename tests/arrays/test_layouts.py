@@ -17,16 +17,11 @@ _BASES = [np.arange(1.0, 31).reshape(5, 6), np.arange(1.0, 121).reshape(4, 5, 6)
 
 #: Memory layouts of an array. Strides of axes of length one are not compared.
 _LAYOUTS: dict[str, Callable[[Any], Any]] = {
-    "C": lambda a: a,
-    "F": lambda a: a.T,
-    "swapped": lambda a: a.swapaxes(0, 1),
-    "last swapped": lambda a: a.swapaxes(-2, -1),
-    "rolled": lambda a: a.transpose((*range(1, a.ndim), 0)),
-    "every other": lambda a: a[::2, ::2],
-    "every other, F": lambda a: a.T[::2, ::2],
-    "reversed": lambda a: a[::-1],
+    "C": lambda a: a, "F": lambda a: a.T, "swapped": lambda a: a.swapaxes(0, 1),
+    "last swapped": lambda a: a.swapaxes(-2, -1), "rolled": lambda a: a.transpose((*range(1, a.ndim), 0)),
+    "every other": lambda a: a[::2, ::2], "every other, F": lambda a: a.T[::2, ::2], "reversed": lambda a: a[::-1],
     "reversed, F": lambda a: a.T[:, ::-1],
-}
+}  # fmt: skip
 
 
 def _mask(xp: Any, n: int) -> Any:
@@ -34,89 +29,54 @@ def _mask(xp: Any, n: int) -> Any:
 
 
 ELEMENTWISE: dict[str, Call] = {
-    "negative": lambda xp, x: -x,
-    "add row": lambda xp, x: x + xp.arange(x.shape[-1]),
-    "add C": lambda xp, x: x + xp.ones(x.shape),
-    "add F": lambda xp, x: x + xp.asfortranarray(xp.ones(x.shape)),
-    "mixed dtypes": lambda xp, x: x.astype("int32") + x,
-    "where": lambda xp, x: xp.where(x > 3, x, 0),
-    "clip": lambda xp, x: xp.clip(x, 2, 5),
-    "clip nothing": lambda xp, x: xp.clip(x, None, None),
-    "round": lambda xp, x: xp.round(x),
-    "isclose": lambda xp, x: xp.isclose(x, x),
-    "nan_to_num": lambda xp, x: xp.nan_to_num(x),
-    "nan_to_num complex": lambda xp, x: xp.nan_to_num(x * 1j),
-    "modf": lambda xp, x: xp.modf(x)[1],
-    "order C": lambda xp, x: xp.add(x, 1, order="C"),
-    "order F": lambda xp, x: xp.add(x, 1, order="F"),
-    "order A": lambda xp, x: xp.add(x, 1, order="A"),
+    "negative": lambda xp, x: -x, "add row": lambda xp, x: x + xp.arange(x.shape[-1]),
+    "add C": lambda xp, x: x + xp.ones(x.shape), "add F": lambda xp, x: x + xp.asfortranarray(xp.ones(x.shape)),
+    "mixed dtypes": lambda xp, x: x.astype("int32") + x, "where": lambda xp, x: xp.where(x > 3, x, 0),
+    "clip": lambda xp, x: xp.clip(x, 2, 5), "clip nothing": lambda xp, x: xp.clip(x, None, None),
+    "round": lambda xp, x: xp.round(x), "isclose": lambda xp, x: xp.isclose(x, x),
+    "nan_to_num": lambda xp, x: xp.nan_to_num(x), "nan_to_num complex": lambda xp, x: xp.nan_to_num(x * 1j),
+    "modf": lambda xp, x: xp.modf(x)[1], "order C": lambda xp, x: xp.add(x, 1, order="C"),
+    "order F": lambda xp, x: xp.add(x, 1, order="F"), "order A": lambda xp, x: xp.add(x, 1, order="A"),
     "piecewise": lambda xp, x: xp.piecewise(x, [x > 3], [1, 2]),
     "choose": lambda xp, x: xp.choose((x > 3).astype("int64"), [x, x]),
-    "select": lambda xp, x: xp.select([x > 3], [x], 0),
-    "gradient": lambda xp, x: xp.gradient(x, axis=0),
-    "diff": lambda xp, x: xp.diff(x, axis=0),
-    "unwrap": lambda xp, x: xp.unwrap(x, axis=0),
-}
+    "select": lambda xp, x: xp.select([x > 3], [x], 0), "gradient": lambda xp, x: xp.gradient(x, axis=0),
+    "diff": lambda xp, x: xp.diff(x, axis=0), "unwrap": lambda xp, x: xp.unwrap(x, axis=0),
+}  # fmt: skip
 FOLDS: dict[str, Call] = {
-    "sum 0": lambda xp, x: x.sum(0),
-    "sum 1": lambda xp, x: x.sum(1),
-    "sum last": lambda xp, x: x.sum(-1),
-    "sum nothing": lambda xp, x: x.sum(()),
-    "sum kept": lambda xp, x: x.sum(1, keepdims=True),
-    "sum int": lambda xp, x: x.astype("int32").sum(1),
-    "sum as float": lambda xp, x: x.sum(1, dtype="float32"),
-    "max": lambda xp, x: x.max(1),
-    "mean": lambda xp, x: x.mean(1),
-    "var": lambda xp, x: x.var(1),
-    "any": lambda xp, x: (x > 3).any(1),
-    "any of floats": lambda xp, x: x.any(1),
-    "ptp": lambda xp, x: xp.ptp(x, 1),
-    "argmax": lambda xp, x: x.argmax(1),
-    "argmin kept": lambda xp, x: xp.argmin(x, 0, keepdims=True),
-    "count_nonzero": lambda xp, x: xp.count_nonzero(x, 1),
-    "nansum": lambda xp, x: xp.nansum(x, 1),
+    "sum 0": lambda xp, x: x.sum(0), "sum 1": lambda xp, x: x.sum(1), "sum last": lambda xp, x: x.sum(-1),
+    "sum nothing": lambda xp, x: x.sum(()), "sum kept": lambda xp, x: x.sum(1, keepdims=True),
+    "sum int": lambda xp, x: x.astype("int32").sum(1), "sum as float": lambda xp, x: x.sum(1, dtype="float32"),
+    "max": lambda xp, x: x.max(1), "mean": lambda xp, x: x.mean(1), "var": lambda xp, x: x.var(1),
+    "any": lambda xp, x: (x > 3).any(1), "any of floats": lambda xp, x: x.any(1), "ptp": lambda xp, x: xp.ptp(x, 1),
+    "argmax": lambda xp, x: x.argmax(1), "argmin kept": lambda xp, x: xp.argmin(x, 0, keepdims=True),
+    "count_nonzero": lambda xp, x: xp.count_nonzero(x, 1), "nansum": lambda xp, x: xp.nansum(x, 1),
     "nanmean": lambda xp, x: xp.nanmean(x, 1),
     "average": lambda xp, x: xp.average(x, 1, weights=xp.arange(1.0, x.shape[1] + 1)),
-    "percentile": lambda xp, x: xp.percentile(x, 30, 1),
-    "trapezoid": lambda xp, x: xp.trapezoid(x, axis=0),
-    "logical_or.reduce": lambda xp, x: xp.logical_or.reduce(x, 1),
-    "hypot.reduce": lambda xp, x: xp.hypot.reduce(x, 1),
-    "add.reduceat": lambda xp, x: xp.add.reduceat(x, [0, 1], 0),
-    "cumsum": lambda xp, x: x.cumsum(0),
-    "cumprod": lambda xp, x: x.cumprod(-1),
-    "cumsum int": lambda xp, x: x.astype("int32").cumsum(0),
+    "percentile": lambda xp, x: xp.percentile(x, 30, 1), "trapezoid": lambda xp, x: xp.trapezoid(x, axis=0),
+    "logical_or.reduce": lambda xp, x: xp.logical_or.reduce(x, 1), "hypot.reduce": lambda xp, x: xp.hypot.reduce(x, 1),
+    "add.reduceat": lambda xp, x: xp.add.reduceat(x, [0, 1], 0), "cumsum": lambda xp, x: x.cumsum(0),
+    "cumprod": lambda xp, x: x.cumprod(-1), "cumsum int": lambda xp, x: x.astype("int32").cumsum(0),
     "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0, include_initial=True),
     "maximum.accumulate": lambda xp, x: xp.maximum.accumulate(x, 1),
     "hypot.accumulate": lambda xp, x: xp.hypot.accumulate(x, 0),
-}
+}  # fmt: skip
 JOINED: dict[str, Call] = {
-    "concatenate 0": lambda xp, x: xp.concatenate((x, x)),
-    "concatenate last": lambda xp, x: xp.concatenate((x, x), -1),
+    "concatenate 0": lambda xp, x: xp.concatenate((x, x)), "concatenate last": lambda xp, x: xp.concatenate((x, x), -1),
     "concatenate mixed": lambda xp, x: xp.concatenate((x, xp.ones(x.shape))),
-    "concatenate flat": lambda xp, x: xp.concatenate((x, x), None),
-    "stack": lambda xp, x: xp.stack((x, x)),
-    "stack last": lambda xp, x: xp.stack((x, x), -1),
-    "hstack": lambda xp, x: xp.hstack((x, x)),
-    "dstack": lambda xp, x: xp.dstack((x, x)),
-    "append": lambda xp, x: xp.append(x, x, 0),
-    "block": lambda xp, x: xp.block([[x, x], [x, x]]),
-    "list of arrays": lambda xp, x: xp.array([x, x]),
-    "tile": lambda xp, x: xp.tile(x, (2, 1)),
-    "tile once": lambda xp, x: xp.tile(x, 1),
-    "repeat": lambda xp, x: xp.repeat(x, 2, 0),
-    "roll": lambda xp, x: xp.roll(x, 1, 0),
-    "roll by nothing": lambda xp, x: xp.roll(x, 0, 0),
-    "delete one": lambda xp, x: xp.delete(x, 1, 0),
-    "delete slice": lambda xp, x: xp.delete(x, slice(0, 2), 0),
-    "delete several": lambda xp, x: xp.delete(x, [0, 1], 1),
-    "insert one": lambda xp, x: xp.insert(x, 1, 9, 0),
-    "insert several": lambda xp, x: xp.insert(x, [0, 1], 9, 1),
-    "pad": lambda xp, x: xp.pad(x, 1),
-    "pad edge": lambda xp, x: xp.pad(x, ((1, 2),) * x.ndim, mode="edge"),
+    "concatenate flat": lambda xp, x: xp.concatenate((x, x), None), "stack": lambda xp, x: xp.stack((x, x)),
+    "stack last": lambda xp, x: xp.stack((x, x), -1), "hstack": lambda xp, x: xp.hstack((x, x)),
+    "dstack": lambda xp, x: xp.dstack((x, x)), "append": lambda xp, x: xp.append(x, x, 0),
+    "block": lambda xp, x: xp.block([[x, x], [x, x]]), "list of arrays": lambda xp, x: xp.array([x, x]),
+    "tile": lambda xp, x: xp.tile(x, (2, 1)), "tile once": lambda xp, x: xp.tile(x, 1),
+    "repeat": lambda xp, x: xp.repeat(x, 2, 0), "roll": lambda xp, x: xp.roll(x, 1, 0),
+    "roll by nothing": lambda xp, x: xp.roll(x, 0, 0), "delete one": lambda xp, x: xp.delete(x, 1, 0),
+    "delete slice": lambda xp, x: xp.delete(x, slice(0, 2), 0), "delete several": lambda xp, x: xp.delete(x, [0, 1], 1),
+    "insert one": lambda xp, x: xp.insert(x, 1, 9, 0), "insert several": lambda xp, x: xp.insert(x, [0, 1], 9, 1),
+    "pad": lambda xp, x: xp.pad(x, 1), "pad edge": lambda xp, x: xp.pad(x, ((1, 2),) * x.ndim, mode="edge"),
     "pad mean": lambda xp, x: xp.pad(x, 1, mode="mean"),
     "unpackbits": lambda xp, x: xp.unpackbits(x.astype("uint8"), axis=0),
     "packbits": lambda xp, x: xp.packbits(x > 3, axis=0),
-}
+}  # fmt: skip
 COPIED: dict[str, Call] = {
     **{f"copy {o}": lambda xp, x, o=o: x.copy(o) for o in "CFAK"},
     **{f"cp.copy {o}": lambda xp, x, o=o: xp.copy(x, o) for o in "CFAK"},
@@ -192,18 +152,11 @@ def test_reduction_in_memory_order_keeps_indices() -> None:
 # --- memory ownership
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
-    "slice": lambda a: a[1:],
-    "ellipsis": lambda a: a[...],
-    "new axis": lambda a: a[None],
-    "transposed": lambda a: a.T,
-    "permuted": lambda a: a.transpose(1, 0),
-    "reshaped": lambda a: a.reshape(3, 2),
-    "flat": lambda a: a.reshape(-1),
-    "view of a view": lambda a: a.T[1:][..., ::-1],
-    "another dtype": lambda a: a.view("int64"),
-    "squeezed": lambda a: a[None].squeeze(),
-    "diagonal": lambda a: a.diagonal(),
-}
+    "slice": lambda a: a[1:], "ellipsis": lambda a: a[...], "new axis": lambda a: a[None], "transposed": lambda a: a.T,
+    "permuted": lambda a: a.transpose(1, 0), "reshaped": lambda a: a.reshape(3, 2), "flat": lambda a: a.reshape(-1),
+    "view of a view": lambda a: a.T[1:][..., ::-1], "another dtype": lambda a: a.view("int64"),
+    "squeezed": lambda a: a[None].squeeze(), "diagonal": lambda a: a.diagonal(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -216,23 +169,15 @@ def test_views_have_their_owner_as_base(name: str) -> None:
 
 
 FRESH: dict[str, Call] = {
-    "itself": lambda xp, a: a,
-    "asarray": lambda xp, a: xp.asarray(a),
-    "sum": lambda xp, a: a + 1,
-    "sum, F": lambda xp, a: a.T + 1,
-    "reduction": lambda xp, a: xp.ones((2, 3, 4)).T.sum(1),
-    "copy": lambda xp, a: a.T.copy(),
-    "copy, K": lambda xp, a: a.T.copy("K"),
-    "astype": lambda xp, a: a.T.astype("int32"),
-    "empty, F": lambda xp, a: xp.empty((2, 3), order="F"),
-    "zeros, F": lambda xp, a: xp.zeros((2, 3), order="F"),
-    "full, F": lambda xp, a: xp.full((2, 3), 2, order="F"),
-    "zeros_like": lambda xp, a: xp.zeros_like(a.T),
-    "concatenate": lambda xp, a: xp.concatenate((a.T, a.T)),
-    "index": lambda xp, a: a.T[xp.asarray([0, 1])],
-    "reshaped copy": lambda xp, a: a[:, ::2].T.reshape(4).copy(),
+    "itself": lambda xp, a: a, "asarray": lambda xp, a: xp.asarray(a), "sum": lambda xp, a: a + 1,
+    "sum, F": lambda xp, a: a.T + 1, "reduction": lambda xp, a: xp.ones((2, 3, 4)).T.sum(1),
+    "copy": lambda xp, a: a.T.copy(), "copy, K": lambda xp, a: a.T.copy("K"),
+    "astype": lambda xp, a: a.T.astype("int32"), "empty, F": lambda xp, a: xp.empty((2, 3), order="F"),
+    "zeros, F": lambda xp, a: xp.zeros((2, 3), order="F"), "full, F": lambda xp, a: xp.full((2, 3), 2, order="F"),
+    "zeros_like": lambda xp, a: xp.zeros_like(a.T), "concatenate": lambda xp, a: xp.concatenate((a.T, a.T)),
+    "index": lambda xp, a: a.T[xp.asarray([0, 1])], "reshaped copy": lambda xp, a: a[:, ::2].T.reshape(4).copy(),
     "array": lambda xp, a: xp.array(a.T),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FRESH)

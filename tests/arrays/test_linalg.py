@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.support import SOME_DTYPES, assert_same, check, compare, sample
+from tests.support import SOME_DTYPES, alike, assert_errors, assert_same, check, sample
 
 VECTOR_ORDERS = [None, 0, 1, 2, 3, -1, -2, 0.5, math.inf, -math.inf, "fro", "nuc"]
 MATRIX_ORDERS = [None, "fro", 1, -1, 2, -2, "nuc", math.inf, -math.inf, 0, 3, "nonsense"]
@@ -87,12 +87,11 @@ def test_norms_see_nan_and_infinity() -> None:
 
 
 def test_errors_are_numpys() -> None:
-    with pytest.raises(np.linalg.LinAlgError):
-        cp.linalg.matrix_power(cp.ones((2, 3)), 2)
-    with pytest.raises(cp.linalg.LinAlgError):
-        cp.linalg.multi_dot([cp.ones((2, 2)), cp.ones(2), cp.ones((2, 2))])
-    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
-        cp.linalg.matrix_power(cp.ones((2, 2)), -1)
+    assert_errors(
+        (lambda: cp.linalg.matrix_power(cp.ones((2, 3)), 2), np.linalg.LinAlgError, ""),
+        (lambda: cp.linalg.multi_dot([cp.ones((2, 2)), cp.ones(2), cp.ones((2, 2))]), cp.linalg.LinAlgError, ""),
+        (lambda: cp.linalg.matrix_power(cp.ones((2, 2)), -1), np.linalg.LinAlgError, "Singular matrix"),
+    )
 
 
 @settings(max_examples=40)
@@ -103,12 +102,7 @@ def test_chains(extents: list[int], row: bool, column: bool) -> None:
         chain[0] = sample("float64", (extents[1],), 8)
     if column:
         chain[-1] = sample("float64", (extents[-2],), 9)
-    compare(
-        lambda: np.linalg.multi_dot(chain),
-        lambda: cp.linalg.multi_dot([cp.asarray(a) for a in chain]),
-        rtol=1e-9,
-        atol=1e-9,
-    )
+    alike(lambda xp: xp.linalg.multi_dot([xp.asarray(a) for a in chain]), rtol=1e-9, atol=1e-9)
 
 
 def test_numpys_functions_dispatch() -> None:

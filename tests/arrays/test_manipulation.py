@@ -12,92 +12,57 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from tests.support import DTYPES, assert_same, check, compare, sample
+from tests.support import DTYPES, alike, assert_same, check, sample
 
 CALLS: dict[str, Any] = {
-    "reshape": lambda xp, x: xp.reshape(x, (4, -1)),
-    "reshape F": lambda xp, x: xp.reshape(x, (4, 6), order="F"),
-    "reshape bad": lambda xp, x: xp.reshape(x, (5, 5)),
-    "ravel": lambda xp, x: xp.ravel(x),
-    "ravel F": lambda xp, x: xp.ravel(x, "F"),
-    "ravel A": lambda xp, x: xp.ravel(x, "A"),
-    "flatten": lambda xp, x: x.flatten(),
-    "flatten F": lambda xp, x: x.flatten("F"),
-    "transpose": lambda xp, x: xp.transpose(x),
-    "transpose axes": lambda xp, x: xp.transpose(x, (2, 0, 1)),
-    "method transpose": lambda xp, x: x.transpose(1, 0, 2),
-    "transpose bad": lambda xp, x: xp.transpose(x, (0, 0, 1)),
-    "swapaxes": lambda xp, x: xp.swapaxes(x, 0, -1),
-    "moveaxis": lambda xp, x: xp.moveaxis(x, (0, 1), (-1, 0)),
-    "moveaxis bad": lambda xp, x: xp.moveaxis(x, 0, 5),
-    "rollaxis": lambda xp, x: xp.rollaxis(x, 2, 1),
-    "rollaxis 0": lambda xp, x: xp.rollaxis(x, 0, 3),
-    "permute_dims": lambda xp, x: xp.permute_dims(x, (1, 2, 0)),
-    "matrix_transpose": lambda xp, x: xp.matrix_transpose(x),
-    "mT": lambda xp, x: x.mT,
-    "T": lambda xp, x: x.T,
-    "expand_dims": lambda xp, x: xp.expand_dims(x, (0, -1)),
-    "expand_dims bad": lambda xp, x: xp.expand_dims(x, 9),
-    "squeeze": lambda xp, x: xp.squeeze(x[:1, :, :1]),
-    "squeeze axis": lambda xp, x: xp.squeeze(x[:1, :, :1], 0),
-    "squeeze bad": lambda xp, x: xp.squeeze(x, 1),
-    "broadcast_to": lambda xp, x: xp.broadcast_to(x, (2, *x.shape)),
+    "reshape": lambda xp, x: xp.reshape(x, (4, -1)), "reshape F": lambda xp, x: xp.reshape(x, (4, 6), order="F"),
+    "reshape bad": lambda xp, x: xp.reshape(x, (5, 5)), "ravel": lambda xp, x: xp.ravel(x),
+    "ravel F": lambda xp, x: xp.ravel(x, "F"), "ravel A": lambda xp, x: xp.ravel(x, "A"),
+    "flatten": lambda xp, x: x.flatten(), "flatten F": lambda xp, x: x.flatten("F"),
+    "transpose": lambda xp, x: xp.transpose(x), "transpose axes": lambda xp, x: xp.transpose(x, (2, 0, 1)),
+    "method transpose": lambda xp, x: x.transpose(1, 0, 2), "transpose bad": lambda xp, x: xp.transpose(x, (0, 0, 1)),
+    "swapaxes": lambda xp, x: xp.swapaxes(x, 0, -1), "moveaxis": lambda xp, x: xp.moveaxis(x, (0, 1), (-1, 0)),
+    "moveaxis bad": lambda xp, x: xp.moveaxis(x, 0, 5), "rollaxis": lambda xp, x: xp.rollaxis(x, 2, 1),
+    "rollaxis 0": lambda xp, x: xp.rollaxis(x, 0, 3), "permute_dims": lambda xp, x: xp.permute_dims(x, (1, 2, 0)),
+    "matrix_transpose": lambda xp, x: xp.matrix_transpose(x), "mT": lambda xp, x: x.mT, "T": lambda xp, x: x.T,
+    "expand_dims": lambda xp, x: xp.expand_dims(x, (0, -1)), "expand_dims bad": lambda xp, x: xp.expand_dims(x, 9),
+    "squeeze": lambda xp, x: xp.squeeze(x[:1, :, :1]), "squeeze axis": lambda xp, x: xp.squeeze(x[:1, :, :1], 0),
+    "squeeze bad": lambda xp, x: xp.squeeze(x, 1), "broadcast_to": lambda xp, x: xp.broadcast_to(x, (2, *x.shape)),
     "broadcast_to bad": lambda xp, x: xp.broadcast_to(x, (7, 7)),
     "broadcast_arrays": lambda xp, x: xp.broadcast_arrays(x, x[:1], x[..., :1])[1],
-    "atleast": lambda xp, x: [xp.atleast_1d(x), xp.atleast_2d(x), xp.atleast_3d(x)],
-    "flip": lambda xp, x: xp.flip(x),
-    "flip axes": lambda xp, x: xp.flip(x, (0, 2)),
-    "flipud": lambda xp, x: xp.flipud(x),
-    "fliplr": lambda xp, x: xp.fliplr(x),
-    "rot90": lambda xp, x: [xp.rot90(x, k, (0, 2)) for k in range(-1, 5)],
-    "rot90 bad": lambda xp, x: xp.rot90(x, 1, (0, 0)),
-    "roll": lambda xp, x: xp.roll(x, 3),
-    "roll axis": lambda xp, x: xp.roll(x, -2, 1),
-    "roll axes": lambda xp, x: xp.roll(x, (1, 2), (0, 1)),
-    "roll both": lambda xp, x: xp.roll(x, 5, (0, 1)),
-    "concatenate": lambda xp, x: xp.concatenate([x, x[:1]], 0),
+    "atleast": lambda xp, x: [xp.atleast_1d(x), xp.atleast_2d(x), xp.atleast_3d(x)], "flip": lambda xp, x: xp.flip(x),
+    "flip axes": lambda xp, x: xp.flip(x, (0, 2)), "flipud": lambda xp, x: xp.flipud(x),
+    "fliplr": lambda xp, x: xp.fliplr(x), "rot90": lambda xp, x: [xp.rot90(x, k, (0, 2)) for k in range(-1, 5)],
+    "rot90 bad": lambda xp, x: xp.rot90(x, 1, (0, 0)), "roll": lambda xp, x: xp.roll(x, 3),
+    "roll axis": lambda xp, x: xp.roll(x, -2, 1), "roll axes": lambda xp, x: xp.roll(x, (1, 2), (0, 1)),
+    "roll both": lambda xp, x: xp.roll(x, 5, (0, 1)), "concatenate": lambda xp, x: xp.concatenate([x, x[:1]], 0),
     "concatenate none": lambda xp, x: xp.concatenate([x, x[:1]], None),
     "concatenate dtypes": lambda xp, x: xp.concatenate([x, x.astype("complex64")], -1),
     "concatenate bad": lambda xp, x: xp.concatenate([x, x[:, :1]], 0),
     "concatenate dtype": lambda xp, x: xp.concatenate([x, x], dtype="complex128"),
-    "stack": lambda xp, x: [xp.stack([x, x], i) for i in range(-4, 4)],
-    "stack bad": lambda xp, x: xp.stack([x, x[:1]]),
-    "unstack": lambda xp, x: xp.unstack(x, axis=1),
-    "vstack": lambda xp, x: xp.vstack([x, x]),
-    "hstack": lambda xp, x: xp.hstack([x, x]),
-    "dstack": lambda xp, x: xp.dstack([x[0], x[0]]),
+    "stack": lambda xp, x: [xp.stack([x, x], i) for i in range(-4, 4)], "stack bad": lambda xp, x: xp.stack([x, x[:1]]),
+    "unstack": lambda xp, x: xp.unstack(x, axis=1), "vstack": lambda xp, x: xp.vstack([x, x]),
+    "hstack": lambda xp, x: xp.hstack([x, x]), "dstack": lambda xp, x: xp.dstack([x[0], x[0]]),
     "column_stack": lambda xp, x: xp.column_stack([x[0], x[0, :, 0]]),
-    "block": lambda xp, x: xp.block([[x[0], x[0]], [x[0], x[0] * 0]]),
-    "split": lambda xp, x: xp.split(x, [1, 2], -1),
-    "split n": lambda xp, x: xp.split(x, 2, 0),
-    "split bad": lambda xp, x: xp.split(x, 5, 0),
-    "array_split": lambda xp, x: xp.array_split(x, 3, 1),
-    "vsplit": lambda xp, x: xp.vsplit(x, 1),
-    "hsplit": lambda xp, x: xp.hsplit(x, 1),
-    "dsplit": lambda xp, x: xp.dsplit(x, 1),
-    "tile": lambda xp, x: xp.tile(x, (2, 1, 3)),
-    "tile more": lambda xp, x: xp.tile(x, (2, 1, 1, 2)),
-    "tile n": lambda xp, x: xp.tile(x, 2),
-    "repeat": lambda xp, x: xp.repeat(x, 2),
+    "block": lambda xp, x: xp.block([[x[0], x[0]], [x[0], x[0] * 0]]), "split": lambda xp, x: xp.split(x, [1, 2], -1),
+    "split n": lambda xp, x: xp.split(x, 2, 0), "split bad": lambda xp, x: xp.split(x, 5, 0),
+    "array_split": lambda xp, x: xp.array_split(x, 3, 1), "vsplit": lambda xp, x: xp.vsplit(x, 1),
+    "hsplit": lambda xp, x: xp.hsplit(x, 1), "dsplit": lambda xp, x: xp.dsplit(x, 1),
+    "tile": lambda xp, x: xp.tile(x, (2, 1, 3)), "tile more": lambda xp, x: xp.tile(x, (2, 1, 1, 2)),
+    "tile n": lambda xp, x: xp.tile(x, 2), "repeat": lambda xp, x: xp.repeat(x, 2),
     "repeat axis": lambda xp, x: xp.repeat(x, 3, 1),
     "repeat counts": lambda xp, x: xp.repeat(x, list(range(x.shape[1])), 1),
     "repeat bad": lambda xp, x: xp.repeat(x, [1, 2, 3, 4, 5, 6, 7, 8, 9], 1),
-    "append": lambda xp, x: xp.append(x, x[:1]),
-    "append axis": lambda xp, x: xp.append(x, x[:1], 0),
-    "delete": lambda xp, x: xp.delete(x, 1, 1),
-    "delete many": lambda xp, x: xp.delete(x, [0, -1], 1),
+    "append": lambda xp, x: xp.append(x, x[:1]), "append axis": lambda xp, x: xp.append(x, x[:1], 0),
+    "delete": lambda xp, x: xp.delete(x, 1, 1), "delete many": lambda xp, x: xp.delete(x, [0, -1], 1),
     "delete slice": lambda xp, x: xp.delete(x, slice(None, None, 2)),
     "delete mask": lambda xp, x: xp.delete(x, [True, False, True, False], 1),
-    "delete bad": lambda xp, x: xp.delete(x, [9], 1),
-    "delete float": lambda xp, x: xp.delete(x, xp.asarray([1.0]), 1),
-    "insert": lambda xp, x: xp.insert(x, 1, 9, 1),
-    "insert many": lambda xp, x: xp.insert(x, [0, 2], 7, 1),
-    "insert row": lambda xp, x: xp.insert(x, 1, x[:, 0], 1),
-    "resize": lambda xp, x: xp.resize(x, (5, 7)),
-    "shape": lambda xp, x: [list(xp.shape(x)), xp.ndim(x), xp.size(x), xp.size(x, 1)],
-    "copy": lambda xp, x: xp.copy(x),
+    "delete bad": lambda xp, x: xp.delete(x, [9], 1), "delete float": lambda xp, x: xp.delete(x, xp.asarray([1.0]), 1),
+    "insert": lambda xp, x: xp.insert(x, 1, 9, 1), "insert many": lambda xp, x: xp.insert(x, [0, 2], 7, 1),
+    "insert row": lambda xp, x: xp.insert(x, 1, x[:, 0], 1), "resize": lambda xp, x: xp.resize(x, (5, 7)),
+    "shape": lambda xp, x: [list(xp.shape(x)), xp.ndim(x), xp.size(x), xp.size(x, 1)], "copy": lambda xp, x: xp.copy(x),
     "trim_zeros": lambda xp, x: xp.trim_zeros(x.ravel()),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -121,18 +86,8 @@ def test_small_shapes() -> None:
 
 
 PAD_MODES = [
-    "constant",
-    "edge",
-    "symmetric",
-    "reflect",
-    "wrap",
-    "linear_ramp",
-    "maximum",
-    "minimum",
-    "mean",
-    "median",
-    "empty",
-]
+    "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median", "empty",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", PAD_MODES)
@@ -193,14 +148,8 @@ def test_memory_that_numpy_shares() -> None:
 
 def test_strides_and_flags() -> None:
     a = np.arange(24, dtype="int32").reshape(2, 3, 4)
-    for call in [
-        lambda x: x,
-        lambda x: x.T,
-        lambda x: x[:, ::2],
-        lambda x: x[..., ::-1],
-        lambda x: x[:, :1],
-        lambda x: x[0, 0],
-    ]:
+    views = [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[..., ::-1], lambda x: x[:, :1], lambda x: x[0, 0]]
+    for call in [lambda x: x, *views]:
         h, d = call(a), call(cp.asarray(a))
         assert d.strides == h.strides
         assert d.flags.c_contiguous == h.flags.c_contiguous
@@ -212,13 +161,8 @@ def test_stride_tricks() -> None:
     a = np.arange(20.0).reshape(4, 5)
     d = cp.asarray(a)
     for shape, axis in [((2, 3), None), (2, 0), ((2, 2), (1, 1)), ((9, 9), None), (2, None)]:
-        compare(
-            lambda s=shape, ax=axis: np.lib.stride_tricks.sliding_window_view(a, s, ax),
-            lambda s=shape, ax=axis: cp.lib.stride_tricks.sliding_window_view(d, s, ax),
-        )
-    assert_same(
-        cp.lib.stride_tricks.as_strided(d, (3, 2), (40, 8)), np.lib.stride_tricks.as_strided(a, (3, 2), (40, 8))
-    )
+        alike(lambda xp, s=shape, ax=axis: xp.lib.stride_tricks.sliding_window_view(xp.asarray(a), s, ax))
+    alike(lambda xp: xp.lib.stride_tricks.as_strided(xp.asarray(a), (3, 2), (40, 8)))
     with pytest.raises(ValueError):
         cp.lib.stride_tricks.as_strided(d, (100,), (8,)).get()
 
@@ -268,9 +212,9 @@ def test_random_views(shape: tuple[int, ...], random: Any) -> None:
 @given(shapes, shapes)
 def test_random_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) -> None:
     a, b = np.ones(first), np.ones(second)
-    compare(lambda: np.broadcast_shapes(first, second), lambda: cp.broadcast_shapes(first, second))
-    compare(lambda: a + b, lambda: cp.asarray(a) + cp.asarray(b))
-    compare(lambda: np.broadcast_arrays(a, b), lambda: cp.broadcast_arrays(cp.asarray(a), cp.asarray(b)))
+    alike(lambda xp: xp.broadcast_shapes(first, second))
+    alike(lambda xp: xp.asarray(a) + xp.asarray(b))
+    alike(lambda xp: xp.broadcast_arrays(xp.asarray(a), xp.asarray(b)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])

@@ -9,7 +9,7 @@ import pytest
 
 import cuprous as cp
 from cuprous._functions import sets
-from tests.support import REAL_DTYPES, assert_same, check, compare, sample
+from tests.support import REAL_DTYPES, alike, assert_same, check, sample
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)
@@ -138,9 +138,9 @@ def test_search_in_long_tables() -> None:
 
 def test_lexsort() -> None:
     keys = [sample("int32", (12,), seed=k, low=0, high=3) for k in range(3)]
-    compare(lambda: np.lexsort(keys), lambda: cp.lexsort([cp.asarray(k) for k in keys]))
+    alike(lambda xp: xp.lexsort([xp.asarray(k) for k in keys]))
     table = np.stack(keys)
-    compare(lambda: np.lexsort(table), lambda: cp.lexsort(cp.asarray(table)))
+    alike(lambda xp: xp.lexsort(xp.asarray(table)))
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -148,17 +148,11 @@ def test_searchsorted(side: str) -> None:
     for dtype in ["int32", "float64"]:
         a = np.sort(sample(dtype, (9,)))
         v = sample(dtype, (3, 4), seed=5)
-        compare(
-            lambda a=a, v=v: np.searchsorted(a, v, side),
-            lambda a=a, v=v: cp.searchsorted(cp.asarray(a), cp.asarray(v), side),
-        )
-        compare(lambda a=a: np.searchsorted(a, 2.5, side), lambda a=a: cp.searchsorted(cp.asarray(a), 2.5, side))
+        alike(lambda xp, a=a, v=v: xp.searchsorted(xp.asarray(a), xp.asarray(v), side))
+        alike(lambda xp, a=a: xp.searchsorted(xp.asarray(a), 2.5, side))
     a = sample("int32", (9,))
     order = np.argsort(a, kind="stable")
-    compare(
-        lambda: np.searchsorted(a, [1, 2], side, order),
-        lambda: cp.asarray(a).searchsorted(cp.asarray([1, 2]), side, cp.asarray(order)),
-    )
+    alike(lambda xp: xp.asarray(a).searchsorted(xp.asarray([1, 2]), side, xp.asarray(order)))
     for right in (True, False):
         for bins in ([-3, 0, 2.5, 4], [4, 2, 0, -3], [1]):
             check(lambda xp, x, b=bins, r=right: xp.digitize(x, xp.asarray(b), r), sample("float64", (10,)))
@@ -194,26 +188,18 @@ def test_unique_more() -> None:
 def test_sets(name: str) -> None:
     for dtype in ["int32", "float64", "bool"]:
         a, b = sample(dtype, (3, 4)), sample(dtype, (5,), seed=2)
-        compare(
-            lambda a=a, b=b: getattr(np, name)(a, b), lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b))
-        )
-        compare(
-            lambda a=a, b=b: getattr(np, name)(a, b[:0]),
-            lambda a=a, b=b: getattr(cp, name)(cp.asarray(a), cp.asarray(b[:0])),
-        )
+        alike(lambda xp, a=a, b=b: getattr(xp, name)(xp.asarray(a), xp.asarray(b)))
+        alike(lambda xp, a=a, b=b: getattr(xp, name)(xp.asarray(a), xp.asarray(b[:0])))
     a, b = np.array([1, 2, 3]), np.array([2, 3, 4])
     if name != "union1d":
-        compare(
-            lambda: getattr(np, name)(a, b, assume_unique=True),
-            lambda: getattr(cp, name)(cp.asarray(a), cp.asarray(b), assume_unique=True),
-        )
+        alike(lambda xp: getattr(xp, name)(xp.asarray(a), xp.asarray(b), assume_unique=True))
 
 
 def test_sets_options() -> None:
     a, b = np.array([1, 1, 5, 3, 2]), np.array([3, 1, 9, 1])
     both: Any = lambda xp: xp.intersect1d(xp.asarray(a), xp.asarray(b), return_indices=True)  # noqa: E731
-    compare(lambda: both(np), lambda: both(cp))
-    compare(lambda: np.isin(a, b, invert=True), lambda: cp.isin(cp.asarray(a), cp.asarray(b), invert=True))
+    alike(both)
+    alike(lambda xp: xp.isin(xp.asarray(a), xp.asarray(b), invert=True))
 
 
 def test_estimated_number_of_unique_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.support import assert_same, check, compare, sample
+from tests.fuzz.functions.rows import METHODS
+from tests.support import alike, assert_same, check, sample
 
 
 def test_bincount() -> None:
@@ -61,29 +62,9 @@ def test_bin_count_estimators(name: str) -> None:
 def test_histogram_nd() -> None:
     a, b = sample("float64", (60,)), sample("float64", (60,), seed=4)
     for bins in (5, [3, 4], [np.array([-3.0, 0, 2]), 4]):
-        compare(
-            lambda bins=bins: np.histogram2d(a, b, bins),
-            lambda bins=bins: cp.histogram2d(cp.asarray(a), cp.asarray(b), bins),
-        )
+        alike(lambda xp, bins=bins: xp.histogram2d(xp.asarray(a), xp.asarray(b), bins))
     table = np.stack([a, b], 1)
     check(lambda xp, x: list(xp.histogramdd(x[:, :2], (3, 4), density=True)), table)
-
-
-METHODS = [
-    "linear",
-    "lower",
-    "higher",
-    "nearest",
-    "midpoint",
-    "inverted_cdf",
-    "averaged_inverted_cdf",
-    "closest_observation",
-    "weibull",
-    "hazen",
-    "median_unbiased",
-    "normal_unbiased",
-    "interpolated_inverted_cdf",
-]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -149,14 +130,10 @@ def test_interp() -> None:
     xp_, fp = np.array([0.0, 1.0, 2.5, 4.0]), np.array([1.0, 3.0, -2.0, 0.0])
     x = np.linspace(-1, 5, 25)
     for kw in ({}, {"left": -9.0}, {"right": 7.0}, {"period": 3.5}):
-        compare(
-            lambda kw=kw: np.interp(x, xp_, fp, **kw),
-            lambda kw=kw: cp.interp(cp.asarray(x), cp.asarray(xp_), cp.asarray(fp), **kw),
-            atol=1e-14,
-        )
-    compare(lambda: np.interp(1.5, xp_, fp * 1j), lambda: cp.interp(1.5, cp.asarray(xp_), cp.asarray(fp * 1j)))
-    compare(lambda: np.interp(x, [1.0], [2.0]), lambda: cp.interp(cp.asarray(x), cp.asarray([1.0]), cp.asarray([2.0])))
-    compare(lambda: np.interp(x, [], []), lambda: cp.interp(cp.asarray(x), cp.asarray([]), cp.asarray([])))
+        alike(lambda xp, kw=kw: xp.interp(xp.asarray(x), xp.asarray(xp_), xp.asarray(fp), **kw), atol=1e-14)
+    alike(lambda xp: xp.interp(1.5, xp.asarray(xp_), xp.asarray(fp * 1j)))
+    alike(lambda xp: xp.interp(xp.asarray(x), xp.asarray([1.0]), xp.asarray([2.0])))
+    alike(lambda xp: xp.interp(xp.asarray(x), xp.asarray([]), xp.asarray([])))
 
 
 def test_convolution() -> None:
@@ -164,12 +141,8 @@ def test_convolution() -> None:
         for dtype in ("float64", "int32", "complex128"):
             a, b = sample(dtype, first), sample(dtype, second, seed=1)
             for mode in ("full", "same", "valid"):
-                for name in ("convolve", "correlate"):
-                    compare(
-                        lambda n=name, a=a, b=b, m=mode: getattr(np, n)(a, b, m),
-                        lambda n=name, a=a, b=b, m=mode: getattr(cp, n)(cp.asarray(a), cp.asarray(b), m),
-                        atol=1e-12,
-                    )
+                for n in ("convolve", "correlate"):
+                    alike(lambda xp, n=n, a=a, b=b, m=mode: getattr(xp, n)(xp.asarray(a), xp.asarray(b), m), atol=1e-12)
 
 
 def test_covariance() -> None:
@@ -178,18 +151,15 @@ def test_covariance() -> None:
     check(lambda xp, x: xp.cov(x, rowvar=False, bias=True), a, atol=1e-14)
     check(lambda xp, x: xp.cov(x, ddof=0), a[0])
     check(lambda xp, x: xp.corrcoef(x), a, atol=1e-14)
-    compare(lambda: np.cov(a, b), lambda: cp.cov(cp.asarray(a), cp.asarray(b)))
+    alike(lambda xp: xp.cov(xp.asarray(a), xp.asarray(b)))
     f, w = np.arange(1, 9), np.linspace(0.5, 1, 8)
-    compare(
-        lambda: np.cov(a, fweights=f, aweights=w),
-        lambda: cp.cov(cp.asarray(a), fweights=cp.asarray(f), aweights=cp.asarray(w)),
-    )
+    alike(lambda xp: xp.cov(xp.asarray(a), fweights=xp.asarray(f), aweights=xp.asarray(w)))
     for weights in ([1.5] * 8, [1, 2, 3, 4, 5, 6, 7, np.nan], np.full(8, 0.5)):
         for xp in (np, cp):
             with pytest.raises(TypeError, match="fweights must be integer"):
                 xp.cov(xp.asarray(a), fweights=xp.asarray(weights))
     whole = [1.0, 2.0] * 4
-    compare(lambda: np.cov(a, fweights=whole), lambda: cp.cov(cp.asarray(a), fweights=whole))
+    alike(lambda xp: xp.cov(xp.asarray(a), fweights=whole))
     check(lambda xp, x: xp.cov(x), sample("complex128", (2, 5)), atol=1e-13)
     assert_same(cp.corrcoef(cp.asarray(a[0]), cp.asarray(b[0])), np.corrcoef(a[0], b[0]))
 
@@ -246,7 +216,4 @@ def weighted(
     a: np.ndarray, w: np.ndarray, q: Any, axis: Any, name: str = "quantile", method: str = "inverted_cdf"
 ) -> None:
     """Compares a weighted quantile with NumPy's."""
-    compare(
-        lambda: getattr(np, name)(a, q, axis=axis, weights=w, method=method),
-        lambda: getattr(cp, name)(cp.asarray(a), q, axis=axis, weights=cp.asarray(w), method=method),
-    )
+    alike(lambda xp: getattr(xp, name)(xp.asarray(a), q, axis=axis, weights=xp.asarray(w), method=method))

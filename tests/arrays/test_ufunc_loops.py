@@ -14,7 +14,7 @@ import pytest
 
 import cuprous as cp
 from tests.conftest import DEVICE
-from tests.support import DTYPES, assert_same, compare, np_dtype
+from tests.support import DTYPES, alike, assert_same, compare, np_dtype
 
 if DEVICE != "cpu":  # each call compiles kernels of its own
     DTYPES = ["bool", "int32", "float32"]
@@ -89,7 +89,7 @@ def test_out_and_where(name: str) -> None:
                 given = outs if count > 1 else outs[0]
                 return getattr(xp, name)(*map(xp.asarray, host), out=given, where=xp.asarray(mask))
 
-            compare(lambda call=call: call(np), lambda call=call: call(cp), **_options(name, "float32"))
+            alike(call, **_options(name, "float32"))
 
 
 METHODS: dict[str, Any] = {
@@ -129,7 +129,7 @@ def test_methods(name: str) -> None:
                 return method(getattr(xp, name), xp, xp.asarray(a), xp.asarray(b.real))
 
             options = _options(name, a.dtype.name) | {"message": f"{name} {what} {a.dtype}"}
-            compare(lambda call=call: call(np), lambda call=call: call(cp), **options)
+            alike(call, **options)
 
 
 @pytest.mark.parametrize("name", ["power", "arctan2"])
@@ -182,8 +182,5 @@ def test_bfloat16(name: str) -> None:
     rng = np.random.default_rng(2)
     a, b = (rng.integers(-5, 6, (3, 4)) / 4).astype(bfloat16), (rng.integers(1, 6, (3, 4)) / 2).astype(bfloat16)
     host = [a, b][: getattr(np, name).nin]
-    compare(
-        lambda: getattr(np, name)(*host),
-        lambda: getattr(cp, name)(*map(cp.asarray, host)),
-        rtol=2e-2, atol=1e-3, dtype=name not in ("degrees", "radians"),
-    )  # fmt: skip
+    dtype = name not in ("degrees", "radians")
+    alike(lambda xp: getattr(xp, name)(*map(xp.asarray, host)), rtol=2e-2, atol=1e-3, dtype=dtype)

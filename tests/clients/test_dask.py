@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.robust.helpers import output
 from tests.support import assert_same
 
 dask = pytest.importorskip("dask", reason="dask is not installed (requirements-clients.txt)")
@@ -39,13 +38,10 @@ def _tall(a: Any) -> Any:
 
 X = np.random.default_rng(0).standard_normal((40, 30))
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "arithmetic": lambda a: da.exp(a) * 2 - a / 3,
-    "map_blocks": lambda a: a.map_blocks(lambda block: block * block),
+    "arithmetic": lambda a: da.exp(a) * 2 - a / 3, "map_blocks": lambda a: a.map_blocks(lambda block: block * block),
     "map_overlap": lambda a: da.map_overlap(lambda block: block * 2, a, depth=1, boundary="reflect"),
-    "matmul": lambda a: a @ a.T,
-    "dot": lambda a: da.dot(a, a.T),
-    "tensordot": lambda a: da.tensordot(a, a, axes=([0], [0])),
-    "einsum": lambda a: da.einsum("ij,ij->i", a, a),
+    "matmul": lambda a: a @ a.T, "dot": lambda a: da.dot(a, a.T),
+    "tensordot": lambda a: da.tensordot(a, a, axes=([0], [0])), "einsum": lambda a: da.einsum("ij,ij->i", a, a),
     "outer": lambda a: da.outer(a[:, 0], a[0]),
     **{
         f"{name} {axis}": lambda a, name=name, axis=axis: getattr(da, name)(a, axis=axis)
@@ -53,64 +49,37 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         for axis in (None, 0, 1)
         if (name, axis) != ("ptp", None)
     },
-    "mean keepdims": lambda a: a.mean(axis=(0, 1), keepdims=True),
-    "mean of a negative axis": lambda a: a.mean(axis=-1),
-    "var ddof": lambda a: a.var(ddof=1),
-    "moment": lambda a: da.reductions.moment(a, 3),
-    "argmax": lambda a: a.argmax(axis=0),
-    "nanargmin": lambda a: da.nanargmin(a, axis=1),
-    "any": lambda a: (a > 2).any(axis=0),
-    "all": lambda a: (a < 9).all(),
-    "count_nonzero": lambda a: da.count_nonzero(a > 0, axis=0),
-    "cumsum": lambda a: a.cumsum(axis=0),
-    "cumsum blelloch": lambda a: a.cumsum(axis=0, method="blelloch"),
-    "cumprod": lambda a: da.cumprod(a, axis=1),
-    "diff": lambda a: da.diff(a, axis=0),
-    "cov": lambda a: da.cov(a),
-    "corrcoef": lambda a: da.corrcoef(a),
-    "norm": lambda a: da.linalg.norm(a),
-    "norm 1": lambda a: da.linalg.norm(a, ord=1),
-    "norm nuc": lambda a: da.linalg.norm(_tall(a), ord="nuc"),
-    "norm 2": lambda a: da.linalg.norm(_tall(a), ord=2),
+    "mean keepdims": lambda a: a.mean(axis=(0, 1), keepdims=True), "mean of a negative axis": lambda a: a.mean(axis=-1),
+    "var ddof": lambda a: a.var(ddof=1), "moment": lambda a: da.reductions.moment(a, 3),
+    "argmax": lambda a: a.argmax(axis=0), "nanargmin": lambda a: da.nanargmin(a, axis=1),
+    "any": lambda a: (a > 2).any(axis=0), "all": lambda a: (a < 9).all(),
+    "count_nonzero": lambda a: da.count_nonzero(a > 0, axis=0), "cumsum": lambda a: a.cumsum(axis=0),
+    "cumsum blelloch": lambda a: a.cumsum(axis=0, method="blelloch"), "cumprod": lambda a: da.cumprod(a, axis=1),
+    "diff": lambda a: da.diff(a, axis=0), "cov": lambda a: da.cov(a), "corrcoef": lambda a: da.corrcoef(a),
+    "norm": lambda a: da.linalg.norm(a), "norm 1": lambda a: da.linalg.norm(a, ord=1),
+    "norm nuc": lambda a: da.linalg.norm(_tall(a), ord="nuc"), "norm 2": lambda a: da.linalg.norm(_tall(a), ord=2),
     "qr": lambda a: da.concatenate(da.linalg.qr(_tall(a))),
     "qr wide": lambda a: da.concatenate(da.linalg.sfqr(_tall(a).T), axis=1),
-    "svd": lambda a: da.linalg.svd(_tall(a))[0],
-    "svd values": lambda a: da.linalg.svd(_tall(a))[1],
-    "svd wide": lambda a: da.linalg.svd(_tall(a).T)[2],
-    "fft": lambda a: da.fft.fft(a.rechunk((13, 30))),
+    "svd": lambda a: da.linalg.svd(_tall(a))[0], "svd values": lambda a: da.linalg.svd(_tall(a))[1],
+    "svd wide": lambda a: da.linalg.svd(_tall(a).T)[2], "fft": lambda a: da.fft.fft(a.rechunk((13, 30))),
     "percentile": lambda a: da.percentile(a.reshape(-1), [25, 50]),
     "percentile lower": lambda a: da.percentile(a.reshape(-1), 40, method="lower"),
-    "quantile": lambda a: da.quantile(a.rechunk((40, 7)), 0.3, axis=0),
-    "median": lambda a: da.median(a, axis=0),
-    "topk": lambda a: da.topk(a, 3, axis=0),
-    "unique": lambda a: da.unique((a * 2).round().astype("i8").reshape(-1)),
+    "quantile": lambda a: da.quantile(a.rechunk((40, 7)), 0.3, axis=0), "median": lambda a: da.median(a, axis=0),
+    "topk": lambda a: da.topk(a, 3, axis=0), "unique": lambda a: da.unique((a * 2).round().astype("i8").reshape(-1)),
     "histogram": lambda a: da.histogram(a, bins=10, range=(-3, 3))[0],
     "bincount": lambda a: da.bincount(abs(a * 3).astype("i8").reshape(-1), minlength=20),
-    "searchsorted": lambda a: da.searchsorted(abs(a[:, 0]).cumsum(axis=0), a[0]),
-    "transpose": lambda a: a.T,
-    "reshape": lambda a: a.reshape(-1),
-    "slices": lambda a: a[3:20:2, ::-1],
-    "list of indices": lambda a: a[[1, 5, 30]],
-    "mask": lambda a: a[:, 0][a[:, 0] > 0],
-    "vindex": lambda a: a.vindex[[1, 2], [3, 4]],
-    "write": _written,
-    "concatenate": lambda a: da.concatenate([a, a], axis=1),
-    "stack": lambda a: da.stack([a, a]),
-    "where": lambda a: da.where(a > 0, a, 0),
-    "pad": lambda a: da.pad(a, 2, mode="reflect"),
-    "roll": lambda a: da.roll(a, 3, axis=0),
-    "tile": lambda a: da.tile(a, (2, 1)),
-    "repeat": lambda a: da.repeat(a, 2, axis=1),
-    "clip": lambda a: da.clip(a, -1, 1),
-    "round": lambda a: a.round(2),
-    "astype": lambda a: a.astype("f4").sum(axis=0, dtype="f8"),
-    "rechunk": lambda a: a.rechunk((10, 10)),
-    "broadcast_to": lambda a: da.broadcast_to(a, (2, 40, 30)),
-    "tril": lambda a: da.tril(a),
-    "ones_like": lambda a: da.ones_like(a),
-    "full_like": lambda a: da.full_like(a, 3),
+    "searchsorted": lambda a: da.searchsorted(abs(a[:, 0]).cumsum(axis=0), a[0]), "transpose": lambda a: a.T,
+    "reshape": lambda a: a.reshape(-1), "slices": lambda a: a[3:20:2, ::-1], "list of indices": lambda a: a[[1, 5, 30]],
+    "mask": lambda a: a[:, 0][a[:, 0] > 0], "vindex": lambda a: a.vindex[[1, 2], [3, 4]], "write": _written,
+    "concatenate": lambda a: da.concatenate([a, a], axis=1), "stack": lambda a: da.stack([a, a]),
+    "where": lambda a: da.where(a > 0, a, 0), "pad": lambda a: da.pad(a, 2, mode="reflect"),
+    "roll": lambda a: da.roll(a, 3, axis=0), "tile": lambda a: da.tile(a, (2, 1)),
+    "repeat": lambda a: da.repeat(a, 2, axis=1), "clip": lambda a: da.clip(a, -1, 1), "round": lambda a: a.round(2),
+    "astype": lambda a: a.astype("f4").sum(axis=0, dtype="f8"), "rechunk": lambda a: a.rechunk((10, 10)),
+    "broadcast_to": lambda a: da.broadcast_to(a, (2, 40, 30)), "tril": lambda a: da.tril(a),
+    "ones_like": lambda a: da.ones_like(a), "full_like": lambda a: da.full_like(a, 3),
     "apply_along_axis": lambda a: da.apply_along_axis(lambda v: v.sum(), 0, a),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore")  # dask's advice on sizes of chunks
@@ -139,7 +108,7 @@ def test_backend() -> None:
 @pytest.mark.parametrize("imports", ["dask.array, cuprous", "cuprous, dask.array"])
 def test_order_of_imports(imports: str) -> None:
     code = f"import {imports}\nprint(dask.array.from_array(cuprous.arange(4.0), chunks=3).var().compute())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
+    assert output(code) == "1.25"
 
 
 #: Calls in which dask creates arrays, which needs the Cuprous backend.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.robust.helpers import output
 from tests.support import assert_same
 
 einops = pytest.importorskip("einops", reason="einops is not installed (requirements-clients.txt)")
@@ -69,12 +68,12 @@ def test_array_api_module() -> None:
 @pytest.mark.parametrize("imports", ["einops, cuprous", "cuprous, einops"])
 def test_order_of_imports(imports: str) -> None:
     code = f"import {imports}\nprint(einops.reduce(cuprous.ones((2, 3)), 'a b -> a', 'sum').shape)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "(2,)\n"
+    assert output(code) == "(2,)"
 
 
 def test_importing_cuprous_imports_no_client() -> None:
     code = "import sys, cuprous\nprint({'einops', 'dask', 'numpy'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert output(code) == "set()"
 
 
 def test_a_client_that_changed_still_works(monkeypatch: pytest.MonkeyPatch) -> None:

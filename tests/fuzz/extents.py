@@ -25,17 +25,8 @@ FEW = [0, 1, 1, 2, 3, 4]
 MANY = [-1, -2, -(2**31), -(2**62), -(2**63), 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**53, 2**54,
         2**58, 2**59, 2**60, 2**61, 2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1, 2**63, 2**64]  # fmt: skip
 #: Errors of arguments or memory. Any other error is a bug.
-FINE = (
-    ValueError,
-    TypeError,
-    OverflowError,
-    MemoryError,
-    IndexError,
-    RuntimeError,
-    NotImplementedError,
-    BufferError,
-    ZeroDivisionError,
-)  # of sections, as in NumPy
+FINE = (ValueError, TypeError, OverflowError, MemoryError, IndexError, RuntimeError, NotImplementedError, BufferError,
+        ZeroDivisionError)  # of sections, as in NumPy  # fmt: skip
 #: Elements and axes up to which a result is computed; of more axes see tests/arrays/test_extents.py.
 SMALL, AXES = 4096, 32
 

@@ -106,12 +106,10 @@ def scatter(m: Maker) -> None:
 def move(m: Maker) -> None:
     v = m.pick(lambda a: a.ndim >= 1 and a.size <= 2000)
     axis = pick_axis(m, m.env[v].ndim)
-    text = m.r.choice(
-        (
-            f"xp.roll({v}, {m.r.randrange(-4, 5)}, axis={axis})", f"xp.flip({v}, axis={axis})",
-            f"xp.repeat({v}, 2, axis={axis})", f"xp.tile({v}, 2)", f"xp.diff({v}, axis={axis})",
-        )
-    )  # fmt: skip
+    text = m.r.choice((
+        f"xp.roll({v}, {m.r.randrange(-4, 5)}, axis={axis})", f"xp.flip({v}, axis={axis})",
+        f"xp.repeat({v}, 2, axis={axis})", f"xp.tile({v}, 2)", f"xp.diff({v}, axis={axis})",
+    ))  # fmt: skip
     if "diff" in text:
         if m.env[v].dtype.kind == "b":
             raise Reject

@@ -8,6 +8,7 @@ error is of a class that the format's readers document, and good files mean afte
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import json
 import pickle
@@ -57,6 +58,7 @@ def _deflated(content: bytes) -> bytes:
     return out.getvalue()
 
 
+@functools.cache
 def good_files() -> dict[str, list[bytes]]:
     """Returns valid files by format."""
     import cuprous.torch as torch
@@ -296,7 +298,7 @@ def state() -> str:
 
     parts: list[Any] = []
     # Modules are imported and devices created at their first use, so each reader runs once first.
-    for kind, files in good_files_once().items():
+    for kind, files in good_files().items():
         for content in files[:2]:
             loaded = _formats()[kind][0](content)
             items = loaded.items() if isinstance(loaded, dict) else [("", loaded)]
@@ -311,22 +313,12 @@ def state() -> str:
     return repr(parts)
 
 
-_good: dict[str, list[bytes]] = {}
-
-
-def good_files_once() -> dict[str, list[bytes]]:
-    """Returns the same files at each call."""
-    if not _good:
-        _good.update(good_files())
-    return _good
-
-
 def make(number: int) -> tuple[str, bytes]:
     """Returns the format and the bytes of a case."""
     rng = random.Random(number)
-    kinds = list(good_files_once())
+    kinds = list(good_files())
     kind = kinds[number % len(kinds)]
-    content = rng.choice(good_files_once()[kind])
+    content = rng.choice(good_files()[kind])
     return kind, _formats()[kind][1](content, rng)
 
 

@@ -52,12 +52,10 @@ def chain(m: Maker) -> None:
     """Adds in-place steps in a loop, each of which reads the result of the previous one."""
     v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and a.shape[0] > 1 and a.dtype.kind != "b")
     times = m.r.choice((2, 3))
-    body = m.r.choice(
-        (
-            f"{v}[1:] += {v}[:-1]", f"{v}[:-1] += {v}[1:]", f"{v} += {v}[::-1]", f"{v}[::2] += {v}[:1]",
-            f"{v}[1:-1] = {v}[2:] + {v}[:-2]", f"{v}[..., ::-1] += {v}",
-        )
-    )  # fmt: skip
+    body = m.r.choice((
+        f"{v}[1:] += {v}[:-1]", f"{v}[:-1] += {v}[1:]", f"{v} += {v}[::-1]", f"{v}[::2] += {v}[:1]",
+        f"{v}[1:-1] = {v}[2:] + {v}[:-2]", f"{v}[..., ::-1] += {v}",
+    ))  # fmt: skip
     m.write(f"for _ in range({times}): {body}", v, _repeated(m, v, times), 2)
 
 
@@ -94,13 +92,11 @@ def part_view(m: Maker) -> None:
         return
     i = pick_axis(m, array.ndim)
     j = (i + r.randrange(1, array.ndim)) % array.ndim
-    text = r.choice(
-        (
-            f"xp.diagonal({v}, {r.randrange(-2, 3)}, {i}, {j})", f"{v}.diagonal()", f"xp.fliplr({v})",
-            f"xp.rot90({v}, {r.randrange(4)})", f"xp.rollaxis({v}, {i}, {r.randrange(array.ndim + 1)})",
-            f"{v}.swapaxes({i}, {j})", f"xp.flip({v}, ({i}, {j}))", f"{v}.mT", f"xp.atleast_3d({v})",
-        )
-    )  # fmt: skip
+    text = r.choice((
+        f"xp.diagonal({v}, {r.randrange(-2, 3)}, {i}, {j})", f"{v}.diagonal()", f"xp.fliplr({v})",
+        f"xp.rot90({v}, {r.randrange(4)})", f"xp.rollaxis({v}, {i}, {r.randrange(array.ndim + 1)})",
+        f"{v}.swapaxes({i}, {j})", f"xp.flip({v}, ({i}, {j}))", f"{v}.mT", f"xp.atleast_3d({v})",
+    ))  # fmt: skip
     m.assign(text, m.bound(v))
 
 

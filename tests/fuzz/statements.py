@@ -28,21 +28,8 @@ def real(a: np.ndarray) -> bool:
 
 def exact_unary(m: Maker) -> None:
     """Adds a function that keeps exact numbers exact."""
-    name = m.r.choice(
-        (
-            "negative",
-            "positive",
-            "square",
-            "sign",
-            "logical_not",
-            "invert",
-            "conj",
-            "absolute",
-            "floor",
-            "rint",
-            "trunc",
-        )
-    )
+    names = "negative positive square sign logical_not invert conj absolute floor rint trunc"
+    name = m.r.choice(names.split())
     v = m.pick_exact()
     b = m.bound(v)
     if is_complex(m, v) and name in ("absolute", "floor", "rint", "trunc", "sign"):
@@ -62,14 +49,12 @@ def smooth_unary(m: Maker) -> None:
     """Adds a function with a bounded slope, so that errors stay small."""
     v = m.pick(real)
     b = m.bound(v)
-    text, slope, mag = m.r.choice(
-        (
-            (f"xp.sin({v})", 1, 1), (f"xp.cos({v})", 1, 1), (f"xp.tanh({v})", 1, 1), (f"xp.arctan({v})", 1, 1.6),
-            (f"xp.exp(-xp.abs({v}))", 1, 1), (f"xp.log1p(xp.abs({v}))", 1, math.log1p(b.mag)),
-            (f"xp.sqrt(xp.abs({v}) + 1.0)", 0.5, math.sqrt(b.mag + 1)), (f"1.0 / (xp.abs({v}) + 1.0)", 1, 1),
-            (f"xp.arcsinh({v})", 1, math.asinh(b.mag)), (f"xp.exp(xp.minimum({v}, 1.0))", 2.8, 2.8),
-        )
-    )  # fmt: skip
+    text, slope, mag = m.r.choice((
+        (f"xp.sin({v})", 1, 1), (f"xp.cos({v})", 1, 1), (f"xp.tanh({v})", 1, 1), (f"xp.arctan({v})", 1, 1.6),
+        (f"xp.exp(-xp.abs({v}))", 1, 1), (f"xp.log1p(xp.abs({v}))", 1, math.log1p(b.mag)),
+        (f"xp.sqrt(xp.abs({v}) + 1.0)", 0.5, math.sqrt(b.mag + 1)), (f"1.0 / (xp.abs({v}) + 1.0)", 1, 1),
+        (f"xp.arcsinh({v})", 1, math.asinh(b.mag)), (f"xp.exp(xp.minimum({v}, 1.0))", 2.8, 2.8),
+    ))  # fmt: skip
     if b.mag > 1e5 and not b.exact:
         raise Reject
     if "-xp.abs" in text and m.env[v].dtype.kind == "u":
@@ -190,14 +175,12 @@ def out_argument(m: Maker) -> None:
     ba, bb = m.bound(a), m.bound(b)
     if is_complex(m, a) or is_complex(m, b):
         raise Reject
-    name, bound = m.r.choice(
-        (
-            (f"add({a}, {b}", bounds.add(ba, bb)), (f"subtract({a}, {b}", bounds.subtract(ba, bb)),
-            (f"multiply({a}, {b}", bounds.mul(ba, bb)), (f"maximum({a}, {b}", ba.join(bb)),
-            (f"minimum({a}, {b}", ba.join(bb)), (f"square({a}", bounds.mul(ba, ba)),
-            (f"negative({a}", replace(ba, signed=True)),
-        )
-    )  # fmt: skip
+    name, bound = m.r.choice((
+        (f"add({a}, {b}", bounds.add(ba, bb)), (f"subtract({a}, {b}", bounds.subtract(ba, bb)),
+        (f"multiply({a}, {b}", bounds.mul(ba, bb)), (f"maximum({a}, {b}", ba.join(bb)),
+        (f"minimum({a}, {b}", ba.join(bb)), (f"square({a}", bounds.mul(ba, ba)),
+        (f"negative({a}", replace(ba, signed=True)),
+    ))  # fmt: skip
     if name.startswith("negative") and root(m.env[a]) is root(m.env[target]):
         raise Reject  # NumPy 2.4 gets `negative(x, out=x)` wrong where x has large strides
     own = m.env[a].dtype if name.startswith(("square", "negative")) else np.result_type(m.env[a], m.env[b])
@@ -297,13 +280,11 @@ def copy(m: Maker) -> None:
 
 def create(m: Maker) -> None:
     v = m.pick()
-    text, b = m.r.choice(
-        (
-            (f"xp.zeros_like({v})", ONE), (f"xp.ones_like({v})", ONE), (f"xp.full({m.env[v].shape}, k1)", Bound(2, 1)),
-            (f"xp.arange({m.r.randrange(7)})", Bound(8, 0)), (f"xp.arange(0.5, {m.r.randrange(1, 7)}.0)", Bound(8, 1)),
-            (f"xp.zeros({m.env[v].shape}, dtype=xp.{m.env[v].dtype.name.replace('bool', 'bool_')})", ONE),
-        )
-    )  # fmt: skip
+    text, b = m.r.choice((
+        (f"xp.zeros_like({v})", ONE), (f"xp.ones_like({v})", ONE), (f"xp.full({m.env[v].shape}, k1)", Bound(2, 1)),
+        (f"xp.arange({m.r.randrange(7)})", Bound(8, 0)), (f"xp.arange(0.5, {m.r.randrange(1, 7)}.0)", Bound(8, 1)),
+        (f"xp.zeros({m.env[v].shape}, dtype=xp.{m.env[v].dtype.name.replace('bool', 'bool_')})", ONE),
+    ))  # fmt: skip
     m.assign(text, b)
 
 

@@ -17,6 +17,11 @@ from tests.arrays.test_every_function import TABLE
 Call = Callable[[Any, Any], Any]
 
 
+def _named(prefix: str, *names: str) -> dict[str, Call]:
+    """Returns calls of functions with one array."""
+    return {prefix + name: lambda xp, x, name=name: function(xp, prefix + name)(x) for name in names}
+
+
 def _definite(xp: Any, x: Any) -> Any:
     return xp.matmul(x, xp.conj(xp.swapaxes(x, -1, -2))) + 9 * xp.eye(x.shape[-2])
 
@@ -28,40 +33,30 @@ def _magnitudes(xp: Any, values: Any) -> Any:
 
 #: Decompositions, reduced to values that are unique, without the signs of vectors.
 LINALG: dict[str, Call] = {
+    **_named("linalg.", "cond", "det", "diagonal", "eigvalsh", "inv", "matrix_norm", "matrix_rank", "matrix_transpose",
+             "norm", "pinv", "svdvals", "trace"),
     "linalg.cholesky": lambda xp, x: xp.linalg.cholesky(_definite(xp, x)),
-    "linalg.cond": lambda xp, x: xp.linalg.cond(x),
     "linalg.cross": lambda xp, x: xp.linalg.cross(x, x[..., ::-1]),
-    "linalg.det": lambda xp, x: xp.linalg.det(x),
-    "linalg.diagonal": lambda xp, x: xp.linalg.diagonal(x),
     "linalg.eig": lambda xp, x: _magnitudes(xp, xp.linalg.eig(x)[0]),
     "linalg.eigh": lambda xp, x: xp.linalg.eigh(x)[0],
     "linalg.eigvals": lambda xp, x: _magnitudes(xp, xp.linalg.eigvals(x)),
-    "linalg.eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x),
-    "linalg.inv": lambda xp, x: xp.linalg.inv(x),
     "linalg.lstsq": lambda xp, x: xp.linalg.lstsq(x, x[..., 0])[0],
     "linalg.matmul": lambda xp, x: xp.linalg.matmul(x, x),
-    "linalg.matrix_norm": lambda xp, x: xp.linalg.matrix_norm(x),
     "linalg.matrix_power": lambda xp, x: xp.linalg.matrix_power(x, 3),
-    "linalg.matrix_rank": lambda xp, x: xp.linalg.matrix_rank(x),
-    "linalg.matrix_transpose": lambda xp, x: xp.linalg.matrix_transpose(x),
     "linalg.multi_dot": lambda xp, x: xp.linalg.multi_dot([x, x, x]),
-    "linalg.norm": lambda xp, x: xp.linalg.norm(x),
     "linalg.norm axis": lambda xp, x: xp.linalg.norm(x, axis=-1, keepdims=True),
     "linalg.norm 1": lambda xp, x: xp.linalg.norm(x, 1),
     "linalg.outer": lambda xp, x: xp.linalg.outer(x[..., 0], x[0]),
-    "linalg.pinv": lambda xp, x: xp.linalg.pinv(x),
     "linalg.qr": lambda xp, x: xp.abs(xp.linalg.qr(x, "r")),
     "linalg.slogdet": lambda xp, x: tuple(xp.linalg.slogdet(x)),
     "linalg.solve": lambda xp, x: xp.linalg.solve(x, x[..., :1]),
     "linalg.svd": lambda xp, x: xp.linalg.svd(x)[1],
-    "linalg.svdvals": lambda xp, x: xp.linalg.svdvals(x),
     "linalg.tensordot": lambda xp, x: xp.linalg.tensordot(x, x, axes=1),
     "linalg.tensorinv": lambda xp, x: xp.linalg.tensorinv(x, ind=1),
     "linalg.tensorsolve": lambda xp, x: xp.linalg.tensorsolve(x, x[..., 0]),
-    "linalg.trace": lambda xp, x: xp.linalg.trace(x),
     "linalg.vecdot": lambda xp, x: xp.linalg.vecdot(x, x),
     "linalg.vector_norm": lambda xp, x: xp.linalg.vector_norm(x, axis=0),
-}
+}  # fmt: skip
 
 
 def _transforms() -> dict[str, Call]:
@@ -83,11 +78,8 @@ FFT = _transforms()
 
 #: More functions of one array.
 ARRAYS: dict[str, Call] = {
-    **{
-        name: lambda xp, x, name=name: getattr(xp, name)(x)
-        for name in ("amax", "amin", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "require",
-                     "iterable", "isscalar", "roots")
-    },
+    **_named("", "amax", "amin", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "require",
+             "iterable", "isscalar", "roots"),
     "argpartition": lambda xp, x: xp.take_along_axis(x, xp.argpartition(x, 0, axis=-1), -1)[..., 0],
     "common_type": lambda xp, x: str(np.dtype(xp.common_type(x))),
     "einsum_path": lambda xp, x: xp.einsum_path("i,i->i", x, x)[0],

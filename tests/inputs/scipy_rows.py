@@ -52,15 +52,8 @@ def _module(sp: Any, name: str) -> Any:
     return getattr(sp, name.replace(".", "_"))
 
 
-def plain(module: str, *names: str, **options: Any) -> dict[str, Call]:
-    """Returns calls with one array, and options."""
-    return {
-        f"{module}.{name}": lambda sp, x, name=name: getattr(_module(sp, module), name)(x, **options) for name in names
-    }
-
-
-def given(module: str, *names: str, more: tuple[Any, ...], **options: Any) -> dict[str, Call]:
-    """Returns calls with an array and more arguments."""
+def plain(module: str, *names: str, more: tuple[Any, ...] = (), **options: Any) -> dict[str, Call]:
+    """Returns calls with an array, more arguments and options."""
     return {
         f"{module}.{name}": lambda sp, x, name=name: getattr(_module(sp, module), name)(x, *more, **options)
         for name in names
@@ -98,13 +91,13 @@ def _differences(line: Any, result: Any) -> None:
 
 
 NDIMAGE: dict[str, Call] = {
-    **given("ndimage", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
+    **plain("ndimage", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
             more=(1.5,)),
     **plain("ndimage", "laplace", "prewitt", "sobel", "uniform_filter", "spline_filter", "spline_filter1d"),
-    **given("ndimage", "uniform_filter1d", "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter",
+    **plain("ndimage", "uniform_filter1d", "maximum_filter1d", "minimum_filter1d", "maximum_filter", "minimum_filter",
             "median_filter", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "black_tophat",
             "white_tophat", "morphological_gradient", "morphological_laplace", more=(3,)),
-    **given("ndimage", "percentile_filter", more=(30, 3)), **given("ndimage", "rank_filter", more=(1, 3)),
+    **plain("ndimage", "percentile_filter", more=(30, 3)), **plain("ndimage", "rank_filter", more=(1, 3)),
     "ndimage.convolve1d": lambda sp, x: sp.ndimage.convolve1d(x, _weights(sp)),
     "ndimage.correlate1d": lambda sp, x: sp.ndimage.correlate1d(x, _weights(sp), axis=0),
     "ndimage.convolve": lambda sp, x: sp.ndimage.convolve(x, _box(sp, x)),
@@ -132,9 +125,9 @@ NDIMAGE: dict[str, Call] = {
     "ndimage.generic_gradient_magnitude": lambda sp, x: sp.ndimage.generic_gradient_magnitude(x, sp.ndimage.sobel),
     "ndimage.generic_laplace": lambda sp, x: sp.ndimage.generic_laplace(
         x, lambda a, axis, output, mode, cval: sp.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)),
-    **given("ndimage", "fourier_ellipsoid", "fourier_gaussian", "fourier_shift", "fourier_uniform", more=(1.5,)),
-    **given("ndimage", "shift", more=(0.5,)), **given("ndimage", "zoom", more=(1.5,)),
-    **given("ndimage", "rotate", more=(30,)),
+    **plain("ndimage", "fourier_ellipsoid", "fourier_gaussian", "fourier_shift", "fourier_uniform", more=(1.5,)),
+    **plain("ndimage", "shift", more=(0.5,)), **plain("ndimage", "zoom", more=(1.5,)),
+    **plain("ndimage", "rotate", more=(30,)),
     "ndimage.affine_transform": lambda sp, x: sp.ndimage.affine_transform(x, sp.np.eye(x.ndim) * 0.9, order=1),
     "ndimage.map_coordinates": lambda sp, x: sp.ndimage.map_coordinates(x, sp.np.ones((x.ndim, 4)) * 0.3, order=1),
     "ndimage.iterate_structure": lambda sp, x: sp.ndimage.iterate_structure(x, 2),
@@ -163,7 +156,7 @@ SIGNAL: dict[str, Call] = {
     "signal.sosfilt_zi": lambda sp, x: sp.signal.sosfilt_zi(x),
     "signal.sosfiltfilt": lambda sp, x: sp.signal.sosfiltfilt(
         sp.np.asarray([[1.0, 0.5, 0, 1, -0.25, 0]]), x, padlen=1),
-    **given("signal", "resample", more=(7,)), **given("signal", "resample_poly", more=(2, 3)),
+    **plain("signal", "resample", more=(7,)), **plain("signal", "resample_poly", more=(2, 3)),
     "signal.savgol_filter": lambda sp, x: sp.signal.savgol_filter(x, 3, 1),
     "signal.upfirdn": lambda sp, x: sp.signal.upfirdn(_weights(sp), x, 2, 1),
 }  # fmt: skip
@@ -202,8 +195,8 @@ STATS: dict[str, Call] = {
                     "skew", "variation", "zscore", "describe")},
     **doubled("stats", "bartlett", "f_oneway", "kendalltau", "ks_2samp", "levene", "linregress", "mannwhitneyu",
               "pearsonr", "spearmanr", "ttest_ind", "ttest_rel", "zmap"),
-    **given("stats", "moment", more=(3,)), **given("stats", "pmean", more=(2.0,)),
-    **given("stats", "trim_mean", more=(0.2,)), **given("stats", "ttest_1samp", more=(0.5,)),
+    **plain("stats", "moment", more=(3,)), **plain("stats", "pmean", more=(2.0,)),
+    **plain("stats", "trim_mean", more=(0.2,)), **plain("stats", "ttest_1samp", more=(0.5,)),
     "stats.ttest_ind_from_stats": lambda sp, x: sp.stats.ttest_ind_from_stats(x, 1.0, 9, 0.5, 2.0, 7),
     **{f"stats.{name}": lambda sp, x, name=name: getattr(sp.stats, name).cdf(x)
        for name in ("norm", "expon", "uniform", "logistic", "cauchy")},

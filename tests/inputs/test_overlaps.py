@@ -67,14 +67,12 @@ def _with_ufuncs() -> dict[str, Write]:
     for name in public():
         value = function(cp, name)
         if isinstance(value, cp.ufunc) and hasattr(np, name):
-            one, two = value.nin == 1, name == "ldexp"
-            rows[name] = (
-                (lambda xp, x, o, name=name: getattr(xp, name)(x, out=o))
-                if one
-                else (lambda xp, x, o, name=name: getattr(xp, name)(x, 2, out=o))
-                if two
-                else (lambda xp, x, o, name=name: getattr(xp, name)(x, x[::-1], out=o))
-            )
+            if value.nin == 1:
+                rows[name] = lambda xp, x, o, name=name: getattr(xp, name)(x, out=o)
+            elif name == "ldexp":
+                rows[name] = lambda xp, x, o: xp.ldexp(x, 2, out=o)
+            else:
+                rows[name] = lambda xp, x, o, name=name: getattr(xp, name)(x, x[::-1], out=o)
     return rows
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import cuprous as cp
 from tests.conftest import DEVICE
 from tests.inputs.scipy_exemptions import ACCIDENTS
 from tests.inputs.scipy_rows import CALLS, ELSEWHERE, NUMBERS, OURS, THEIRS, Call, public
+from tests.inputs.test_bad_input import every
 from tests.support import assert_same, materialized, outcome, sample, to_host
 
 Array = np.ndarray[Any, Any]
@@ -95,14 +97,11 @@ def _call(call: Call, host: Array, device: Any, kind: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_odd_input(name: str) -> None:
     accidents = ACCIDENTS.get(name, ACCIDENTS.get(name.split()[0], ""))
-    failures = []
-    for kind, a in INPUTS.items():
-        if kind not in accidents:
-            try:
-                _call(CALLS[name], a, cp.asarray(a), kind)
-            except Exception as error:
-                failures.append(f"{kind}: {str(error).strip() or error!r}")
-    assert not failures, "\n".join(failures)
+    every(
+        (kind, partial(_call, CALLS[name], a, cp.asarray(a), kind))
+        for kind, a in INPUTS.items()
+        if kind not in accidents
+    )
 
 
 def _views(a: Array) -> Iterator[tuple[str, Any]]:
@@ -135,19 +134,16 @@ def test_layouts(name: str) -> None:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_that_do_not_fit(name: str) -> None:
     module, function = name.rsplit(".", 1)
-    failures = []
-    for arguments in NUMBERS[name]:
 
-        def call(sp: Any, arguments: Any = arguments) -> Any:
-            result = getattr(getattr(sp, module.replace(".", "_")), function)(*arguments)
-            return result.toarray() if module == "sparse" else result
+    def call(sp: Any, arguments: Any) -> Any:
+        result = getattr(getattr(sp, module.replace(".", "_")), function)(*arguments)
+        return result.toarray() if module == "sparse" else result
 
-        if arguments not in ACCIDENTS.get(name, ()):
-            try:
-                check("", lambda call=call: call(THEIRS), lambda call=call: call(OURS))
-            except Exception as error:
-                failures.append(f"{arguments}: {str(error).strip() or error!r}")
-    assert not failures, "\n".join(failures)
+    every(
+        (arguments, partial(check, "", partial(call, THEIRS, arguments), partial(call, OURS, arguments)))
+        for arguments in NUMBERS[name]
+        if arguments not in ACCIDENTS.get(name, ())
+    )
 
 
 #: Filters with an `output`, with their arguments after the array.

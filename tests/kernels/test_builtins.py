@@ -14,9 +14,7 @@ import pytest
 from cuprous import cuda
 from cuprous.cuda import bf16
 
-
-def run(function: Any, *args: Any, threads: int = 1) -> None:
-    cuda.jit(function)[1, threads](*args)
+from .test_array_methods import run
 
 
 def test_numpy_functions_into_arrays() -> None:

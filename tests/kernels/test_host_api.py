@@ -14,6 +14,7 @@ import pytest
 
 import cuprous as cp
 from cuprous import cuda
+from cuprous.cupyx import jit
 
 
 @cuda.jit
@@ -127,8 +128,6 @@ def test_names_of_templates() -> None:
 
 
 def test_cupyx_jit_shares_memory_among_groups() -> None:
-    from cuprous.cupyx import jit
-
     @jit.rawkernel()
     def turned(x, out):
         fixed = jit.shared_memory(cp.float32, 32)
@@ -148,8 +147,6 @@ def test_cupyx_jit_shares_memory_among_groups() -> None:
 
 
 def test_cupyx_jit() -> None:
-    from cuprous.cupyx import jit
-
     @jit.rawkernel(device=True)
     def twice(x):
         return x * 2

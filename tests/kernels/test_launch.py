@@ -11,6 +11,7 @@ import pytest
 import cuprous as cp
 from cuprous import cuda
 from cuprous.cuda import errors, float32, int32, void
+from tests.support import assert_errors
 
 
 @cuda.jit
@@ -56,12 +57,11 @@ def test_keywords_and_defaults_at_launch() -> None:
     out = np.zeros(1)
     kernel[1, 1](out, y=3, x=2)
     assert out[0] == 208
-    with pytest.raises(TypeError, match="missing the argument 'x'"):
-        kernel[1, 1](out)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'w'"):
-        kernel[1, 1](out, 1, w=2)
-    with pytest.raises(TypeError, match="4 arguments, 5 given"):
-        kernel[1, 1](out, 1, 2, 3, 4)
+    assert_errors(
+        (lambda: kernel[1, 1](out), TypeError, "missing the argument 'x'"),
+        (lambda: kernel[1, 1](out, 1, w=2), TypeError, "unexpected keyword argument 'w'"),
+        (lambda: kernel[1, 1](out, 1, 2, 3, 4), TypeError, "4 arguments, 5 given"),
+    )
 
 
 def test_signatures_convert_arguments() -> None:
@@ -203,12 +203,11 @@ def test_specialize() -> None:
     single[1, 3](out)
     assert out.tolist() == [7, 7, 7]
     assert isinstance(single.get_max_threads_per_block(), int)
-    with pytest.raises(RuntimeError, match="already specialized"):
-        single.specialize(cuda.int32[::1])
-    with pytest.raises(TypeError, match="No matching definition"):
-        single[1, 3](np.zeros(3))
-    with pytest.raises(ValueError, match="Got 4 launch bounds"):
-        cuda.jit(launch_bounds=(1, 2, 3, 4))
+    assert_errors(
+        (lambda: single.specialize(cuda.int32[::1]), RuntimeError, "already specialized"),
+        (lambda: single[1, 3](np.zeros(3)), TypeError, "No matching definition"),
+        (lambda: cuda.jit(launch_bounds=(1, 2, 3, 4)), ValueError, "Got 4 launch bounds"),
+    )
 
 
 def test_errors_name_cause_location_and_fix() -> None:
@@ -292,14 +291,12 @@ def test_errors_name_cause_location_and_fix() -> None:
 
 def test_wrong_launches() -> None:
     a = np.zeros(4)
-    with pytest.raises(ValueError, match="Kernel launch configuration was not specified"):
-        add(a, a, a)
-    with pytest.raises(ValueError, match="at least the griddim and blockdim"):
-        add[3]
-    with pytest.raises(ValueError, match="at least one thread"):
-        add[0, 32](a, a, a)
-    with pytest.raises(ValueError, match="1200 threads a block > 1024 allowed"):
-        add[1, 1200](a, a, a)
+    assert_errors(
+        (lambda: add(a, a, a), ValueError, "Kernel launch configuration was not specified"),
+        (lambda: add[3], ValueError, "at least the griddim and blockdim"),
+        (lambda: add[0, 32](a, a, a), ValueError, "at least one thread"),
+        (lambda: add[1, 1200](a, a, a), ValueError, "1200 threads a block > 1024 allowed"),
+    )
     # No GPU accepts these either.
     for grid, block, match in [
         ((1, 65536), 1, "65536 blocks along axis 1 of a grid > 65535"),

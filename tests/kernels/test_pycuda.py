@@ -16,6 +16,7 @@ from cuprous.pycuda.compiler import SourceModule, translated
 from cuprous.pycuda.elementwise import ElementwiseKernel
 from cuprous.pycuda.reduction import ReductionKernel
 from cuprous.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
+from tests.support import assert_errors
 
 from .test_raw_kernels import ON_GPU, on_gpu
 
@@ -163,8 +164,6 @@ def test_predefined_nvcc_constants() -> None:
 
 @pytest.mark.nvrtc
 def test_sources_are_compiled_without_nvcc() -> None:
-    from cuprous.pycuda import compiler
-
     assert compiler.compile(SOURCE, arch="sm_90")[:4] == b"\x7fELF"
     assert b".target sm_80" in compiler.compile(SOURCE, arch="sm_80", target="ptx")
     with pytest.raises(drv.CompileError, match=r"(?s)missing.*>    2 \|") as caught:
@@ -443,12 +442,11 @@ def test_elementwise_kernels() -> None:
     doubled = ElementwiseKernel("pycuda::complex<float> *z", "z[i] = z[i] + z[i]")
     with on_gpu():
         doubled(gpuarray.zeros(4, np.complex64))
-    with pytest.raises(TypeError, match="takes 3 arguments"):
-        kernel(x, z)
-    with pytest.raises(RuntimeError, match="non-contiguous"):
-        kernel(1, x[::2], z)
-    with pytest.raises(ValueError, match="unknown type"):
-        ElementwiseKernel("flout *x", "x[i] = 0")
+    assert_errors(
+        (lambda: kernel(x, z), TypeError, "takes 3 arguments"),
+        (lambda: kernel(1, x[::2], z), RuntimeError, "non-contiguous"),
+        (lambda: ElementwiseKernel("flout *x", "x[i] = 0"), ValueError, "unknown type"),
+    )
 
 
 @pytest.mark.parametrize("n", [1, 300, 1_000_000])
@@ -510,14 +508,12 @@ def test_modules_of_several_parts() -> None:
     outer = "__device__ int twice(int); __global__ void k(int* x) { x[threadIdx.x] = twice(threadIdx.x); }"
     for source in (inner, outer):
         module.add_source(source, ["-rdc=true", "-lcudadevrt", "-O3"])
-    with pytest.raises(compiler.CompileError, match="missing"):
-        module.add_source("__device__ int f() { return missing; }")
-    with pytest.raises(NotImplementedError, match="input_type='lto'"):
-        module.add_data(b"", "lto")
-    with pytest.raises(NotImplementedError, match="cublas_device"):
-        module.add_stdlib("cublas_device")
-    with pytest.raises(drv.LogicError, match="nothing was added"):
-        compiler.DynamicModule().link()
+    assert_errors(
+        (lambda: module.add_source("__device__ int f() { return missing; }"), compiler.CompileError, "missing"),
+        (lambda: module.add_data(b"", "lto"), NotImplementedError, "input_type='lto'"),
+        (lambda: module.add_stdlib("cublas_device"), NotImplementedError, "cublas_device"),
+        (lambda: compiler.DynamicModule().link(), drv.LogicError, "nothing was added"),
+    )
     if not ON_GPU:
         with pytest.raises(NotImplementedError, match="linked for GPUs only"):
             module.link()

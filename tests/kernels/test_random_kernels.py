@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuprous import cuda
 from cuprous.cuda import errors
+
+from .test_language import run
 
 PROGRAMS = int(os.environ.get("CUPROUS_KERNEL_PROGRAMS", "150"))
 
@@ -181,20 +182,6 @@ def checked(text: str) -> Any:
     return space["f"]
 
 
-def run(function: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    device = cuda.jit(device=True)(function)
-
-    @cuda.jit
-    def kernel(a, b, out):
-        i = cuda.grid(1)
-        if i < out.size:
-            out[i] = device(a[i], b[i])
-
-    out = np.zeros(len(a), np.int64)
-    kernel[3, 32](a, b, out)
-    return out
-
-
 def check(seed: int) -> None:
     """Checks the function of that seed."""
     a, b = (x.ravel().copy() for x in np.meshgrid(np.arange(-4, 5), np.arange(-3, 6)))
@@ -206,7 +193,7 @@ def check(seed: int) -> None:
     except OverflowError:
         return
     try:
-        out = run(function, a, b)
+        out = run(function, a, b, np.int64)
     except errors.KernelError as error:
         raise AssertionError(f"{error}\n{text}") from error
     np.testing.assert_array_equal(out, expected, err_msg=text)

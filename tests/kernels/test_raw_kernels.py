@@ -17,6 +17,7 @@ import cuprous as cp
 from cuprous.cuda import _headers, _nvcc, _nvrtc
 from cuprous.cuda._headers import stand_in, with_headers_noted
 from cuprous.cuda._raw_kernels import RawModule
+from tests.support import assert_errors
 
 ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
 COMPILES = ON_GPU or bool(os.environ.get("CUPROUS_CHECK_CUDA"))
@@ -102,16 +103,13 @@ def test_elementwise_kernel() -> None:
     with on_gpu():
         np.testing.assert_array_equal(generic(y[::1], y, True).get(), [4] * 5)
         np.testing.assert_array_equal(generic(cp.arange(10)[::2], y, False).get(), [0, 2, 4, 6, 8])
-    with pytest.raises(TypeError, match="Type is mismatched"):
-        generic(y, y.astype(cp.float32), True)
-    with pytest.raises(TypeError, match="Wrong number of arguments"):
-        squared(x)
-    with pytest.raises(ValueError, match="Invalid kernel name"):
-        cp.ElementwiseKernel("T x", "T y", "y = x", "1")
-    with pytest.raises(ValueError, match="Out shape is mismatched"):
-        squared(x, 5, cp.zeros(5, cp.float32))
-    with pytest.raises(ValueError, match="block_size"):
-        squared(x, 5, block_size=0)
+    assert_errors(
+        (lambda: generic(y, y.astype(cp.float32), True), TypeError, "Type is mismatched"),
+        (lambda: squared(x), TypeError, "Wrong number of arguments"),
+        (lambda: cp.ElementwiseKernel("T x", "T y", "y = x", "1"), ValueError, "Invalid kernel name"),
+        (lambda: squared(x, 5, cp.zeros(5, cp.float32)), ValueError, "Out shape is mismatched"),
+        (lambda: squared(x, 5, block_size=0), ValueError, "block_size"),
+    )
     assert "x - y" in squared.cached_code
     assert {types for _, types in generic.cached_codes} == {(("T", "int64"),)}
     scaled = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
@@ -140,14 +138,12 @@ def test_arguments_of_elementwise_kernels() -> None:
     with pytest.raises(TypeError, match="Ambiguous type of y"):
         cp.ElementwiseKernel("int32 x", "T y", "y = x", "copied")(cp.ones(3, cp.int32))
     summed = cp.ReductionKernel("int32 x", "T y", "x", "a + b", "y = a", "0", "summed")
-    with pytest.raises(TypeError, match="Ambiguous type of y"):
-        summed(cp.ones(3, cp.int32))
-    with pytest.raises(ValueError, match="block_size"):
-        kernel(cp.ones(3), block_size=0)
-    with pytest.raises(ValueError, match="duplicate"):
-        summed(cp.ones((3, 3), cp.int32), axis=(0, 0))
-    with pytest.raises(np.exceptions.AxisError):
-        summed(cp.ones(3, cp.int32), axis=1)
+    assert_errors(
+        (lambda: summed(cp.ones(3, cp.int32)), TypeError, "Ambiguous type of y"),
+        (lambda: kernel(cp.ones(3), block_size=0), ValueError, "block_size"),
+        (lambda: summed(cp.ones((3, 3), cp.int32), axis=(0, 0)), ValueError, "duplicate"),
+        (lambda: summed(cp.ones(3, cp.int32), axis=1), np.exceptions.AxisError, ""),
+    )
 
 
 def test_reduction_kernel() -> None:
@@ -174,14 +170,12 @@ def test_errors_of_the_compiler_show_the_line() -> None:
 
 
 def test_arguments_of_modules() -> None:
-    with pytest.raises(TypeError, match="Exactly one"):
-        cp.RawModule()
-    with pytest.raises(ValueError, match="backend='clang'"):
-        cp.RawKernel("", "k", backend="clang")
-    with pytest.raises(ValueError, match="nvrtc"):
-        cp.RawModule(code="", backend="nvcc", name_expressions=["f<int>"])
-    with pytest.raises(FileNotFoundError, match="CUDA_ERROR_FILE_NOT_FOUND"):
-        cp.RawModule(path="no_such_file.cubin").compile()
+    assert_errors(
+        (lambda: cp.RawModule(), TypeError, "Exactly one"),
+        (lambda: cp.RawKernel("", "k", backend="clang"), ValueError, "backend='clang'"),
+        (lambda: cp.RawModule(code="", backend="nvcc", name_expressions=["f<int>"]), ValueError, "nvrtc"),
+        (lambda: cp.RawModule(path="no_such_file.cubin").compile(), FileNotFoundError, "CUDA_ERROR_FILE_NOT_FOUND"),
+    )
     with pytest.warns(DeprecationWarning, match="Avoid passing jitify=False"):
         cp.RawKernel("", "k", jitify=False)
     with pytest.warns(DeprecationWarning, match="jitify=True is deprecated"):

@@ -82,14 +82,7 @@ table = {"first": lambda a: a[0] * 7, "second":
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    path = tmp_path_factory.mktemp("source") / "laid_out.py"
-    path.write_text(TEXT)
-    spec = importlib.util.spec_from_file_location("laid_out", path)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return loaded(tmp_path_factory.mktemp("source") / "laid_out.py", TEXT)
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -154,8 +147,7 @@ def test_parameters_are_those_of_inspect() -> None:
 def loaded(path: Path, text: str) -> ModuleType:
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return made
@@ -191,15 +183,9 @@ def caller(a):
 """
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda t: "# one\n# two\n" + t,
-        lambda t: t.replace("222", "999"),
-        lambda t: t[t.index("def kern") :],
-        lambda t: "",
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda t: "# one\n# two\n" + t, lambda t: t.replace("222", "999"), lambda t: t[t.index("def kern") :], lambda t: "",
+])  # fmt: skip
 def test_source_files_changed_after_import(tmp_path: Path, change: Callable[[str], str]) -> None:
     """A kernel does what Python runs or is rejected; functions and lambdas with the same name are distinguished."""
     module = loaded(tmp_path / "twins.py", TWINS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import cuprous as cp
 from cuprous import cuda
 from cuprous.cuda import float32, float64, int32
+from tests.support import assert_errors
 
 SIGNATURES = [int32(int32, int32), float32(float32, float32), "float64(float64, float64)"]
 
@@ -77,20 +80,16 @@ def test_types_are_inferred_without_a_signature() -> None:
 
 
 def test_errors_of_vectorize() -> None:
-    with pytest.raises(TypeError, match=r"No matching version.*complex128.*astype"):
-        add(np.ones(2, complex), 1)
-    with pytest.raises(KeyError, match="Unrecognized options"):
-        cuda.vectorize(SIGNATURES, nonexistent=2)
     with pytest.warns(RuntimeWarning, match="redundant"):
         cuda.vectorize(SIGNATURES, nopython=True)
-    with pytest.raises(NotImplementedError, match="identity"):
-        cuda.vectorize(SIGNATURES, identity=0)
-    with pytest.raises(ValueError, match="tpu"):
-        cuda.vectorize(SIGNATURES, target="tpu")
-    with pytest.raises(ValueError, match="broadcast"):
-        add(np.ones(2), np.ones(3))
-    with pytest.raises(TypeError, match="takes 2 arguments"):
-        add(1)
+    assert_errors(
+        (lambda: cuda.vectorize(SIGNATURES, identity=0), NotImplementedError, "identity"),
+        (lambda: cuda.vectorize(SIGNATURES, target="tpu"), ValueError, "tpu"),
+        (lambda: add(np.ones(2), np.ones(3)), ValueError, "broadcast"),
+        (lambda: add(1), TypeError, "takes 2 arguments"),
+        (lambda: cuda.vectorize(SIGNATURES, nonexistent=2), KeyError, "Unrecognized options"),
+        (lambda: add(np.ones(2, complex), 1), TypeError, r"No matching version.*complex128.*astype"),
+    )  # fmt: skip
 
 
 def test_cupys_vectorize() -> None:
@@ -179,21 +178,24 @@ def test_types_and_extents_from_the_output() -> None:
         first(x)
 
 
-def test_errors_of_guvectorize() -> None:
-    with pytest.raises(ValueError, match="invalid token in signature"):
-        cuda.guvectorize(["void(int32[:], int32[:])"], "(n)>()")(row_sum)
-    with pytest.raises(TypeError, match="cannot return values"):
-        cuda.guvectorize([int32(int32[:], int32[:])], "(n)->()")
-    with pytest.raises(TypeError, match="has 2 arguments, a list of types 1"):
-        cuda.guvectorize(["void(int32[:])"], "(n)->()")(row_sum)
-    with pytest.raises(NotImplementedError, match="writable_args"):
-        cuda.guvectorize(["void(int32[:])"], "(n)->()", writable_args=(0,))
-    with pytest.raises(TypeError, match=r"not supported: first, second"):
-        cuda.guvectorize(["void(int32[:])"], "(n)->()", first=1, second=2)
-    with pytest.raises(TypeError, match="nopython flag must be True"):
-        cuda.guvectorize(["void(int32[:])"], "(n)->()", nopython=False)
+ONE = ["void(int32[:])"]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: cuda.guvectorize(["void(int32[:], int32[:])"], "(n)>()")(row_sum), ValueError, "invalid token"),
+    (lambda: cuda.guvectorize([int32(int32[:], int32[:])], "(n)->()"), TypeError, "cannot return values"),
+    (lambda: cuda.guvectorize(ONE, "(n)->()")(row_sum), TypeError, "has 2 arguments, a list of types 1"),
+    (lambda: cuda.guvectorize(ONE, "(n)->()", writable_args=(0,)), NotImplementedError, "writable_args"),
+    (lambda: cuda.guvectorize(ONE, "(n)->()", first=1, second=2), TypeError, "not supported: first, second"),
+    (lambda: cuda.guvectorize(ONE, "(n)->()", nopython=False), TypeError, "nopython flag must be True"),
+    (lambda: row_sum(np.arange(3), np.zeros(()), out=np.zeros(())), ValueError, "both positional and keyword"),
+])  # fmt: skip
+def test_errors_of_guvectorize(call: Callable[[], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_missing_argument_of_guvectorize() -> None:
     with pytest.raises(TypeError, match=r"2 positional arguments \(.*or 3.*Got 1 positional argument\."):
         cuda.guvectorize(["void(int32[:], int32[:], int32[:])"], "(n),(n)->(n)")(row_sum)(np.arange(3))
-    with pytest.raises(ValueError, match="both positional and keyword"):
-        row_sum(np.arange(3), np.zeros(()), out=np.zeros(()))
     assert float64(1) == 1

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import asnumpy as host
 from cuprous.random import Generator, RandomState, default_rng
+from tests.support import assert_errors
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -19,33 +21,20 @@ N = 20_000
 
 #: method -> (arguments, SciPy's distribution)
 CONTINUOUS: dict[str, tuple[tuple[Any, ...], Any]] = {
-    "random": ((), stats.uniform()),
-    "standard_normal": ((), stats.norm()),
-    "standard_exponential": ((), stats.expon()),
-    "standard_cauchy": ((), stats.cauchy()),
-    "uniform": ((-2.0, 3.0), stats.uniform(-2, 5)),
-    "normal": ((1.0, 2.5), stats.norm(1, 2.5)),
-    "lognormal": ((0.5, 0.75), stats.lognorm(0.75, scale=np.exp(0.5))),
-    "exponential": ((2.0,), stats.expon(scale=2)),
-    "laplace": ((1.0, 2.0), stats.laplace(1, 2)),
-    "logistic": ((1.0, 2.0), stats.logistic(1, 2)),
-    "gumbel": ((1.0, 2.0), stats.gumbel_r(1, 2)),
-    "rayleigh": ((1.5,), stats.rayleigh(scale=1.5)),
-    "weibull": ((1.7,), stats.weibull_min(1.7)),
-    "pareto": ((2.5,), stats.lomax(2.5)),
-    "power": ((3.0,), stats.powerlaw(3)),
-    "triangular": ((-1.0, 0.5, 3.0), stats.triang(0.375, -1, 4)),
-    "standard_gamma": ((0.4,), stats.gamma(0.4)),
-    "gamma": ((3.5, 2.0), stats.gamma(3.5, scale=2)),
-    "chisquare": ((3.0,), stats.chi2(3)),
-    "noncentral_chisquare": ((3.0, 2.0), stats.ncx2(3, 2)),
-    "f": ((5.0, 7.0), stats.f(5, 7)),
-    "noncentral_f": ((5.0, 7.0, 1.5), stats.ncf(5, 7, 1.5)),
-    "standard_t": ((4.0,), stats.t(4)),
-    "beta": ((0.5, 2.0), stats.beta(0.5, 2)),
-    "wald": ((2.0, 3.0), stats.invgauss(2 / 3, scale=3)),
+    "random": ((), stats.uniform()), "standard_normal": ((), stats.norm()), "standard_exponential": ((), stats.expon()),
+    "standard_cauchy": ((), stats.cauchy()), "uniform": ((-2.0, 3.0), stats.uniform(-2, 5)),
+    "normal": ((1.0, 2.5), stats.norm(1, 2.5)), "lognormal": ((0.5, 0.75), stats.lognorm(0.75, scale=np.exp(0.5))),
+    "exponential": ((2.0,), stats.expon(scale=2)), "laplace": ((1.0, 2.0), stats.laplace(1, 2)),
+    "logistic": ((1.0, 2.0), stats.logistic(1, 2)), "gumbel": ((1.0, 2.0), stats.gumbel_r(1, 2)),
+    "rayleigh": ((1.5,), stats.rayleigh(scale=1.5)), "weibull": ((1.7,), stats.weibull_min(1.7)),
+    "pareto": ((2.5,), stats.lomax(2.5)), "power": ((3.0,), stats.powerlaw(3)),
+    "triangular": ((-1.0, 0.5, 3.0), stats.triang(0.375, -1, 4)), "standard_gamma": ((0.4,), stats.gamma(0.4)),
+    "gamma": ((3.5, 2.0), stats.gamma(3.5, scale=2)), "chisquare": ((3.0,), stats.chi2(3)),
+    "noncentral_chisquare": ((3.0, 2.0), stats.ncx2(3, 2)), "f": ((5.0, 7.0), stats.f(5, 7)),
+    "noncentral_f": ((5.0, 7.0, 1.5), stats.ncf(5, 7, 1.5)), "standard_t": ((4.0,), stats.t(4)),
+    "beta": ((0.5, 2.0), stats.beta(0.5, 2)), "wald": ((2.0, 3.0), stats.invgauss(2 / 3, scale=3)),
     "vonmises": ((0.0, 1.5), stats.vonmises(1.5)),
-}
+}  # fmt: skip
 
 DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
     "poisson": ((3.5,), stats.poisson(3.5)),
@@ -56,10 +45,6 @@ DISCRETE: dict[str, tuple[tuple[Any, ...], Any]] = {
     "zipf": ((4.0,), stats.zipf(4)),
     "hypergeometric": ((15, 40, 22), stats.hypergeom(55, 15, 22)),
 }
-
-
-def host(a: Any) -> np.ndarray:
-    return cp.asnumpy(a)
 
 
 def chi_squared(values: np.ndarray, distribution: Any) -> float:
@@ -240,12 +225,11 @@ def test_out(name: str) -> None:
     assert getattr(default_rng(1), name)(*arguments, out=out) is out
     np.testing.assert_array_equal(host(out), host(getattr(default_rng(1), name)(*arguments, (2, 3))))
     getattr(default_rng(1), name)(*arguments, out=cp.zeros((2, 3), dtype="float32"), dtype="float32")
-    with pytest.raises(TypeError, match="wrong type"):
-        getattr(default_rng(1), name)(*arguments, out=cp.zeros(3, dtype="float32"))
-    with pytest.raises(ValueError, match="size must match"):
-        getattr(default_rng(1), name)(*arguments, size=4, out=out)
-    with pytest.raises(TypeError, match="cuprous"):
-        getattr(default_rng(1), name)(*arguments, out=np.zeros(3))
+    assert_errors(
+        (lambda: getattr(default_rng(1), name)(*arguments, out=cp.zeros(3, dtype="float32")), TypeError, "wrong type"),
+        (lambda: getattr(default_rng(1), name)(*arguments, size=4, out=out), ValueError, "size must match"),
+        (lambda: getattr(default_rng(1), name)(*arguments, out=np.zeros(3)), TypeError, "cuprous"),
+    )
 
 
 #: (method, arguments, error)
@@ -284,9 +268,8 @@ MISTAKES: list[tuple[str, tuple[Any, ...], type[Exception]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    name, arguments, error = MISTAKES[case]
+@pytest.mark.parametrize(("name", "arguments", "error"), MISTAKES)
+def test_errors(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
     with pytest.raises(error):
         getattr(default_rng(1), name)(*arguments)
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import asnumpy as host
 from cuprous.random import default_rng
+from tests.support import assert_errors
 
 stats = pytest.importorskip("scipy.stats")
-
-
-def host(a: Any) -> np.ndarray:
-    return cp.asnumpy(a)
 
 
 def test_permutation_of_a_number() -> None:
@@ -123,18 +121,14 @@ def test_choice_refuses(arguments: dict[str, Any], text: str) -> None:
 def test_other_mistakes() -> None:
     rng = default_rng(1)
     assert rng.choice(0, 0).shape == (0,)
-    with pytest.raises(TypeError, match="ndarray"):
-        rng.shuffle([1, 2, 3])
-    with pytest.raises(TypeError, match="ndim is 0"):
-        rng.shuffle(cp.array(1))
-    with pytest.raises(np.exceptions.AxisError):
-        rng.permutation(cp.ones(3), axis=1)
-    with pytest.raises(ValueError, match="same shape"):
-        rng.permuted(cp.ones(3), out=cp.ones(4))
-    with pytest.raises(TypeError, match="dtype"):
-        rng.permuted(cp.ones(3), out=cp.ones(3, dtype=int))
-    with pytest.raises(ValueError, match="sequence or an integer"):
-        rng.choice(2.5)
+    assert_errors(
+        (lambda: rng.shuffle([1, 2, 3]), TypeError, "ndarray"),
+        (lambda: rng.shuffle(cp.array(1)), TypeError, "ndim is 0"),
+        (lambda: rng.permutation(cp.ones(3), axis=1), np.exceptions.AxisError, "axis 1"),
+        (lambda: rng.permuted(cp.ones(3), out=cp.ones(4)), ValueError, "same shape"),
+        (lambda: rng.permuted(cp.ones(3), out=cp.ones(3, dtype=int)), TypeError, "dtype"),
+        (lambda: rng.choice(2.5), ValueError, "sequence or an integer"),
+    )
 
 
 @pytest.mark.parametrize(("n", "count"), [(1 << 31, 500), (1 << 40, 10), (1 << 22, 1 << 18), (5_000_001, 1)])

@@ -52,6 +52,12 @@ def command(*arguments: str, timeout: float = 600, **env: str | None) -> subproc
     return subprocess.run(line, capture_output=True, text=True, timeout=timeout, env=environment(**env))
 
 
+def started(*arguments: str, **env: str | None) -> subprocess.Popen[str]:
+    """Starts the `cuprous` command line, with pipes for what it prints."""
+    line = [sys.executable, "-m", "cuprous", *arguments]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**env))
+
+
 def interrupted(setup: str, work: str, after: str = "", *, wait: float = 1.0) -> tuple[float, list[str]]:
     """Runs `setup` and `work` in a process and interrupts the work after `wait` seconds, as Ctrl-C does.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .helpers import environment
+from .helpers import started
 
 
 class Server:
@@ -30,8 +29,7 @@ class Server:
 
 @contextmanager
 def serving(*options: str, **env: Any) -> Iterator[Server]:
-    line = [sys.executable, "-m", "cuprous", "serve", "--listen", "127.0.0.1:0", *options]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**env))
+    process = started("serve", "--listen", "127.0.0.1:0", *options, **env)
     try:
         yield Server(process)
     finally:

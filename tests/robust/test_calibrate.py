@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .helpers import command, environment, output
+from .helpers import command, output, started
 
 
 @pytest.fixture(autouse=True)
@@ -66,10 +66,7 @@ def test_calibration_without_a_writable_folder(tmp_path: Path) -> None:
 
 def interrupted(folder: Path, moment: str) -> None:
     """Runs the command and sends SIGINT when it prints the text."""
-    line = [sys.executable, "-m", "cuprous", "calibrate"]
-    with subprocess.Popen(
-        line, env=environment(CUPROUS_CACHE_DIR=str(folder)), stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started("calibrate", CUPROUS_CACHE_DIR=str(folder)) as process:
         assert process.stderr is not None
         for progress in process.stderr:
             if moment in progress:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import cuprous as cp
+from cuprous._tools.demo import main, measure
 
-from .helpers import command
+from .helpers import command, started
 
 
 def test_version() -> None:
@@ -85,14 +86,11 @@ def test_doctor_names_a_cache_it_cannot_use() -> None:
 
 
 def test_doctor_with_a_reader_that_goes_away() -> None:
-    doctor = subprocess.Popen(
-        [sys.executable, "-m", "cuprous", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert doctor.stdout is not None
-    assert doctor.stderr is not None
-    doctor.stdout.close()
-    error = doctor.stderr.read().decode()
-    doctor.wait(timeout=60)
+    with started("doctor") as doctor:
+        assert doctor.stdout is not None and doctor.stderr is not None
+        doctor.stdout.close()
+        error = doctor.stderr.read()
+        doctor.wait(timeout=60)
     assert "Traceback" not in error
     assert "panicked" not in error
 
@@ -144,8 +142,6 @@ def test_demo_shows_no_time_of_a_wrong_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A result that differs from NumPy's has no time in text, JSON and picture, and the command fails."""
-    from cuprous._tools.demo import main, measure
-
     right = measure.fetch
     monkeypatch.setattr(measure, "fetch", lambda xp, value: right(xp, value) + 1)
     before = cp.get_device()
@@ -182,8 +178,6 @@ def test_demo_reports_a_time_below_the_memory_bound(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Additions without a wait are never computed, so their time is an error and not a speedup."""
-    from cuprous._tools.demo import main, measure
-
     waiting = measure.seconds_each
     monkeypatch.setattr(measure, "seconds_each", lambda run, _, *rest: waiting(run, measure.done, *rest))
     assert main.main(["--quick", "--only", "add", "--json"]) == 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .helpers import ROOT, environment
+from .helpers import command, run
 from .stand_ins import Machine, compiled
 
 # The loader searches sys.path for pip's wheels; these tests simulate what is installed.
@@ -49,26 +50,12 @@ class Report(dict[str, Any]):
             assert check["state"] != "broken" or (check["cure"] and "\n" not in check["cure"]), check
 
 
-def doctor(
-    machine: Machine,
-    roots: list[str] | None = None,
-    hidden: tuple[str, ...] = (),
-    versions: dict[str, str] | None = None,
-) -> Report:
-    code = COMMAND.format(roots=roots or [], hidden=hidden, versions=versions or {})
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(**machine.environment()),
-    )
-    return Report(done)
+def doctor(machine: Machine, roots: Sequence[str] = (), hidden: Sequence[str] = (), **versions: str) -> Report:
+    code = COMMAND.format(roots=[*roots], hidden=hidden, versions=versions)
+    return Report(run(code, timeout=120, **machine.environment()))
 
 
 def nvrtc_root() -> list[str]:
-    import importlib.util
-
     spec = importlib.util.find_spec("nvidia")
     roots = list(spec.submodule_search_locations or []) if spec else []
     if not any(Path(root, "cu13/lib/libnvrtc.so.13").exists() for root in roots):
@@ -128,16 +115,11 @@ def test_an_old_driver(machine: Machine) -> None:
     assert "525.60.13" in report["driver"]["cure"]
 
 
-@pytest.mark.parametrize(
-    ("status", "cause", "cure"),
-    [
-        (803, "different versions", "restart the machine"),
-        (802, "switch", "nvidia-fabricmanager"),
-        (999, "nvidia-uvm", "nvidia-modprobe"),
-        (46, "exclusively", "nvidia-smi -c DEFAULT"),
-        (4711, "simulated fault", "nvidia-smi"),
-    ],
-)
+@pytest.mark.parametrize(("status", "cause", "cure"), [
+    (803, "different versions", "restart the machine"), (802, "switch", "nvidia-fabricmanager"),
+    (999, "nvidia-uvm", "nvidia-modprobe"), (46, "exclusively", "nvidia-smi -c DEFAULT"),
+    (4711, "simulated fault", "nvidia-smi"),
+])  # fmt: skip
 def test_a_driver_that_does_not_start(machine: Machine, status: int, cause: str, cure: str) -> None:
     report = doctor(machine.card().nodes().driver(status=status))
     assert report.broken == ["driver"]
@@ -195,17 +177,9 @@ def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: boo
     folder = tmp_path / "nvidia/cu13/lib"
     folder.mkdir(parents=True)
     needed = compiled("empty.c", "libnvJitLink.so.13")
-    line = [
-        "cc",
-        "-shared",
-        "-fPIC",
-        "-o",
-        "libcusolver.so.12",
-        "-Wl,--no-as-needed",
-        str(needed / "libnvJitLink.so.13"),
-    ]
     # By its bare name, as NVIDIA's libraries link to each other.
-    subprocess.run([*line[:-1], f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
+    line = ["cc", "-shared", "-fPIC", "-o", "libcusolver.so.12", "-Wl,--no-as-needed"]
+    subprocess.run([*line, f"-L{needed}", "-l:libnvJitLink.so.13"], check=True, cwd=folder)
     if gpu:
         machine.card().nodes().driver()
     check = doctor(machine, [str(tmp_path / "nvidia")])["cuSOLVER"]
@@ -225,25 +199,18 @@ def test_a_library_cut_short(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_python_packages(machine: Machine) -> None:
-    report = doctor(machine, hidden=("ml_dtypes",), versions={"numpy": "1.26.4"})
+    report = doctor(machine, hidden=["ml_dtypes"], numpy="1.26.4")
     assert report.broken == ["numpy", "ml_dtypes"]
     assert "1.26.4 is too old, 2.0 is needed" in report["numpy"]["found"]
     assert report["ml_dtypes"]["cure"] == 'pip install "ml_dtypes>=0.5"'
 
 
 def test_steps_in_words(machine: Machine) -> None:
-    line = [sys.executable, "-m", "cuprous", "doctor"]
-    env = environment(**machine.card().nodes().driver(cuda=11040).environment())
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, env=env, cwd=ROOT)
+    done = command("doctor", timeout=120, **machine.card().nodes().driver(cuda=11040).environment())
     assert done.returncode == 1
     titles = [
-        "1. This machine",
-        "2. NVIDIA GPU",
-        "3. Driver",
-        "4. CUDA libraries",
-        "5. cuDNN",
-        "6. Python packages",
-    ]
+        "1. This machine", "2. NVIDIA GPU", "3. Driver", "4. CUDA libraries", "5. cuDNN", "6. Python packages",
+    ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1
     assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout

@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import json
 import random
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from .helpers import command, environment
+from .helpers import command, started
 from .serving import Server, serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the server's memory in /proc")
@@ -82,9 +81,8 @@ def test_invalid_numbers(server: Server, name: str, value: str) -> None:
 
 
 def test_foreign_origins_and_methods_are_rejected(server: Server) -> None:
-    assert (
-        ask(server, "/", Host="evil.example")[0] == 421
-    )  # DNS rebinding: a foreign name that resolves to this machine
+    # DNS rebinding: a foreign name that resolves to this machine.
+    assert ask(server, "/", Host="evil.example")[0] == 421
     assert ask(server, "/api/sample", Origin="http://evil.example")[0] == 403
     assert ask(server, "/api/sample", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
@@ -119,8 +117,7 @@ def test_bad_command_lines(tmp_path: Path, server: Server) -> None:
 
 def test_the_address_of_all_addresses_can_be_opened() -> None:
     """A browser on another machine cannot open 0.0.0.0, so an address of this machine is shown."""
-    line = [sys.executable, "-m", "cuprous", "serve", "--listen", "0.0.0.0:0"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+    with started("serve", "--listen", "0.0.0.0:0") as process:
         try:
             server = Server(process)
         finally:
@@ -167,20 +164,12 @@ class Fuzz:
     def path(self) -> bytes:
         pick = self.random.choice
         odd = [
-            b"/../../etc/passwd",
-            b"/%2e%2e/x",
-            b"/api",
-            b"/api/",
-            b"//",
-            b"/metrics/",
-            b"/index.html",
-            b"/.git/config",
+            b"/../../etc/passwd", b"/%2e%2e/x", b"/api", b"/api/", b"//", b"/metrics/", b"/index.html", b"/.git/config",
             b"/%00",
-        ]
+        ]  # fmt: skip
         wrong = self.letters(8, 33, 126).replace(b"?", b"x").replace(b"#", b"x")
-        return pick(
-            [pick(odd), b"/" + wrong + b"~", b"/api/sample?" + wrong, b"/" + b"a" * self.random.randint(1, 9000)]
-        )
+        long = b"/" + b"a" * self.random.randint(1, 9000)
+        return pick([pick(odd), b"/" + wrong + b"~", b"/api/sample?" + wrong, long])
 
     def query(self) -> bytes:
         pick = self.random.choice

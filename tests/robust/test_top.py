@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from .helpers import command, environment
+from .helpers import command, environment, output, started
 from .stand_ins import Machine, compiled
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and /dev/shm")
@@ -153,18 +153,14 @@ def test_the_child_of_a_fork_does_not_write_its_parents_page(tmp_path: Path) -> 
 @linux_only
 def test_importing_shows_nothing(tmp_path: Path) -> None:
     code = "import cuprous, os; print(os.listdir(os.environ['CUPROUS_RUNTIME_DIR']))"
-    env = environment(CUPROUS_RUNTIME_DIR=str(tmp_path))
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout.strip() == "[]"
+    assert output(code, CUPROUS_RUNTIME_DIR=str(tmp_path)) == "[]"
 
 
 @linux_only
 @pytest.mark.parametrize("folder", ["", "/proc/none"])
 def test_missing_folder_is_not_an_error(folder: str) -> None:
     code = "import cuprous as cp; print(float(cp.ones(10).sum()))"
-    env = environment(CUPROUS_RUNTIME_DIR=folder)
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout.strip() == "10.0"
-    )
+    assert output(code, CUPROUS_RUNTIME_DIR=folder) == "10.0"
 
 
 @linux_only
@@ -176,38 +172,29 @@ def test_world_writable_folder_is_ignored(tmp_path: Path) -> None:
 
 @linux_only
 def test_plain_output_has_one_line_per_sample(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "cuprous", "top", "--json", "--watch", "0.1"]
-    process = subprocess.Popen(
-        line, stdout=subprocess.PIPE, text=True, env=environment(CUPROUS_RUNTIME_DIR=str(tmp_path))
-    )
-    assert process.stdout is not None
-    times = [json.loads(process.stdout.readline())["time"] for _ in range(3)]
-    assert sorted(set(times)) == times
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == -signal.SIGINT  # immediately and without a traceback
-    process.stdout.close()
+    with started("top", "--json", "--watch", "0.1", CUPROUS_RUNTIME_DIR=str(tmp_path)) as process:
+        assert process.stdout is not None
+        times = [json.loads(process.stdout.readline())["time"] for _ in range(3)]
+        assert sorted(set(times)) == times
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == -signal.SIGINT  # immediately and without a traceback
 
 
 def test_prometheus(two_gpus: dict[str, str | None]) -> None:
-    line = [sys.executable, "-m", "cuprous", "top", "--prometheus", "127.0.0.1:0"]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment(**two_gpus))
-    assert process.stdout is not None
-    try:
-        address = process.stdout.readline().split()[-1]
-        with urlopen(address, timeout=30) as answer:
-            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-            page = answer.read().decode()
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
-        process.stdout.close()
+    with started("top", "--prometheus", "127.0.0.1:0", **two_gpus) as process:
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().split()[-1]
+            with urlopen(address, timeout=30) as answer:
+                assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                page = answer.read().decode()
+        finally:
+            process.terminate()
     sample = re.compile(r'cuprous_[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [0-9.e+-]+')
     for text in page.splitlines():
         assert text.startswith("# ") or sample.fullmatch(text), text
-    assert (
-        'cuprous_gpu_power_watts{gpu="0",uuid="GPU-01010101-0101-0101-0101-010101010101",name="NVIDIA Stand-in"} 412.5'
-        in page
-    )
+    labels = '{gpu="0",uuid="GPU-01010101-0101-0101-0101-010101010101",name="NVIDIA Stand-in"}'
+    assert f"cuprous_gpu_power_watts{labels} 412.5" in page
     assert 'name="NVIDIA \\"Mute\\""' in page
 
 
@@ -263,15 +250,10 @@ def test_the_screen_ends_with_its_terminal(two_gpus: dict[str, str | None]) -> N
         process.wait(timeout=60)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (("--watch", "0"), "86400"),
-        (("--watch", "x"), "not a number"),
-        (("--prometheus", "nowhere"), "port"),
-        (("--once", "--watch", "1"), "--once"),
-    ],
-)
+@pytest.mark.parametrize(("options", "named"), [
+    (("--watch", "0"), "86400"), (("--watch", "x"), "not a number"), (("--prometheus", "nowhere"), "port"),
+    (("--once", "--watch", "1"), "--once"),
+])  # fmt: skip
 def test_bad_options_are_named(options: tuple[str, ...], named: str) -> None:
     done = command("top", *options)
     assert done.returncode == 2

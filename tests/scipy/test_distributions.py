@@ -7,11 +7,11 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import stats
+from tests.support import assert_errors
 
 theirs = pytest.importorskip("scipy.stats")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-RNG = np.random.default_rng(13)
 PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "norm": [()], "expon": [()], "uniform": [()], "logistic": [()], "cauchy": [()],
     "t": [(0.7,), (5.0,), (1e3,)], "chi2": [(0.5,), (3.0,), (200.0,)], "gamma": [(0.4,), (7.0,)],
@@ -47,7 +47,7 @@ def test_broadcasting_and_errors() -> None:
     df, x = np.array([[1.0], [5.0], [-1.0]]), np.linspace(-2, 2, 5)
     np.testing.assert_allclose(stats.t.cdf(cp.asarray(x), cp.asarray(df)).get(), theirs.t.cdf(x, df), rtol=1e-12)
     assert np.isnan(float(stats.norm.pdf(0.0, scale=-1.0)))
-    for call, error, text in (
+    assert_errors(
         (lambda: stats.t.cdf(1.0), TypeError, "df"),
         (lambda: stats.norm.cdf(1.0, 0.0, 1.0, 2.0), TypeError, "at most"),
         (lambda: stats.norm.cdf(1.0, mean=0.0), TypeError, "mean"),
@@ -55,6 +55,4 @@ def test_broadcasting_and_errors() -> None:
         (lambda: stats.norm.interval(1.5), ValueError, "between 0 and 1"),
         (lambda: stats.norm(0.0).rvs(3), AttributeError, "rvs"),
         (lambda: stats.norm.cdf(cp.ones(3), cp.ones(2)), ValueError, "broadcast"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )

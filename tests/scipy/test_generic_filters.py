@@ -12,6 +12,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import ndimage
 
+from .compared import beside, close
+
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 #: New in SciPy 1.16.
 since_1_16 = pytest.mark.skipif(
@@ -34,12 +36,7 @@ def smoothed(line: Any, result: Any, factor: float = 0.5) -> None:
     result[...] = line[:-3] * factor + line[3:] - line[1:-2]
 
 
-def same(name: str, x: Any, *args: Any, atol: float = 1e-12, **kwargs: Any) -> None:
-    """The same call on both sides: same dtype, shape and values."""
-    theirs = getattr(scipy_ndimage, name)(x, *args, **kwargs)
-    ours = getattr(ndimage, name)(cp.asarray(x), *args, **kwargs).get()
-    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
+same = beside(scipy_ndimage, ndimage, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -151,9 +148,7 @@ def test_vectorized_filter(i: int, mode: str) -> None:
 
 def vectorized(x: Any, function: str, **options: Any) -> None:
     theirs = scipy_ndimage.vectorized_filter(x, getattr(np, function), **options)
-    ours = ndimage.vectorized_filter(cp.asarray(x), getattr(cp, function), **options).get()
-    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    close(ndimage.vectorized_filter(cp.asarray(x), getattr(cp, function), **options), theirs, 1e-12, 1e-13)
 
 
 @since_1_16
@@ -252,20 +247,18 @@ WRONG: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    call, error, text = MISTAKES[case]
+@pytest.mark.parametrize(("call", "error", "text"), MISTAKES)
+def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.ones((4, 5)))
 
 
 @since_1_16
-@pytest.mark.parametrize("case", range(len(WRONG)))
-def test_vectorized_errors(case: int) -> None:
+@pytest.mark.parametrize("wrong", WRONG)
+def test_vectorized_errors(wrong: dict[str, Any]) -> None:
     for module, xp in ((scipy_ndimage, np), (ndimage, cp)):
-        options = {"function": xp.sum, **WRONG[case]}
         with pytest.raises(ValueError):
-            module.vectorized_filter(xp.ones((4, 5)), **options)
+            module.vectorized_filter(xp.ones((4, 5)), **{"function": xp.sum, **wrong})
 
 
 SIZED = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import ndimage
+
+from .compared import beside
 
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 
@@ -20,15 +21,7 @@ INPUTS = [RNG.normal(size=60), RNG.normal(size=(34, 41)), RNG.normal(size=(3,)),
 APPROXIMATE = ("reflect", "grid-mirror", "nearest")
 
 
-def close(name: str, x: Any, *args: Any, atol: float = 1e-10, **kwargs: Any) -> None:
-    """The same call on both sides: same dtype, shape and values."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = getattr(scipy_ndimage, name)(x, *args, **kwargs)
-        moved = [cp.asarray(a) if isinstance(a, np.ndarray) else a for a in (x, *args)]
-        ours = getattr(ndimage, name)(*moved, **kwargs).get()
-    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
+close = beside(scipy_ndimage, ndimage, rtol=0, atol=1e-10)
 
 
 def tolerance(mode: str, order: int, x: np.ndarray[Any, Any]) -> float:
@@ -113,8 +106,7 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    call, error, text = MISTAKES[case]
+@pytest.mark.parametrize(("call", "error", "text"), MISTAKES)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.ones((4, 5)))

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 import cuprous as cp
 from cuprous.scipy import ndimage
+from tests.support import assert_errors
+
+from .compared import moved
 
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 
@@ -60,17 +63,14 @@ def test_label_of_long_and_unusual_shapes() -> None:
     assert ndimage.label(cp.asarray(image), output=out) == scipy_ndimage.label(image)[1]
     np.testing.assert_array_equal(out.get(), scipy_ndimage.label(image)[0])
     assert ndimage.label(cp.asarray(image), output="int16")[0].dtype == np.int16
-    with pytest.raises(RuntimeError, match="bit-depth"):
-        ndimage.label(cp.asarray(np.tile([1, 0], 300)), output="int8")
-    with pytest.raises(ValueError, match="symmetric"):
-        ndimage.label(cp.asarray(image), [[0, 1, 0], [0, 1, 1], [0, 0, 0]])
-    with pytest.raises(ValueError, match="equal to 3"):
-        ndimage.label(cp.asarray(image), np.ones((2, 2)))
-    with pytest.raises(RuntimeError, match="equal rank"):
-        ndimage.label(cp.asarray(image), np.ones(3))
-    assert ndimage.find_objects(cp.asarray([[1, 1, 0, 3]]), 4) == scipy_ndimage.find_objects(
-        np.array([[1, 1, 0, 3]]), 4
+    assert_errors(
+        (lambda: ndimage.label(cp.asarray(np.tile([1, 0], 300)), output="int8"), RuntimeError, "bit-depth"),
+        (lambda: ndimage.label(cp.asarray(image), [[0, 1, 0], [0, 1, 1], [0, 0, 0]]), ValueError, "symmetric"),
+        (lambda: ndimage.label(cp.asarray(image), np.ones((2, 2))), ValueError, "equal to 3"),
+        (lambda: ndimage.label(cp.asarray(image), np.ones(3)), RuntimeError, "equal rank"),
     )
+    image = np.array([[1, 1, 0, 3]])
+    assert ndimage.find_objects(cp.asarray(image), 4) == scipy_ndimage.find_objects(image, 4)
 
 
 def agree(theirs: Any, ours: Any, rtol: float, what: str) -> None:
@@ -98,8 +98,8 @@ def test_measures(name: str, dtype: str) -> None:
         cases += [(labels, [[1, 2], [3, 4]])] if name != "center_of_mass" else []
     for labels, index in cases:
         theirs = getattr(scipy_ndimage, name)(values, labels, index)
-        device = [cp.asarray(x) if isinstance(x, np.ndarray) else x for x in (labels, index)]
-        agree(theirs, getattr(ndimage, name)(cp.asarray(values), *device), rtol, f"{name} {dtype} {index}")
+        ours = getattr(ndimage, name)(*moved((values, labels, index)))
+        agree(theirs, ours, rtol, f"{name} {dtype} {index}")
 
 
 @pytest.mark.parametrize("name", ["sum_labels", "minimum", "maximum", "mean", "variance"])
@@ -123,9 +123,8 @@ def test_broadcast_labels_nan_and_no_labels() -> None:
     for name in ("sum_labels", "minimum", "maximum", "median", "mean"):
         for index in (None, 1, 2):
             theirs = getattr(scipy_ndimage, name)(spoiled, LABELS, index)
-            np.testing.assert_allclose(
-                getattr(ndimage, name)(cp.asarray(spoiled), cp.asarray(LABELS), index).get(), theirs, rtol=1e-12
-            )
+            ours = getattr(ndimage, name)(cp.asarray(spoiled), cp.asarray(LABELS), index)
+            np.testing.assert_allclose(ours.get(), theirs, rtol=1e-12)
 
 
 def test_histogram_and_functions() -> None:

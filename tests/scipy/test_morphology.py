@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import cuprous as cp
 from cuprous.scipy import ndimage
 
+from .compared import close, moved
+
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 
 SHAPES = [(17,), (9, 11), (5, 6, 7)]
@@ -22,17 +24,10 @@ GREY = [
 ]  # fmt: skip
 
 
-def moved(x: Any) -> Any:
-    """NumPy arrays on the device, anything else as it is."""
-    return cp.asarray(x) if isinstance(x, np.ndarray) else x
-
-
 def same(name: str, *args: Any, **kwargs: Any) -> None:
     """The same call on both sides: same dtype and values."""
     theirs = getattr(scipy_ndimage, name)(*args, **kwargs)
-    ours = getattr(ndimage, name)(*map(moved, args), **{k: moved(v) for k, v in kwargs.items()}).get()
-    assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(ours, theirs)
+    close(getattr(ndimage, name)(*map(moved, args), **{k: moved(v) for k, v in kwargs.items()}), theirs, 0, 0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -133,9 +128,8 @@ def test_distances(seed: int, ndim: int, density: float) -> None:
     for metric in ("taxicab", "chessboard"):
         same("distance_transform_cdt", image, metric)
         same("distance_transform_bf", image, metric)
-    np.testing.assert_allclose(
-        ndimage.distance_transform_bf(cp.asarray(image)).get(), scipy_ndimage.distance_transform_bf(image), rtol=1e-14
-    )
+    ours = ndimage.distance_transform_bf(cp.asarray(image)).get()
+    np.testing.assert_allclose(ours, scipy_ndimage.distance_transform_bf(image), rtol=1e-14)
 
 
 def test_distances_without_a_zero() -> None:
@@ -187,10 +181,9 @@ def test_indices_alone_and_into_arrays() -> None:
         alone = function(image, return_indices=True, distances=distances)
         np.testing.assert_array_equal(alone.get(), near.get())
     ones = np.ones((2, 3))
-    np.testing.assert_array_equal(
-        ndimage.distance_transform_cdt(cp.asarray(ones), return_indices=True)[1].get(),
-        scipy_ndimage.distance_transform_cdt(ones, return_indices=True)[1],
-    )
+    ours, theirs = (m.distance_transform_cdt(x, return_indices=True)[1] for m, x in (
+        (ndimage, cp.asarray(ones)), (scipy_ndimage, ones)))  # fmt: skip
+    np.testing.assert_array_equal(ours.get(), theirs)
     assert ndimage.distance_transform_edt(cp.ones(0), return_indices=True)[1].shape == (1, 0)
 
 
@@ -218,8 +211,7 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    call, error, text = MISTAKES[case]
+@pytest.mark.parametrize(("call", "error", "text"), MISTAKES)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.ones((4, 5)))

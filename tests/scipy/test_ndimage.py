@@ -13,6 +13,8 @@ import pytest
 import cuprous as cp
 from cuprous.scipy import ndimage
 
+from .compared import beside, moved
+
 scipy_ndimage = pytest.importorskip("scipy.ndimage")
 
 MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
@@ -24,29 +26,14 @@ INPUTS = {1: LINE, 2: IMAGE, 3: CUBE}
 
 #: Filters that take (input, mode=, cval=) with fixed other arguments.
 FILTERS: dict[str, dict[str, Any]] = {
-    "gaussian_filter": {"sigma": 1.3},
-    "gaussian_laplace": {"sigma": 0.9},
-    "gaussian_gradient_magnitude": {"sigma": 1.1},
-    "uniform_filter": {"size": 4},
-    "median_filter": {"size": 3},
-    "minimum_filter": {"size": 3},
-    "maximum_filter": {"size": 4},
-    "percentile_filter": {"percentile": 30, "size": 3},
-    "rank_filter": {"rank": -2, "size": 2},
-    "sobel": {},
-    "prewitt": {},
-    "laplace": {},
-}
+    "gaussian_filter": {"sigma": 1.3}, "gaussian_laplace": {"sigma": 0.9},
+    "gaussian_gradient_magnitude": {"sigma": 1.1}, "uniform_filter": {"size": 4}, "median_filter": {"size": 3},
+    "minimum_filter": {"size": 3}, "maximum_filter": {"size": 4}, "percentile_filter": {"percentile": 30, "size": 3},
+    "rank_filter": {"rank": -2, "size": 2}, "sobel": {}, "prewitt": {}, "laplace": {},
+}  # fmt: skip
 
 
-def check(name: str, *args: Any, rtol: float = 1e-12, atol: float = 1e-13, **kwargs: Any) -> None:
-    """The same call on both sides: same dtype, shape and values."""
-    theirs = getattr(scipy_ndimage, name)(*args, **kwargs)
-    ours = getattr(ndimage, name)(*(cp.asarray(a) if isinstance(a, np.ndarray) else a for a in args), **kwargs)
-    host = cp.asnumpy(ours)
-    assert host.dtype == theirs.dtype
-    assert host.shape == theirs.shape
-    np.testing.assert_allclose(host, theirs, rtol=rtol, atol=atol)
+check = beside(scipy_ndimage, ndimage)
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
@@ -295,9 +282,8 @@ MISTAKES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(MISTAKES)))
-def test_errors(case: int) -> None:
-    call, error, text = MISTAKES[case]
+@pytest.mark.parametrize(("call", "error", "text"), MISTAKES)
+def test_errors(call: Callable[[Any], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.asarray(IMAGE))
 
@@ -353,7 +339,6 @@ def test_sums_of_empty_input() -> None:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 theirs = getattr(scipy_ndimage, name)(np.zeros(0), *more)
-            given = [cp.asarray(m) if isinstance(m, np.ndarray) else m for m in more]
-            np.testing.assert_equal(float(getattr(ndimage, name)(cp.zeros(0), *given)), float(theirs))
+            np.testing.assert_equal(float(getattr(ndimage, name)(cp.zeros(0), *moved(more))), float(theirs))
     with pytest.raises(ValueError, match="zero-size"):
         ndimage.sum(cp.zeros(0), cp.zeros(0, int), cp.array([1, 2]))

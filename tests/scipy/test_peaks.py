@@ -9,6 +9,9 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import signal
+from tests.support import assert_errors
+
+from .compared import moved
 
 theirs = pytest.importorskip("scipy.signal")
 
@@ -24,16 +27,10 @@ CONDITIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def moved(value: Any) -> Any:
-    """Arrays become Cuprous'."""
-    return cp.asarray(value) if isinstance(value, np.ndarray) else value
-
-
 def agree(x: Any, **conditions: Any) -> None:
     """Same places, keys, dtypes and values."""
     expected, properties = theirs.find_peaks(x, **conditions)
-    given = {k: tuple(map(moved, v)) if isinstance(v, tuple) else moved(v) for k, v in conditions.items()}
-    found, ours = signal.find_peaks(cp.asarray(x), **given)
+    found, ours = signal.find_peaks(cp.asarray(x), **{k: moved(v) for k, v in conditions.items()})
     np.testing.assert_array_equal(found.get(), expected)
     assert set(ours) == set(properties)
     for key, value in properties.items():
@@ -101,7 +98,7 @@ def test_relative_extrema(mode: str, order: int) -> None:
 
 def test_errors() -> None:
     a = cp.asarray(NOISE)
-    for call, error, text in (
+    assert_errors(
         (lambda: signal.find_peaks(a.reshape(97, 1)), ValueError, "1-D"),
         (lambda: signal.find_peaks(a, distance=0.5), ValueError, "distance"),
         (lambda: signal.find_peaks(a, height=cp.ones(5)), ValueError, "lower interval border"),
@@ -113,6 +110,4 @@ def test_errors() -> None:
         (lambda: signal.argrelmax(a, order=0), ValueError, "Order"),
         (lambda: signal.argrelmax(a, axis=1), np.exceptions.AxisError, "axis 1"),
         (lambda: signal.argrelmax(a, mode="raise"), NotImplementedError, "mode"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )

@@ -9,6 +9,9 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import signal
+from tests.support import assert_errors
+
+from . import compared
 
 scipy_signal = pytest.importorskip("scipy.signal")
 
@@ -26,10 +29,7 @@ WINDOWS: list[tuple[Any, ...]] = [
 
 
 def close(ours: Any, theirs: Any, tolerance: float = 1e-11) -> None:
-    """Same dtype, shape and values."""
-    assert ours.dtype == theirs.dtype
-    assert ours.shape == theirs.shape
-    np.testing.assert_allclose(ours.get(), theirs, rtol=tolerance, atol=tolerance)
+    compared.close(ours, theirs, tolerance, tolerance)
 
 
 def draw(shape: tuple[int, ...], dtype: str) -> Any:
@@ -72,9 +72,9 @@ def test_planes(name: str, dtypes: tuple[str, str], sizes: Any) -> None:
         close(ours(cp.asarray(a), cp.asarray(v), "valid"), getattr(scipy_signal, name)(a, v, "valid"), tolerance)
 
 
-@pytest.mark.parametrize("case", range(len(WINDOWS)))
-def test_windows(case: int) -> None:
-    name, *args = WINDOWS[case]
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+def test_windows(window: tuple[Any, ...]) -> None:
+    name, *args = window
     for m in (0, 1, 2, 3, 10, 11, 51):
         for sym in (True, False):
             theirs = getattr(scipy_signal.windows, name)(m, *args, sym=sym)
@@ -98,22 +98,15 @@ def test_filters() -> None:
 
 @pytest.mark.parametrize("mode", ["mirror", "constant", "nearest", "interp", "wrap"])
 def test_savgol(mode: str) -> None:
-    for window, order, deriv, axis in (
-        (7, 3, 0, 1),
-        (7, 3, 1, 1),
-        (7, 3, 2, 1),
-        (5, 2, 0, 0),
-        (6, 2, 0, 1),
-        (5, 1, 2, 1),
-    ):
-        args = (window, order, deriv, 0.5, axis, mode)
+    for *orders, axis in ((7, 3, 0, 1), (7, 3, 1, 1), (7, 3, 2, 1), (5, 2, 0, 0), (6, 2, 0, 1), (5, 1, 2, 1)):
+        args = (*orders, 0.5, axis, mode)
         close(signal.savgol_filter(cp.asarray(LINES), *args), scipy_signal.savgol_filter(LINES, *args), 1e-9)
     close(signal.savgol_coeffs(7, 3, use="dot"), scipy_signal.savgol_coeffs(7, 3, use="dot"))
 
 
 def test_errors() -> None:
     a = cp.ones((4, 5))
-    for call, error, text in (
+    assert_errors(
         (lambda: signal.convolve(a, a[0]), ValueError, "dimensionality"),
         (lambda: signal.convolve(a, a, "whole"), ValueError, "mode"),
         (lambda: signal.convolve(a, a, method="sum"), ValueError, "method"),
@@ -125,8 +118,6 @@ def test_errors() -> None:
         (lambda: signal.savgol_filter(a, 7, 2), ValueError, "window_length"),
         (lambda: signal.detrend(a, type="odd"), ValueError, "type"),
         (lambda: signal.windows.hann(-1), ValueError, "non-negative"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )
     assert signal.choose_conv_method(a, a) == "direct"
     assert signal.convolve(cp.zeros(0), cp.ones(3)).shape == (0,)

@@ -147,15 +147,8 @@ def test_beta_of_extremes() -> None:
     np.testing.assert_allclose(special.beta(cp.asarray(a), cp.asarray(a)).get(), scipy_special.beta(a, a), rtol=1e-6)
     inf = np.inf
     cases = [
-        (1e-300, 1e100),
-        (1e-300, 1e-300),
-        (1e100, -0.5),
-        (inf, 2.0),
-        (inf, -0.5),
-        (inf, inf),
-        (-3.0, 2.0),
-        (0.0, 1.0),
-    ]
+        (1e-300, 1e100), (1e-300, 1e-300), (1e100, -0.5), (inf, 2.0), (inf, -0.5), (inf, inf), (-3.0, 2.0), (0.0, 1.0),
+    ]  # fmt: skip
     for x, y in cases:
         for name in ("beta", "betaln"):
             with np.errstate(all="ignore"):
@@ -167,14 +160,8 @@ def test_beta_of_extremes() -> None:
 
 def test_binomials_of_extremes() -> None:
     cases = [
-        (526410526.31578946, 0.0),
-        (np.inf, 0.0),
-        (1e10, 3.0),
-        (123456.0, 17.0),
-        (1e5, 5e4),
-        (2.5, 3e9),
-        (50.0, 25.0),
-    ]
+        (526410526.31578946, 0.0), (np.inf, 0.0), (1e10, 3.0), (123456.0, 17.0), (1e5, 5e4), (2.5, 3e9), (50.0, 25.0),
+    ]  # fmt: skip
     cases += [(-2.5, -3.0), (-2.0, 1.0), (5.0, 6.0), (5.0, -1.0), (1e-9, 0.0), (170.5, 3.25)]
     for n, k in cases:
         with np.errstate(all="ignore"):

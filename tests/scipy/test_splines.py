@@ -9,6 +9,9 @@ import pytest
 
 import cuprous as cp
 from cuprous.scipy import interpolate
+from tests.support import assert_errors
+
+from .compared import close
 
 theirs = pytest.importorskip("scipy.interpolate")
 
@@ -19,14 +22,6 @@ GRIDS = {"even": lambda n: np.arange(n) * 1.0, "random": lambda n: np.cumsum(RNG
 CONDITIONS: list[Any] = [
     "not-a-knot", "natural", "clamped", "periodic", ((1, 0.5), (2, -0.3)), ("natural", "not-a-knot"),
 ]  # fmt: skip
-
-
-def close(ours: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    """Same dtype, shape and values, in terms of the greatest."""
-    expected = np.asarray(expected)
-    assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
-    scale = np.nanmax(np.abs(expected)) if np.isfinite(expected).any() else 1.0
-    np.testing.assert_allclose(ours.get(), expected, rtol=tolerance, atol=tolerance * scale)
 
 
 def places(x: Any) -> Any:
@@ -131,7 +126,7 @@ def test_piecewise_polynomials() -> None:
 
 def test_errors() -> None:
     x, y = cp.arange(5.0), cp.ones((5, 2))
-    for call, error, text in (
+    assert_errors(
         (lambda: interpolate.CubicSpline(x[::-1], y), ValueError, "increasing"),
         (lambda: interpolate.CubicSpline(x[:1], y[:1]), ValueError, "at least 2"),
         (lambda: interpolate.CubicSpline(y, y), ValueError, "1-dimensional"),
@@ -156,6 +151,4 @@ def test_errors() -> None:
         (lambda: interpolate.make_interp_spline(x, y, x.size), ValueError, "at least"),
         (lambda: interpolate.make_interp_spline(x, y, t=x), ValueError, "need at least"),
         (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "scattered points"),
-    ):
-        with pytest.raises(error, match=text):
-            call()
+    )

@@ -11,6 +11,12 @@ from cuprous import _core
 from tests.conftest import DEVICE
 
 
+@pytest.fixture
+def double(_torch_defaults: None) -> None:
+    """Makes float64 the default dtype."""
+    torch.set_default_dtype(torch.float64)
+
+
 @pytest.fixture(autouse=True)
 def _torch_defaults() -> Iterator[None]:
     """The device under test, float32 and a known seed, whatever a test sets."""

@@ -106,11 +106,8 @@ def test_grad_of_some_inputs() -> None:
     y = x * w
     part = y[0]
     z = part * part + y.sum()
-    assert [g.tolist() for g in torch.autograd.grad(z, [part, y, w], retain_graph=True)] == [
-        6.0,
-        [7.0, 1.0],
-        [7.0, 2.0],
-    ]
+    found = torch.autograd.grad(z, [part, y, w], retain_graph=True)
+    assert [g.tolist() for g in found] == [6.0, [7.0, 1.0], [7.0, 2.0]]
     assert x.grad is None and w.grad is None
     with pytest.raises(RuntimeError, match="not have been used"):
         torch.autograd.grad(z, leaf(1), retain_graph=True)

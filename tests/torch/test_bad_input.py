@@ -49,23 +49,20 @@ def test_shapes_that_do_not_fit_name_the_layer_and_both_shapes(make: Any, shape:
         make()(*(torch.ones(*s) for s in shapes))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "text"),
-    [
-        (lambda: F.mse_loss(torch.ones(3, 2), torch.ones(4, 2)), RuntimeError, r"3.*4|size"),
-        (lambda: F.cross_entropy(torch.ones(3, 2), torch.zeros(4, dtype=torch.int64)), ValueError, r"\(3\).*\(4\)"),
-        (lambda: F.cross_entropy(torch.ones(3, 2), torch.ones(3)), RuntimeError, "[Ll]ong|int64"),
-        (lambda: F.nll_loss(torch.ones(3), torch.zeros(2, dtype=torch.int64)), (ValueError, RuntimeError), "size"),
-        (lambda: F.binary_cross_entropy(torch.ones(3), torch.ones(2)), ValueError, r"target size"),
-        (lambda: torch.ones(2, 3) @ torch.ones(2, 3), RuntimeError, "2x3 and 2x3"),
-        (lambda: torch.cat([torch.ones(2, 3), torch.ones(2, 4)]), RuntimeError, "3.*4|4.*3"),
-        (lambda: torch.ones(2, 3) + torch.ones(4), RuntimeError, r"3.*4"),
-        (lambda: torch.ones(2, 3).view(4), RuntimeError, r"\[4\].*6"),
-        (lambda: torch.optim.SGD([torch.ones(2) * torch.ones(2, requires_grad=True)]), ValueError, "non-leaf"),
-        (lambda: torch.ones(2).backward(), RuntimeError, "does not require grad"),
-        (lambda: torch.ones(2, requires_grad=True).exp().backward(), RuntimeError, "scalar outputs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "error", "text"), [
+    (lambda: F.mse_loss(torch.ones(3, 2), torch.ones(4, 2)), RuntimeError, r"3.*4|size"),
+    (lambda: F.cross_entropy(torch.ones(3, 2), torch.zeros(4, dtype=torch.int64)), ValueError, r"\(3\).*\(4\)"),
+    (lambda: F.cross_entropy(torch.ones(3, 2), torch.ones(3)), RuntimeError, "[Ll]ong|int64"),
+    (lambda: F.nll_loss(torch.ones(3), torch.zeros(2, dtype=torch.int64)), (ValueError, RuntimeError), "size"),
+    (lambda: F.binary_cross_entropy(torch.ones(3), torch.ones(2)), ValueError, r"target size"),
+    (lambda: torch.ones(2, 3) @ torch.ones(2, 3), RuntimeError, "2x3 and 2x3"),
+    (lambda: torch.cat([torch.ones(2, 3), torch.ones(2, 4)]), RuntimeError, "3.*4|4.*3"),
+    (lambda: torch.ones(2, 3) + torch.ones(4), RuntimeError, r"3.*4"),
+    (lambda: torch.ones(2, 3).view(4), RuntimeError, r"\[4\].*6"),
+    (lambda: torch.optim.SGD([torch.ones(2) * torch.ones(2, requires_grad=True)]), ValueError, "non-leaf"),
+    (lambda: torch.ones(2).backward(), RuntimeError, "does not require grad"),
+    (lambda: torch.ones(2, requires_grad=True).exp().backward(), RuntimeError, "scalar outputs"),
+])  # fmt: skip
 def test_calls_that_do_not_fit(call: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=f"(?s){text}"):
         call()
@@ -180,27 +177,24 @@ def _number(value: object, **options: Any) -> Any:
     return torch.tensor(value, device="cpu", **options)
 
 
-@pytest.mark.parametrize(
-    ("call", "wanted"),
-    [
-        (lambda b: b * _number(2.0), [2.0, 4.0]),
-        (lambda b: _number(2.0) - b, [1.0, 0.0]),
-        (lambda b: torch.add(_number(3), b, alpha=2), [5.0, 7.0]),
-        (lambda b: b.clamp(_number(1.5), _number(9.0)), [1.5, 2.0]),
-        (lambda b: torch.where(b > _number(1), _number(7.0), b), [1.0, 7.0]),
-        (lambda b: torch.where(b > 1, _number(7.0), _number(8.0)), [8.0, 7.0]),
-        (lambda b: b.masked_fill(b > 1, _number(0.5)), [1.0, 0.5]),
-        (lambda b: torch.lerp(b, b + 2, _number(0.5)), [2.0, 3.0]),
-        (lambda b: b.addcmul(b, b, value=2) / _number(3), [1.0, 10 / 3]),
-        (lambda b: b ** _number(2), [1.0, 4.0]),
-        (lambda b: torch.atan2(b, _number(0.0)), [np.pi / 2] * 2),
-        (lambda b: b.sum() + _number(1.0), 4.0),
-        (lambda b: b[0] * _number(4.0), 4.0),
-        (lambda b: b.mul_(_number(3.0)), [3.0, 6.0]),
-        (lambda b: b.fill_(_number(3)), [3.0, 3.0]),
-        (lambda b: b.copy_(_number(4.0)), [4.0, 4.0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "wanted"), [
+    (lambda b: b * _number(2.0), [2.0, 4.0]),
+    (lambda b: _number(2.0) - b, [1.0, 0.0]),
+    (lambda b: torch.add(_number(3), b, alpha=2), [5.0, 7.0]),
+    (lambda b: b.clamp(_number(1.5), _number(9.0)), [1.5, 2.0]),
+    (lambda b: torch.where(b > _number(1), _number(7.0), b), [1.0, 7.0]),
+    (lambda b: torch.where(b > 1, _number(7.0), _number(8.0)), [8.0, 7.0]),
+    (lambda b: b.masked_fill(b > 1, _number(0.5)), [1.0, 0.5]),
+    (lambda b: torch.lerp(b, b + 2, _number(0.5)), [2.0, 3.0]),
+    (lambda b: b.addcmul(b, b, value=2) / _number(3), [1.0, 10 / 3]),
+    (lambda b: b ** _number(2), [1.0, 4.0]),
+    (lambda b: torch.atan2(b, _number(0.0)), [np.pi / 2] * 2),
+    (lambda b: b.sum() + _number(1.0), 4.0),
+    (lambda b: b[0] * _number(4.0), 4.0),
+    (lambda b: b.mul_(_number(3.0)), [3.0, 6.0]),
+    (lambda b: b.fill_(_number(3)), [3.0, 3.0]),
+    (lambda b: b.copy_(_number(4.0)), [4.0, 4.0]),
+])  # fmt: skip
 def test_a_number_on_the_host_goes_with_any_device(call: Any, wanted: Any) -> None:
     result = call(torch.tensor([1.0, 2.0], device=OTHER))
     assert result.device.type == "cuda"

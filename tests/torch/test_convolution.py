@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,8 @@ from cuprous.torch.nn import _convolution as C
 from cuprous.torch.nn import _pooling as P
 from tests.conftest import DEVICE
 
+pytestmark = pytest.mark.usefixtures("double")
 RNG = np.random.default_rng(0)
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
 
 
 def wanting(*shapes: tuple[int, ...]) -> list[Any]:

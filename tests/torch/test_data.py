@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import cuprous.torch as torch
+from tests.support import assert_errors
 
 D = torch.utils.data
 Point = namedtuple("Point", "x y")
@@ -93,15 +94,13 @@ def test_data_sets() -> None:
     assert [len(p) for p in parts] == [6, 2, 2] and sorted(k for p in parts for k in p) == list(range(10))
     assert [len(p) for p in D.random_split(range(10), [7, 3])] == [7, 3]
     assert list(D.ChainDataset([Stream(), Stream()])) == [*range(11)] * 2
-    for wrong, error in (
+    assert_errors(
         (lambda: D.TensorDataset(torch.ones(2), torch.ones(3)), AssertionError),
         (lambda: D.random_split(range(3), [1, 1]), ValueError),
         (lambda: D.StackDataset(range(2), range(3)), ValueError),
         (lambda: D.ConcatDataset([]), AssertionError),
         (lambda: D.Dataset()[0], NotImplementedError),
-    ):
-        with pytest.raises(error):
-            wrong()
+    )
 
 
 def test_samplers() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 import cuprous.torch as torch
 
+pytestmark = pytest.mark.usefixtures("double")
 F = torch.nn.functional
 Tensor = torch.Tensor
 
-I = torch.tensor([0, 1, 0])  # noqa: E741
 
 #: Functions of (2, 3) matrices that gather by index, or whose gradients scatter by index.
 READS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -65,11 +65,6 @@ VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "windows": lambda x: torch.cat([x, x[:1] * 3]).unfold(0, 3, 1),
     "as_strided": lambda x: (x * 1).as_strided((2, 3), (0, 1)),
 }
-
-
-@pytest.fixture(autouse=True)
-def _double() -> None:
-    torch.set_default_dtype(torch.float64)
 
 
 @pytest.mark.parametrize("read", READS)

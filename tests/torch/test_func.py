@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,10 @@ from cuprous.torch.func import (
     vmap,
 )
 from cuprous.torch.utils.checkpoint import checkpoint, checkpoint_sequential
+from tests.support import assert_errors
 
 nn = torch.nn
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def close(a: Any, b: Any) -> None:
@@ -275,9 +271,8 @@ def test_stacked_module_state() -> None:
     )
     for k, model in enumerate(models):
         close(together[k].detach(), model(x).detach())
-    with pytest.raises(RuntimeError, match="at least one model"):
-        stack_module_state([])
-    with pytest.raises(RuntimeError, match="same training/eval mode"):
-        stack_module_state([models[0], nn.Linear(3, 2).eval()])
-    with pytest.raises(RuntimeError, match="same class"):
-        stack_module_state([models[0], nn.ReLU()])
+    assert_errors(
+        (lambda: stack_module_state([]), RuntimeError, "at least one model"),
+        (lambda: stack_module_state([models[0], nn.Linear(3, 2).eval()]), RuntimeError, "same training/eval mode"),
+        (lambda: stack_module_state([models[0], nn.ReLU()]), RuntimeError, "same class"),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,9 @@ import pytest
 
 import cuprous.torch as torch
 
+pytestmark = pytest.mark.usefixtures("double")
 F = torch.nn.functional
 Tensor = torch.Tensor
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
 
 
 def inputs(*shapes: Any, low: float = -1.5, high: float = 1.5) -> list[Tensor]:
@@ -160,22 +155,9 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "cosine": (lambda a, b: F.cosine_similarity(a, b), [(3, 4), (3, 4)]),
 }
 for _name in [
-    "relu",
-    "leaky_relu",
-    "elu",
-    "gelu",
-    "silu",
-    "softplus",
-    "selu",
-    "celu",
-    "mish",
-    "hardtanh",
-    "relu6",
-    "logsigmoid",
-    "softsign",
-    "hardswish",
-    "glu",
-]:
+    "relu", "leaky_relu", "elu", "gelu", "silu", "softplus", "selu", "celu", "mish", "hardtanh", "relu6", "logsigmoid",
+    "softsign", "hardswish", "glu",
+]:  # fmt: skip
     RULES[_name] = (getattr(F, _name), [(3, 4)])
 
 
@@ -230,18 +212,11 @@ def test_products_with_zeros(zeros: int) -> None:
 
 #: Functions whose gradient is differentiated again.
 TWICE: dict[str, Callable[[Tensor], Tensor]] = {
-    "exp": torch.exp,
-    "tanh": torch.tanh,
-    "cube": lambda a: a * a * a,
-    "product": lambda a: (a @ a.T) ** 2,
-    "slices": lambda a: (a[:, 1:] * a[:, :-1]) ** 2,
-    "index": lambda a: a[index(0, 2, 2)] ** 3,
-    "softmax": lambda a: torch.softmax(a, 1) ** 2,
-    "std": lambda a: a.std(1),
-    "writes": lambda a: _writes(a, a[2]),
-    "cumsum": lambda a: a.cumsum(1) ** 2,
-    "max": lambda a: a.amax(1) ** 3,
-}
+    "exp": torch.exp, "tanh": torch.tanh, "cube": lambda a: a * a * a, "product": lambda a: (a @ a.T) ** 2,
+    "slices": lambda a: (a[:, 1:] * a[:, :-1]) ** 2, "index": lambda a: a[index(0, 2, 2)] ** 3,
+    "softmax": lambda a: torch.softmax(a, 1) ** 2, "std": lambda a: a.std(1), "writes": lambda a: _writes(a, a[2]),
+    "cumsum": lambda a: a.cumsum(1) ** 2, "max": lambda a: a.amax(1) ** 3,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TWICE)

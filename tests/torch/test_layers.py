@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import cuprous.torch as torch
+from tests.support import assert_errors
 from tests.torch import layers
 
 nn, F = torch.nn, torch.nn.functional
@@ -312,12 +313,11 @@ def test_synchronised_normalisation_is_the_plain_one() -> None:
     assert isinstance(converted[1], nn.SyncBatchNorm) and isinstance(converted[2][0], nn.SyncBatchNorm)
     assert converted(torch.randn(4, 2, 3, 3)).shape == (4, 3, 3, 3) and int(converted[1].num_batches_tracked) == 1
     assert list(converted.state_dict()) == list(model.state_dict())
-    with pytest.raises(ValueError, match="at least 2D"):
-        nn.SyncBatchNorm(3)(torch.ones(3))
-    with pytest.raises(NotImplementedError, match="process_group"):
-        nn.SyncBatchNorm(3, process_group=object())
-    with pytest.raises(NotImplementedError, match="one process"):
-        nn.parallel.DistributedDataParallel(model)
+    assert_errors(
+        (lambda: nn.SyncBatchNorm(3)(torch.ones(3)), ValueError, "at least 2D"),
+        (lambda: nn.SyncBatchNorm(3, process_group=object()), NotImplementedError, "process_group"),
+        (lambda: nn.parallel.DistributedDataParallel(model), NotImplementedError, "one process"),
+    )
 
 
 @pytest.mark.parametrize("layer", ["LSTM(3, 4, 2, bidirectional=True)", "GRU(3, 4)", "RNN(3, 4, nonlinearity='relu')"])

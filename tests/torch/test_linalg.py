@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,11 @@ import pytest
 import scipy.linalg
 
 import cuprous.torch as torch
+from tests.support import assert_errors
 from tests.torch.custom_functions import Exp
 
+pytestmark = pytest.mark.usefixtures("double")
 L, T = torch.linalg, torch.fft
-
-
-@pytest.fixture(autouse=True)
-def _double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
 
 
 def wanting(*shapes: tuple[int, ...]) -> list[Any]:
@@ -46,36 +42,24 @@ def eigen(values: Any, vectors: Any) -> tuple[Any, ...]:
 
 #: function, shapes; the dtypes are real and complex.
 BOTH: dict[str, tuple[Callable[..., Any], list[Any]]] = {
-    "inv": (L.inv, [(2, 3, 3)]),
-    "solve": (L.solve, [(3, 3), (2, 3, 2)]),
-    "solve a vector": (L.solve, [(3, 3), (3,)]),
+    "inv": (L.inv, [(2, 3, 3)]), "solve": (L.solve, [(3, 3), (2, 3, 2)]), "solve a vector": (L.solve, [(3, 3), (3,)]),
     "solve from the right": (lambda a, b: L.solve(a, b, left=False), [(3, 3), (2, 3)]),
     "solve_triangular": (lambda a, b: L.solve_triangular(a, b, upper=True, unitriangular=True), [(3, 3), (3, 2)]),
-    "det": (L.det, [(2, 3, 3)]),
-    "slogdet": (lambda a: tuple(L.slogdet(a)), [(3, 3)]),
+    "det": (L.det, [(2, 3, 3)]), "slogdet": (lambda a: tuple(L.slogdet(a)), [(3, 3)]),
     "cholesky": (lambda a: L.cholesky(definite(a)), [(2, 3, 3)]),
-    "cholesky upper": (lambda a: L.cholesky(definite(a), upper=True), [(3, 3)]),
-    "qr": (L.qr, [(4, 3)]),
-    "qr wide": (L.qr, [(2, 4)]),
-    "svd": (lambda a: free(*L.svd(a, False)), [(4, 3)]),
-    "svd wide": (lambda a: free(*L.svd(a, full_matrices=False)), [(3, 4)]),
-    "svdvals": (L.svdvals, [(3, 4)]),
-    "eigh": (lambda a: eigen(*L.eigh(a + adjoint(a))), [(3, 3)]),
-    "eig": (lambda a: eigen(*L.eig(a)), [(3, 3)]),
-    "pinv": (L.pinv, [(4, 3)]),
-    "pinv wide": (L.pinv, [(3, 4)]),
+    "cholesky upper": (lambda a: L.cholesky(definite(a), upper=True), [(3, 3)]), "qr": (L.qr, [(4, 3)]),
+    "qr wide": (L.qr, [(2, 4)]), "svd": (lambda a: free(*L.svd(a, False)), [(4, 3)]),
+    "svd wide": (lambda a: free(*L.svd(a, full_matrices=False)), [(3, 4)]), "svdvals": (L.svdvals, [(3, 4)]),
+    "eigh": (lambda a: eigen(*L.eigh(a + adjoint(a))), [(3, 3)]), "eig": (lambda a: eigen(*L.eig(a)), [(3, 3)]),
+    "pinv": (L.pinv, [(4, 3)]), "pinv wide": (L.pinv, [(3, 4)]),
     "matrix_power": (lambda a: L.matrix_power(a, 3) + L.matrix_power(a, -2), [(3, 3)]),
     "matrix_exp": (L.matrix_exp, [(3, 3)]),
-    "multi_dot": (lambda a, b, c: L.multi_dot([a, b, c]), [(2, 3), (3, 4), (4,)]),
-    "fft": (T.fft, [(2, 5)]),
+    "multi_dot": (lambda a, b, c: L.multi_dot([a, b, c]), [(2, 3), (3, 4), (4,)]), "fft": (T.fft, [(2, 5)]),
     "fft of more points": (lambda a: T.fft(a, 7, 0, "ortho"), [(5, 2)]),
-    "ifft of fewer": (lambda a: T.ifft(a, 3), [(2, 5)]),
-    "irfft": (T.irfft, [(2, 4)]),
-    "irfft odd": (lambda a: T.irfft(a, 7), [(2, 4)]),
-    "hfft": (T.hfft, [(4,)]),
-    "irfft2": (T.irfft2, [(3, 4)]),
+    "ifft of fewer": (lambda a: T.ifft(a, 3), [(2, 5)]), "irfft": (T.irfft, [(2, 4)]),
+    "irfft odd": (lambda a: T.irfft(a, 7), [(2, 4)]), "hfft": (T.hfft, [(4,)]), "irfft2": (T.irfft2, [(3, 4)]),
     "fftn": (T.fftn, [(2, 3, 2)]),
-}
+}  # fmt: skip
 REAL: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "lstsq": (lambda a, b: L.lstsq(a, b).solution, [(4, 3), (4, 2)]),
     "norms": (
@@ -191,14 +175,12 @@ def test_errors_are_pytorchs() -> None:
     assert int(L.inv_ex(zeros).info) == 1 and int(L.cholesky_ex(torch.eye(2)).info) == 0
     with pytest.raises(RuntimeError, match="must be batches of square matrices, but they are 2 by 3 matrices"):
         L.det(torch.ones(2, 3))
-    with pytest.raises(RuntimeError, match="same dtype"):
-        L.solve(torch.eye(2), torch.ones(2, dtype=torch.float32))
-    with pytest.raises(RuntimeError, match=r"Invalid number of data points \(0\)"):
-        T.fft(torch.ones(3), 0)
-    with pytest.raises(RuntimeError, match="Invalid normalization mode"):
-        T.fft(torch.ones(3), norm="none")
-    with pytest.raises(RuntimeError, match="real"):
-        T.rfft(torch.ones(3, dtype=torch.complex128))
+    assert_errors(
+        (lambda: L.solve(torch.eye(2), torch.ones(2, dtype=torch.float32)), RuntimeError, "same dtype"),
+        (lambda: T.fft(torch.ones(3), 0), RuntimeError, r"Invalid number of data points \(0\)"),
+        (lambda: T.fft(torch.ones(3), norm="none"), RuntimeError, "Invalid normalization mode"),
+        (lambda: T.rfft(torch.ones(3, dtype=torch.complex128)), RuntimeError, "real"),
+    )
 
 
 def test_custom_functions_are_differentiated_twice() -> None:

@@ -34,16 +34,13 @@ def test_names(place: str) -> None:
     assert missing <= set(ABSENT.get(place, "").split())
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("optim.optimizer", "Optimizer"), ("utils.data.dataloader", "DataLoader"), ("utils.data.dataset", "Dataset"),
-        ("nn.modules.batchnorm", "_BatchNorm"), ("nn.modules.instancenorm", "InstanceNorm2d"),
-        ("nn.modules.utils", "_pair"), ("nn.modules.conv", "Conv2d"), ("autograd.variable", "Variable"),
-        ("distributions.categorical", "Categorical"), ("nn.utils.clip_grad", "clip_grad_norm_"),
-        ("distributed", "init_process_group"), ("multiprocessing", "spawn"), ("nn.parameter", "Parameter"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "name"), [
+    ("optim.optimizer", "Optimizer"), ("utils.data.dataloader", "DataLoader"), ("utils.data.dataset", "Dataset"),
+    ("nn.modules.batchnorm", "_BatchNorm"), ("nn.modules.instancenorm", "InstanceNorm2d"),
+    ("nn.modules.utils", "_pair"), ("nn.modules.conv", "Conv2d"), ("autograd.variable", "Variable"),
+    ("distributions.categorical", "Categorical"), ("nn.utils.clip_grad", "clip_grad_norm_"),
+    ("distributed", "init_process_group"), ("multiprocessing", "spawn"), ("nn.parameter", "Parameter"),
+])  # fmt: skip
 def test_imports_from_files(path: str, name: str) -> None:
     assert hasattr(importlib.import_module(f"cuprous.torch.{path}"), name)
 

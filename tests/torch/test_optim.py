@@ -10,6 +10,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
+from tests.support import assert_errors
 
 nn, optim = torch.nn, torch.optim
 STEPS = 20
@@ -219,7 +220,7 @@ def test_hooks_groups_and_refusals() -> None:
     assert a.grad.tolist() == [0.0, 0.0]
     optimizer.zero_grad()
     assert a.grad is None
-    for wrong, error in (
+    assert_errors(
         (lambda: optim.Adam([a], differentiable=True), NotImplementedError),
         (lambda: optim.Adam([a], foreach=True, fused=True), RuntimeError),
         (lambda: optim.RMSprop([a], alpha=-1), ValueError),
@@ -228,17 +229,13 @@ def test_hooks_groups_and_refusals() -> None:
         (lambda: optim.LBFGS([a], line_search_fn="armijo"), RuntimeError),
         (lambda: optim.LBFGS([a]).step(), RuntimeError),
         (lambda: optimizer.load_state_dict(optim.SGD([a]).state_dict()), ValueError),
-    ):
-        with pytest.raises(error):
-            wrong()
+    )
 
 
 def test_averaged_models() -> None:
     model = nn.Linear(2, 1)
-    mean, moving = (
-        optim.swa_utils.AveragedModel(model),
-        optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.9)),
-    )
+    mean = optim.swa_utils.AveragedModel(model)
+    moving = optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.9))
     for value in (1.0, 2.0, 6.0):
         with torch.no_grad():
             model.weight.fill_(value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 import cuprous.torch as torch
 from cuprous import _core
 from tests.conftest import DEVICE
+from tests.robust.helpers import output
 
 GPU = torch.cuda.is_available()
 
@@ -124,15 +123,14 @@ def test_switches() -> None:
 
 def test_threads_are_set_before_the_first_computation() -> None:
     code = "import cuprous.torch as torch; torch.set_num_threads(1); print(torch.get_num_threads())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+    assert output(code) == "1"
 
 
 def test_importing_takes_no_numpy() -> None:
     """Other slow modules are also imported only when they are used."""
     names = "{'numpy', 'inspect', 'ctypes', 'pickle'}"
     code = f"import sys; a = set(sys.modules); import cuprous.torch; print(*({names} & (set(sys.modules) - a)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert output(code) == ""
 
 
 def test_compiling_changes_nothing() -> None:

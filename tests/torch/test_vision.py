@@ -16,6 +16,7 @@ import pytest
 import cuprous.torch as torch
 from cuprous import torchvision as tv
 from cuprous.torchvision._pillow import found, image
+from tests.support import assert_errors
 
 T, F, D = tv.transforms, tv.transforms.functional, tv.datasets
 RNG = np.random.default_rng(0)
@@ -121,14 +122,12 @@ def test_tensors_of_pictures() -> None:
     np.testing.assert_allclose(T.Normalize(mean, std)(x).numpy(), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(T.Normalize((0.5,), (0.25,))(x).numpy(), (x.numpy() - 0.5) / 0.25, rtol=1e-5, atol=1e-6)
     assert "Normalize" in repr(T.Compose([T.ToTensor(), T.Normalize((0.5,), (0.5,))]))
-    for wrong, error in (
+    assert_errors(
         (lambda: T.ToTensor()(x), TypeError), (lambda: T.Normalize([0.5], [0.0])(x), ValueError),
         (lambda: T.Normalize([0.5], [1.0])(host), TypeError), (lambda: T.RandomCrop(20)(host), ValueError),
         (lambda: T.Resize(3)(x), NotImplementedError), (lambda: T.Pad([1, 2, 3])(host), ValueError),
         (lambda: F.hflip("x"), TypeError), (lambda: T.ColorJitter(-1), ValueError),
-    ):  # fmt: skip
-        with pytest.raises(error):
-            wrong()
+    )  # fmt: skip
 
 
 def test_random_transforms_repeat_with_the_seed() -> None:

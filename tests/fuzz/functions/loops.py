@@ -219,9 +219,7 @@ def _in_place(g: Draw, name: str) -> Any:
     return [a, g.operand(ANY, g.beside(a.shape), 0.4)]
 
 
-@row("operator.neg operator.pos operator.invert operator.abs", "ulp")
-def _unary(g: Draw, name: str) -> Any:
-    return [g.array()]
+row("operator.neg operator.pos operator.invert operator.abs", "ulp")(lambda g: [g.array()])
 
 
 @row("operator.getitem")
@@ -230,6 +228,4 @@ def _getitem(g: Draw) -> Any:
     return [a, g.pick([0, -1, slice(None, None, -1), slice(1, None, 2), None, Ellipsis, (Ellipsis, 0), [0, 0], []])]
 
 
-@row("operator.index operator.truth")
-def _numbers(g: Draw, name: str) -> Any:
-    return [g.array(ndim=g.pick([0, 0, 1]))]
+row("operator.index operator.truth")(lambda g: [g.array(ndim=g.pick([0, 0, 1]))])

@@ -82,9 +82,7 @@ def _solve(g: Draw) -> Any:
     return [a, g.array("iufc", shape=(*a.shape[:-1], 2))]
 
 
-@row("linalg.eigvalsh", "solve", wild=False)
-def _eigvalsh(g: Draw) -> Any:
-    return [_matrix(g)]
+row("linalg.eigvalsh", "solve", wild=False)(lambda g: [_matrix(g)])
 
 
 @row("linalg.norm", "sum", wild=False)
@@ -94,14 +92,8 @@ def _norm(g: Draw) -> Any:
                        axis=lambda: g.axis(a) if a.ndim == 1 else (0, 1), keepdims=True)  # fmt: skip
 
 
-@row("linalg.vector_norm linalg.matrix_norm", "sum", wild=False)
-def _norms(g: Draw, name: str) -> Any:
-    return [g.array(ndim=2)], g.some(keepdims=True)
-
-
-@row("linalg.matrix_power", "solve", wild=False)
-def _power(g: Draw) -> Any:
-    return [_matrix(g), g.pick([0, 1, 2, 3])]
+row("linalg.vector_norm linalg.matrix_norm", "sum", wild=False)(lambda g: ([g.array(ndim=2)], g.some(keepdims=True)))
+row("linalg.matrix_power", "solve", wild=False)(lambda g: [_matrix(g), g.pick([0, 1, 2, 3])])
 
 
 @row("linalg.matmul linalg.vecdot linalg.outer linalg.multi_dot", "sum", wild=False)
@@ -112,9 +104,7 @@ def _linalg_products(g: Draw, name: str) -> Any:
     return [[a, b]] if "multi" in name else [a, b]
 
 
-@row("linalg.diagonal linalg.trace linalg.matrix_transpose", "sum", wild=False)
-def _linalg_views(g: Draw, name: str) -> Any:
-    return [g.array(ndim=g.pick([2, 3]))]
+row("linalg.diagonal linalg.trace linalg.matrix_transpose", "sum", wild=False)(lambda g: [g.array(ndim=g.pick([2, 3]))])
 
 
 # --- transforms
@@ -138,9 +128,7 @@ def _shift(g: Draw) -> Any:
     return [a], g.some(axes=lambda: g.axes(a))
 
 
-@row("fft.fftfreq fft.rfftfreq", "ulp")
-def _freq(g: Draw) -> Any:
-    return [g.pick([1, 2, 5, 8])], g.some(d=0.5)
+row("fft.fftfreq fft.rfftfreq", "ulp")(lambda g: ([g.pick([1, 2, 5, 8])], g.some(d=0.5)))
 
 
 # --- creation
@@ -152,9 +140,7 @@ def _filled(g: Draw, name: str) -> Any:
     return [shape], g.some(dtype=lambda: g.dtype())
 
 
-@row("full")
-def _full(g: Draw) -> Any:
-    return [g.pick([3, (), (2, 3)]), g.scalar(ANY)]
+row("full")(lambda g: [g.pick([3, (), (2, 3)]), g.scalar(ANY)])
 
 
 @row("zeros_like ones_like empty_like", "exact")
@@ -162,9 +148,7 @@ def _like(g: Draw, name: str) -> Any:
     return [g.array()], g.some(dtype=lambda: g.dtype(), shape=(2, 2)) | ({"shape": (0, 2)} if "empty" in name else {})
 
 
-@row("full_like", wild=False)
-def _full_like(g: Draw) -> Any:
-    return [g.array(), g.scalar("bi")], g.some(0.3, dtype=lambda: g.dtype("if"))
+row("full_like", wild=False)(lambda g: ([g.array(), g.scalar("bi")], g.some(0.3, dtype=lambda: g.dtype("if"))))
 
 
 @row("arange", "ulp", wild=False)
@@ -198,9 +182,7 @@ def _eye(g: Draw) -> Any:
     return [g.pick([0, 1, 3]), g.pick([None, 2, 4])], g.some(k=lambda: g.pick([1, -1]), dtype=lambda: g.dtype())
 
 
-@row("vander", "sum", wild=False)
-def _vander(g: Draw) -> Any:
-    return [g.array(ndim=1)], g.some(N=lambda: g.pick([0, 2, 4]), increasing=True)
+row("vander", "sum", wild=False)(lambda g: ([g.array(ndim=1)], g.some(N=lambda: g.pick([0, 2, 4]), increasing=True)))
 
 
 @row("diag_indices tril_indices triu_indices indices")
@@ -208,14 +190,8 @@ def _indices(g: Draw, name: str) -> Any:
     return [(2, 3) if name == "indices" else g.pick([0, 1, 3])]
 
 
-@row("meshgrid")
-def _meshgrid(g: Draw) -> Any:
-    return [g.array(ndim=1), g.array(ndim=1)], g.some(indexing="ij")
-
-
-@row("ix_")
-def _ix(g: Draw) -> Any:
-    return [g.array("bi", ndim=1), g.array("i", ndim=1)]
+row("meshgrid")(lambda g: ([g.array(ndim=1), g.array(ndim=1)], g.some(indexing="ij")))
+row("ix_")(lambda g: [g.array("bi", ndim=1), g.array("i", ndim=1)])
 
 
 @row("asarray array asanyarray ascontiguousarray asfortranarray astype ndarray.astype", wild=False)
@@ -275,9 +251,7 @@ def _diff(g: Draw) -> Any:
                        append=lambda: g.scalar("bi"))  # fmt: skip
 
 
-@row("ediff1d", wild=False)
-def _ediff1d(g: Draw) -> Any:
-    return [g.array("iufc")], g.some(0.2, to_end=lambda: 1, to_begin=lambda: [1, 2])
+row("ediff1d", wild=False)(lambda g: ([g.array("iufc")], g.some(0.2, to_end=lambda: 1, to_begin=lambda: [1, 2])))
 
 
 @row("gradient", "sum", wild=False)
@@ -333,24 +307,10 @@ def _unpackbits(g: Draw) -> Any:
     return [a], g.some(axis=lambda: g.axis(a), count=lambda: g.pick([3, 10, -2]), bitorder="little")
 
 
-@row("polyadd polysub polymul", "sum", wild=False)
-def _poly(g: Draw) -> Any:
-    return [g.array("if", ndim=1), g.array("if", ndim=1)]
-
-
-@row("polyval", "sum", wild=False)
-def _polyval(g: Draw) -> Any:
-    return [g.array("ifc", ndim=1), g.operand("if")]
-
-
-@row("polyder polyint", "sum", wild=False)
-def _polyder(g: Draw) -> Any:
-    return [g.array("if", ndim=1)]
-
-
-@row("poly", "solve", wild=False)
-def _roots(g: Draw) -> Any:
-    return [g.array("if", shape=(g.pick([0, 1, 3]),))]
+row("polyadd polysub polymul", "sum", wild=False)(lambda g: [g.array("if", ndim=1), g.array("if", ndim=1)])
+row("polyval", "sum", wild=False)(lambda g: [g.array("ifc", ndim=1), g.operand("if")])
+row("polyder polyint", "sum", wild=False)(lambda g: [g.array("if", ndim=1)])
+row("poly", "solve", wild=False)(lambda g: [g.array("if", shape=(g.pick([0, 1, 3]),))])
 
 
 # --- lists to arrays, bytes
@@ -367,9 +327,7 @@ def _view(g: Draw) -> Any:
     return [a, g.pick(["int8", "uint16", "int32", "uint64"])]
 
 
-@row("ndarray.fill", wild=False)
-def _fill(g: Draw) -> Any:
-    return [g.array("ifc", plain=True), g.scalar("b")]
+row("ndarray.fill", wild=False)(lambda g: [g.array("ifc", plain=True), g.scalar("b")])
 
 
 @row("apply_along_axis", wild=False)

@@ -96,9 +96,7 @@ def _truth(g: Draw) -> Any:
     return _reduction(g, a, lambda d: "bool", where=lambda: g.mask(a.shape))
 
 
-@row("ptp")
-def _ptp(g: Draw) -> Any:
-    return _reduction(g, g.array(), lambda d: d)
+row("ptp")(lambda g: _reduction(g, g.array(), lambda d: d))
 
 
 @row(both("argmax argmin") + " nanargmax nanargmin")
@@ -215,9 +213,7 @@ def _nan_to_num(g: Draw) -> Any:
     return [a], g.some(nan=lambda: g.scalar("if"), posinf=lambda: g.scalar("f"), neginf=lambda: g.scalar("f"))
 
 
-@row("i0 sinc", "sum", wild=False)
-def _sines(g: Draw, name: str) -> Any:
-    return [g.array("iuf" if name == "i0" else ANY)]
+row("i0 sinc", "sum", wild=False)(lambda g, name: [g.array("iuf" if name == "i0" else ANY)])
 
 
 @row("isposinf isneginf fix real imag isreal iscomplex iscomplexobj isrealobj ndim size shape copy ravel "
@@ -230,9 +226,7 @@ def _one(g: Draw, name: str) -> Any:
     return [g.array()]
 
 
-@row("angle", "ulp")
-def _angle(g: Draw) -> Any:
-    return [g.array()], g.some(deg=True)
+row("angle", "ulp")(lambda g: ([g.array()], g.some(deg=True)))
 
 
 @row("isclose allclose")
@@ -254,24 +248,10 @@ def _can_cast(g: Draw) -> Any:
     return [from_, g.dtype()], g.some(casting=lambda: g.pick(["no", "equiv", "safe", "same_kind", "unsafe"]))
 
 
-@row("promote_types")
-def _promote(g: Draw) -> Any:
-    return [g.dtype(), g.dtype()]
-
-
-@row("result_type")
-def _result_type(g: Draw) -> Any:
-    return [g.dtype() if g.chance(0.5) else g.operand() for _ in range(g.pick([1, 2, 3]))]
-
-
-@row("min_scalar_type")
-def _min_scalar(g: Draw) -> Any:
-    return [g.operand()]
-
-
-@row("common_type")
-def _common_type(g: Draw) -> Any:
-    return [g.array(), g.array()]
+row("promote_types")(lambda g: [g.dtype(), g.dtype()])
+row("result_type")(lambda g: [g.dtype() if g.chance(0.5) else g.operand() for _ in range(g.pick([1, 2, 3]))])
+row("min_scalar_type")(lambda g: [g.operand()])
+row("common_type")(lambda g: [g.array(), g.array()])
 
 
 @row("unwrap", "sum", wild=False)
@@ -302,9 +282,7 @@ def _swapaxes(g: Draw) -> Any:
     return [a, g.axis(a), g.axis(a)]
 
 
-@row("expand_dims")
-def _expand(g: Draw) -> Any:
-    return [g.array(), g.pick([0, -1, 1, (0, 1), 4])]
+row("expand_dims")(lambda g: [g.array(), g.pick([0, -1, 1, (0, 1), 4])])
 
 
 @row("flip")
@@ -313,9 +291,7 @@ def _flip(g: Draw) -> Any:
     return [a], g.some(0.7, axis=lambda: g.axes(a))
 
 
-@row("fliplr flipud rot90")
-def _flips(g: Draw) -> Any:
-    return [g.array()]
+row("fliplr flipud rot90")(lambda g: [g.array()])
 
 
 @row("roll")
@@ -328,9 +304,7 @@ def _roll(g: Draw) -> Any:
     return [a, shift], g.some(0.8, axis=axis)
 
 
-@row("tile")
-def _tile(g: Draw) -> Any:
-    return [g.array(most=2), g.pick([0, 1, 2, (2, 1), (1, 2, 1), (3,)])]
+row("tile")(lambda g: [g.array(most=2), g.pick([0, 1, 2, (2, 1), (1, 2, 1), (3,)])])
 
 
 @row("repeat ndarray.repeat")
@@ -406,9 +380,7 @@ def _delete(g: Draw) -> Any:
     return [a, g.pick([0, 1, -1, [0, 1], []])], {"axis": g.axis(a, True)}
 
 
-@row("resize")
-def _resize(g: Draw) -> Any:
-    return [g.array(), g.pick([0, 3, (2, 3), (5,), ()])]
+row("resize")(lambda g: [g.array(), g.pick([0, 3, (2, 3), (5,), ()])])
 
 
 @row("pad")
@@ -504,9 +476,7 @@ def _masked(g: Draw, name: str) -> Any:
     return [a, g.array("b", a.shape), values]
 
 
-@row("fill_diagonal")
-def _fill_diagonal(g: Draw) -> Any:
-    return [g.array("ifc", ndim=2, plain=True), 1], g.some(wrap=True)
+row("fill_diagonal")(lambda g: ([g.array("ifc", ndim=2, plain=True), 1], g.some(wrap=True)))
 
 
 @row("sort ndarray.sort sort_complex")

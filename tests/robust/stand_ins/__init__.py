@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+#: Variables of the real machine.
+HIDDEN = ("CUDA_VISIBLE_DEVICES", "CUPROUS_DEVICE", "CUPROUS_CHECK_CUDA", "CUDA_PATH", "CUDA_HOME",
+          "KUBERNETES_SERVICE_HOST")  # fmt: skip
 BUILD = HERE.parents[2] / "build" / "stand-ins"
 
 
@@ -50,14 +53,9 @@ class Machine:
         self.libraries: list[Path] = []
         preload = compiled("redirect.c", "redirect.so") / "redirect.so"
         self.changes: dict[str, str | None] = {
+            **dict.fromkeys(HIDDEN),
             "LD_PRELOAD": str(preload),
             "STAND_IN_ROOT": str(root),
-            "CUDA_VISIBLE_DEVICES": None,
-            "CUPROUS_DEVICE": None,
-            "CUPROUS_CHECK_CUDA": None,
-            "CUDA_PATH": None,
-            "CUDA_HOME": None,
-            "KUBERNETES_SERVICE_HOST": None,
             # A separate cache, because the doctor counts files and the user's cache may have thousands.
             "CUPROUS_CACHE_DIR": str(root / "cache"),
         }
