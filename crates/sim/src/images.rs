@@ -84,7 +84,7 @@ pub(crate) fn place(source: &Source) -> Result<Place, String> {
     let plain = |source: &Source| source.options.is_empty() && !source.text.contains("#include");
     let (together, alone): (Vec<_>, Vec<_>) = batch.into_iter().partition(|(_, source)| plain(source));
     let mut groups: Vec<Vec<(u64, Source)>> = alone.into_iter().map(|one| vec![one]).collect();
-    let size = together.len().div_ceil(2).clamp(1, BATCH);
+    let size = together.len().div_ceil(2).clamp(BATCH / 3, BATCH);
     groups.extend(together.chunks(size).map(<[_]>::to_vec));
     let next = Mutex::new(groups.into_iter());
     let done = Mutex::new(Vec::new());
