@@ -12,6 +12,7 @@ from cuprous._common.arguments import (
     NO_BOOLEAN_SUBTRACT,
     ArrayLike,
     Axes,
+    along,
     array,
     ndarray,
     normalize_axes,
@@ -31,10 +32,6 @@ from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import cumsum, mean
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs.gufuncs import matmul
-
-
-def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int | None = None) -> tuple[slice, ...]:
-    return (slice(None),) * axis + (slice(start, stop, step),) + (slice(None),) * (ndim - axis - 1)
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
@@ -61,7 +58,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     parts = [p for p in (extra[0], a, extra[1]) if p is not None]
     if len(parts) > 1:
         a = concatenate(parts, axis)
-    later, earlier = _slice(a.ndim, axis, 1, None), _slice(a.ndim, axis, None, -1)
+    later, earlier = along(axis, 1), along(axis, None, -1)
     op = "not_equal" if a.dtype_name == "bool" else "subtract"
     for _ in range(n):
         a = _core.map(op, a[later], a[earlier])
@@ -126,7 +123,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
     f = astype(f, dtypes.inexact(f.dtype_name))
 
     def at(start: int | None, stop: int | None) -> ndarray:
-        return f[_slice(f.ndim, axis, start, stop)]
+        return f[along(axis, start, stop)]
 
     steps: Any = spacing
     uniform = is_scalar(spacing) or getattr(spacing, "ndim", 1) == 0
@@ -140,10 +137,10 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
     result = empty_in_order(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
-        _core.update(result[_slice(f.ndim, axis, start, stop)], value)
+        _core.update(result[along(axis, start, stop)], value)
 
     def step(i: int, j: int | None) -> Any:
-        return steps if uniform else steps[_slice(f.ndim, axis, i, j)]
+        return steps if uniform else steps[along(axis, i, j)]
 
     if n > 2:
         if uniform:
@@ -174,7 +171,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
         width = (
             diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
         )
-    pairs = y[_slice(y.ndim, axis, 1, None)] + y[_slice(y.ndim, axis, None, -1)]
+    pairs = y[along(axis, 1)] + y[along(axis, None, -1)]
     return sum_(width * pairs / 2.0, axis)
 
 
@@ -427,7 +424,7 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
                            correction)  # fmt: skip
     result = astype(p, name).copy("K")
-    tail = result[(slice(None),) * i + (slice(1, None),)]
+    tail = result[along(i, 1)]
     _core.update(tail, tail + cumsum(correction, axis=i))
     return result
 

@@ -53,25 +53,19 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
     inputs: list[Labels] = []
     for i, (term, a) in enumerate(zip(terms, arrays, strict=True)):
         own = _names(term)
-        extra = a.ndim - len(own) + (1 if "..." in term else 0)
         if "..." in term:
             at = own.index("...")
             extra = a.ndim - (len(own) - 1)
             if extra < 0:
                 raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
             widest = max(widest, extra)
-            own = (
-                *own[:at],
-                *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)),
-                *own[at + 1 :],
+            own = (*own[:at], *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)), *own[at + 1 :])
+        if len(own) < a.ndim:
+            raise ValueError(
+                "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                f"provided to broadcast the extra dimensions. (operand {i})"
             )
-        if len(own) != a.ndim:
-            which = "too many" if len(own) > a.ndim else "fewer"
-            if which == "fewer":
-                raise ValueError(
-                    "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
-                    f"provided to broadcast the extra dimensions. (operand {i})"
-                )
+        if len(own) > a.ndim:
             raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
         inputs.append(own)
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
@@ -252,9 +246,7 @@ def einsum(
     """
     check_rule(casting)
     order_letter(order)
-    if not operands:
-        raise ValueError("must specify the einstein sum subscripts string and at least one operand")
-    if isinstance(operands[0], str):
+    if operands and isinstance(operands[0], str):
         subscripts, given = operands[0], list(operands[1:])
     else:
         subscripts, given = _from_lists(operands)

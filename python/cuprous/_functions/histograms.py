@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from typing import Any
 
@@ -106,14 +107,12 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
         first, last = (x.item() if hasattr(x, "item") else x for x in range)
         if first > last:
             raise ValueError("max must be larger than min in range parameter.")
-        if not (abs(first) < float("inf") and abs(last) < float("inf")):
-            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
     elif a.size == 0:
         first, last = 0, 1
     else:
         first, last = _core.reduce("min", a, None).item(), _core.reduce("max", a, None).item()
-        if not (abs(first) < float("inf") and abs(last) < float("inf")):
-            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if not (abs(first) < float("inf") and abs(last) < float("inf")):
+        raise ValueError(f"{'autodetected' if range is None else 'supplied'} range of [{first}, {last}] is not finite")
     if first == last:
         first, last = first - 0.5, last + 0.5
     return first, last
@@ -237,11 +236,8 @@ def histogramdd(
         index = index * size + bin_index
         edges.append(axis_edges)
     shape = tuple(e.size - 1 for e in edges)
-    total = 1
-    for n in shape:
-        total *= n
     w = None if weights is None else array(weights)
-    counts = _core.cast(_counts(index, inside, total, w), "float64").reshape(shape)
+    counts = _core.cast(_counts(index, inside, math.prod(shape), w), "float64").reshape(shape)
     if density:
         volume: Any = _core.reduce("sum", counts, None)
         for i, e in enumerate(edges):

@@ -22,8 +22,8 @@ from cuprous._common.arguments import (
 from cuprous._common.casting import astype
 from cuprous._functions.joining import stack
 from cuprous._functions.nan_reductions import nanmean
+from cuprous._functions.reductions import aligned_weights, mean
 from cuprous._functions.reductions import any as any_
-from cuprous._functions.reductions import mean
 from cuprous._functions.selection import take_along_axis
 
 #: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
@@ -148,13 +148,7 @@ def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
         TypeError: if the shapes differ and no axes are given.
         ValueError: for other shapes and negative weights. This check waits for the device.
     """
-    if w.shape != a.shape:
-        if axes is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if w.shape != tuple(a.shape[i] for i in axes):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        w = w.transpose(sorted(range(len(axes)), key=axes.__getitem__))
-        w = w.reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    w = aligned_weights(w, a, axes)
     if w.size and bool(any_(w < 0)):
         raise ValueError("Weights must be non-negative.")
     return _core.broadcast_to(w, a.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cuprous import _core
@@ -10,6 +11,7 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     Axis,
+    along,
     array,
     as_operands,
     check_subok,
@@ -40,8 +42,6 @@ _IDENTITIES: dict[str, Any] = {
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
 #: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
-#: The dtypes that count as equivalent to Python scalars.
-_OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -98,7 +98,7 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
         if hasattr(x, "dtype"):
             own = x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype)
             check_casting(own, requested, casting, f"ufunc '{name}' input {i}")
-        elif casting == "equiv" and requested != _OWN_DTYPES.get(type(x), requested):
+        elif casting == "equiv" and requested != dtypes.OF_SCALARS.get(type(x), requested):
             raise TypeError(f"cannot cast Python {type(x).__name__} to {requested} under the casting rule 'equiv'")
         elif type(x) is bool:
             check_casting("bool", requested, casting, f"ufunc '{name}' input {i}")
@@ -258,9 +258,7 @@ def reduce(
         if name in _ASSOCIATIVE:  # replaces masked elements by the identity
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
-    reduced_count = 1
-    for i in axes:
-        reduced_count *= a.shape[i]
+    reduced_count = math.prod(a.shape[i] for i in axes)
     if not axes and (initial is None or name in _ASSOCIATIVE):
         result = a.copy("K")
     elif not axes:
@@ -356,14 +354,13 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
         if not 0 <= s < n:
             raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
     a = _reduction_operand(name, a, dtype, out)
-    front = (slice(None),) * i
     parts = []
     for k, s in enumerate(starts):
         e = starts[k + 1] if k + 1 < len(starts) else n
-        part = a[(*front, slice(s, max(e, s + 1)))]
+        part = a[along(i, s, max(e, s + 1))]
         parts.append(part if part.shape[i] == 1 else reduce(self, part, i, dtype, keepdims=True))
 
-    result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
+    result = concatenate(parts, i) if parts else a[along(i, 0, 0)].copy("K")
     return write_exactly(out, result, name, "unsafe")
 
 

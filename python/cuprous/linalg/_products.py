@@ -12,7 +12,7 @@ from cuprous._functions.creation import eye
 from cuprous._functions.index_routines import diagonal as _diagonal
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs import gufuncs
-from cuprous.linalg._decompositions import linalg_error
+from cuprous.linalg._decompositions import linalg_error, stacked
 from cuprous.linalg._solving import inv
 
 
@@ -77,10 +77,7 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
         TypeError: unless `n` is an integer.
     """
     a = array(a)
-    if a.ndim < 2:
-        raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if a.shape[-1] != a.shape[-2]:
-        raise linalg_error("Last 2 dimensions of the array must be square")
+    stacked(a)
     try:
         n = operator.index(n)
     except TypeError as error:
