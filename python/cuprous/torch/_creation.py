@@ -10,8 +10,8 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
-from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device, set_default_device
+from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
 
 
 def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
@@ -134,9 +134,7 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
         kind, device_name = _options(name, dtype, device, layout)
         return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"Returns a tensor filled with {name}."
-    return make
+    return named(make, name, f"Returns a tensor filled with {name}.")
 
 
 zeros, ones = _constant("zeros", 0), _constant("ones", 1)
@@ -180,12 +178,12 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
     n = _count(start, end, step)
     if whole:
         grid = _core.t_iota([n], [step], start, device_name)
-        return _configured(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
+        return _configured(astype(grid, name), requires_grad, pin_memory)
     wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
     values = _core.t_map(
         "add", _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide), start
     )
-    return _configured(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
+    return _configured(astype(values, name), requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -305,7 +303,13 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, ge
         raise RuntimeError(f'"{kind}" not implemented for {name!r}')
     wide = name == "float64"
     result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
-    return result if name in ("float32", "float64") else _core.t_cast(result, name)
+    return astype(result, name)
+
+
+def draw_unit(like: Tensor, shape: Sequence[int] | None = None, generator: Any = None) -> Tensor:
+    """Returns uniform random numbers in [0, 1) of at least single precision, by default one for each element."""
+    name = "float64" if like.dtype_name == "float64" else "float32"
+    return draw_floats("unit", like.dims if shape is None else shape, name, like.device_name, generator)
 
 
 def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
@@ -318,9 +322,7 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
             draw_floats(kind, _extents(sizes_, size), name, device_name, generator), requires_grad, pin_memory
         )
 
-    make.__name__ = make.__qualname__ = function
-    make.__doc__ = doc
-    return make
+    return named(make, function, doc)
 
 
 rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
@@ -354,7 +356,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         raise TypeError("randint() takes (high, size) or (low, high, size)")
     name, device_name = _options("randint", dtype, device, layout, "int64")
     result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
-    return _configured(result if name == "int64" else _core.t_cast(result, name), requires_grad)
+    return _configured(astype(result, name), requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -364,7 +366,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     name, device_name = _options("randperm", dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _configured(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
+    return _configured(astype(order, name), requires_grad, pin_memory)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
@@ -380,9 +382,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
     """Returns ones with the given probabilities and zeros otherwise."""
     unsupported("bernoulli", out=(out, None))
-    draw = draw_floats("unit", input.dims, "float64" if input.dtype_name == "float64" else "float32",
-                       input.device_name, generator)  # fmt: skip
-    return _core.t_cast(draw < input.detach(), input.dtype_name)
+    return _core.t_cast(draw_unit(input, generator=generator) < input.detach(), input.dtype_name)
 
 
 # --- tensors like another one
@@ -397,9 +397,8 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
                     device=input.device if device is None else device, requires_grad=requires_grad,
                     **options)  # fmt: skip
 
-    like.__name__ = like.__qualname__ = function
-    like.__doc__ = f"Returns `{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
-    return like
+    source = function.removesuffix("_like")
+    return named(like, function, f"Returns `{source}` with the shape, dtype and device of a tensor.")
 
 
 zeros_like = _like("zeros_like", lambda t, **options: zeros(t.dims, **options))
@@ -418,15 +417,18 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 def tensor_new(*args: Any, device: Any = None) -> Tensor:
     """`torch.Tensor(...)`: a tensor of the given sizes, or of the given values as float32."""
-    if not args:
-        return empty(0, dtype=DTYPES["float32"], device=device)
+    if len(args) > 1 and not all(isinstance(a, int) for a in args):
+        raise TypeError("new(): expected sizes or one sequence of values")
+    return of_sizes_or_values(args, DTYPES["float32"], device)
+
+
+def of_sizes_or_values(args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
+    """Returns an empty tensor if the arguments are sizes, otherwise a tensor of the values."""
     if all(isinstance(a, int) for a in args):
-        return empty(*args, dtype=DTYPES["float32"], device=device)
-    if len(args) == 1 and isinstance(args[0], tuple) and type(args[0]).__name__ == "Size":
-        return empty(*args[0], dtype=DTYPES["float32"], device=device)
-    if len(args) == 1:
-        return tensor(args[0], dtype=DTYPES["float32"], device=device)
-    raise TypeError("new(): expected sizes or one sequence of values")
+        return empty(*(args or (0,)), dtype=dtype, device=device)
+    if len(args) == 1 and isinstance(args[0], Size):
+        return empty(args[0], dtype=dtype, device=device)
+    return tensor(*args, dtype=dtype, device=device)
 
 
 class legacy:
@@ -440,11 +442,7 @@ class legacy:
 
     def __call__(self, *args: Any) -> Tensor:
         """Returns a tensor of the given sizes or values."""
-        if not args or all(isinstance(a, int) for a in args):
-            return empty(*(args or (0,)), dtype=self.dtype, device=self.device)
-        if len(args) == 1 and type(args[0]).__name__ == "Size":
-            return empty(*args[0], dtype=self.dtype, device=self.device)
-        return tensor(*args, dtype=self.dtype, device=self.device)
+        return of_sizes_or_values(args, self.dtype, self.device)
 
     @property
     def is_cuda(self) -> bool:

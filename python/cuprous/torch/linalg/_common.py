@@ -30,12 +30,14 @@ class LinAlgError(RuntimeError):
 
 
 @contextlib.contextmanager
-def errors(name: str) -> Iterator[None]:
-    """Converts the engine's errors to PyTorch's class within a `with` block.
+def checked(name: str, *tensors: Tensor, square: bool = False) -> Iterator[None]:
+    """Checks that tensors are matrices, and converts the engine's errors to PyTorch's class within a `with` block.
 
     Raises:
+        RuntimeError: if a tensor is not a (batch of) matrices of floats.
         LinAlgError: if a decomposition does not exist.
     """
+    matrices(name, *tensors, square=square)
     try:
         yield
     except RuntimeError:

@@ -10,12 +10,12 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
 from cuprous.linalg._products import _best_splits
-from cuprous.torch import _products, _shape
+from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._reductions import sum as total
 from cuprous.torch.autograd import Function
-from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, engine, errors, eye, matrices
+from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, checked, conj, engine, eye, matrices
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -108,8 +108,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         LinAlgError: for singular matrices.
         RuntimeError: for matrices that are not square.
     """
-    matrices("linalg.inv", A, square=True)
-    with errors("linalg.inv"):
+    with checked("linalg.inv", A, square=True):
         result: Tensor = _Inverse.apply(A)
     return write_out(out, result)
 
@@ -163,7 +162,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
             f"({A.dims[-2]}x{A.dims[-1]} and {b.dims[-2]}x{b.dims[-1]})"
         )
     a, b = _broadcast(A if left else A.mT, b if left else b.mT)
-    with errors("torch.linalg.solve"):
+    with checked("torch.linalg.solve"):
         x: Tensor = _Solve.apply(a, b) if b.numel() else b.clone()
     x = x if left else x.mT
     return write_out(out, x.squeeze(-1) if vector else x)
@@ -190,7 +189,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     a, b = _broadcast(triangle, B)
     if not left:
         a, b = a.mT, b.mT
-    with errors("linalg.solve_triangular"):
+    with checked("linalg.solve_triangular"):
         x: Tensor = _Solve.apply(a, b)
     return write_out(out, x if left else x.mT)
 
@@ -268,7 +267,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss) but got " + str(driver)
         )
-    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.dims == A.dims[:-1])
+    vector = _is_vector(A, B)
     b = B.unsqueeze(-1) if vector else B
     matrices("torch.linalg.lstsq", A, b)
     if b.dims[-2] != A.dims[-2]:
@@ -334,10 +333,7 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     splits = _best_splits([parts[0].dims[0], *(p.dims[1] for p in parts)])
 
     def product(i: int, j: int) -> Tensor:
-        if i == j:
-            return parts[i]
-        k = splits[i, j]
-        return _products.matmul(product(i, k), product(k + 1, j))
+        return parts[i] if i == j else product(i, splits[i, j]) @ product(splits[i, j] + 1, j)
 
     result = product(0, len(parts) - 1)
     result = result.squeeze(0) if first else result
