@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._shape import cat
-from cuprous.torch.autograd._modes import enable_grad
+from cuprous.torch.autograd._modes import enable_grad, no_grad
 from cuprous.torch.optim._optimizer import Optimizer
 
 #: A point on the search line: its distance, the loss, the gradient, and the slope along the line.
@@ -61,11 +61,8 @@ class LBFGS(Optimizer):
         for hook in list(self._pre_hooks.values()):
             hook(self, (closure,), {})
         self._opt_called = True
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             loss = self._iterate(closure)
-        finally:
-            _core.set_grad_enabled(before)
         _core.flush()
         for hook in list(self._step_hooks.values()):
             hook(self, (closure,), {})
