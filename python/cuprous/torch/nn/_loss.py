@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _reductions, _shape
+from cuprous.torch._args import astype
 from cuprous.torch._pointwise import xlogy
 from cuprous.torch._reductions import log_softmax
 from cuprous.torch.nn._activation import logsigmoid
@@ -178,8 +179,7 @@ def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: i
 
 
 def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
-    return _core.t_log_likelihood(x, index, dim)
+    return _core.t_log_likelihood(x, astype(index, "int64"), dim)
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,

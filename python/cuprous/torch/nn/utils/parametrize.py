@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.nn.modules.container import ModuleDict, ModuleList
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
@@ -17,14 +17,11 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: list[Module], original: Tensor) -> None:
         super().__init__(modules)
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             new: Any = original
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
                     new = module.right_inverse(new)
-        finally:
-            _core.set_grad_enabled(before)
         self.count = 0 if isinstance(new, Tensor) else len(new)
         parts = [new] if isinstance(new, Tensor) else list(new)
         for k, part in enumerate(parts):
@@ -51,8 +48,7 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Tensor) -> None:
         """Sets the original parameters so that the tensor equals a value."""
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             new: Any = value
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -61,8 +57,6 @@ class ParametrizationList(ModuleList):
             parts = {"original": new} if not self.count else {f"original{k}": part for k, part in enumerate(new)}
             for name, part in parts.items():
                 getattr(self, name).copy_(part)
-        finally:
-            _core.set_grad_enabled(before)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
