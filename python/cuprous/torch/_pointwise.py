@@ -253,8 +253,7 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns `log(x
-    (1 - x))`, with x clamped to [eps, 1 - eps]."""
+    """Returns `log(x / (1 - x))`, with x clamped to [eps, 1 - eps]."""
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
 

@@ -300,8 +300,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns `exp(x)
-    sum(exp(x))` along a dimension."""
+    """Returns `exp(x) / sum(exp(x))` along a dimension."""
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 

@@ -81,8 +81,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Returns x if it is positive, otherwise `alpha (exp(x
-    alpha) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha (exp(x / alpha) - 1)`."""
     return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
 
 
@@ -111,8 +110,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @_autocast.policy
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """Returns `log(1 + exp(beta x))
-    beta`, and x if beta x is above the threshold."""
+    """Returns `log(1 + exp(beta x)) / beta`, and x if beta x is above the threshold."""
     scaled = input if beta == 1 else _map("multiply", input, beta)
     high = _map("greater", scaled, threshold)
     soft = _map("log1p", _map("exp", _map("where", high, 0, scaled)))

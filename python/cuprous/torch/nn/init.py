@@ -80,15 +80,15 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers of variance 2 gain²
-    (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with uniform random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
+    2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers of variance 2 gain²
-    (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with normal random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
+    2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -101,8 +101,7 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with uniform random numbers of variance gain²
-    fan (He et al., 2015)."""
+    """Fills the tensor with uniform random numbers of variance gain² / fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -112,8 +111,7 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with normal random numbers of variance gain²
-    fan (He et al., 2015)."""
+    """Fills the tensor with normal random numbers of variance gain² / fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
