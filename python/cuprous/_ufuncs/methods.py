@@ -280,12 +280,8 @@ def reduce(
         for i in axes:
             order = (i, *(j for j in range(a.ndim) if j != i))
             moved = None if mask is None else mask.transpose(order)
-            result = _reduce_first_axis(name, result.transpose(order), initial, moved)
-            result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
-            if len(axes) > 1:
-                a_shape = list(a.shape)
-                a_shape[i] = 1
-                a = result = result.reshape(tuple(a_shape))
+            reduced = _reduce_first_axis(name, result.transpose(order), initial, moved)
+            result = reduced.reshape((*result.shape[:i], 1, *result.shape[i + 1 :]))
         result = result if keepdims else _drop(result, axes)
     if initial is not None and reduced_count and name in _ASSOCIATIVE:
         result = _core.map(name, result, initial)

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
-from cuprous.linalg._products import _best_splits
+from cuprous.linalg._products import chained, power
 from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
@@ -291,13 +291,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     matrices("linalg.matrix_power", A, square=True)
     if n == 0:
         return write_out(out, _identities(A).clone())
-    base, left, result = (inv(A) if n < 0 else A), abs(n), None
-    while left:
-        if left & 1:
-            result = base if result is None else result @ base
-        left >>= 1
-        base = base @ base if left else base
-    assert result is not None
+    result = power(inv(A) if n < 0 else A, abs(n))
     return write_out(out, result.clone() if result is A else result)
 
 
@@ -330,12 +324,7 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     first, last = parts[0].ndim == 1, parts[-1].ndim == 1
     parts[0] = parts[0].unsqueeze(0) if first else parts[0]
     parts[-1] = parts[-1].unsqueeze(1) if last else parts[-1]
-    splits = _best_splits([parts[0].dims[0], *(p.dims[1] for p in parts)])
-
-    def product(i: int, j: int) -> Tensor:
-        return parts[i] if i == j else product(i, splits[i, j]) @ product(splits[i, j] + 1, j)
-
-    result = product(0, len(parts) - 1)
+    result = chained(parts, [parts[0].dims[0], *(p.dims[1] for p in parts)])
     result = result.squeeze(0) if first else result
     return write_out(out, result.squeeze(-1) if last else result)
 
