@@ -115,6 +115,11 @@ def along(axis: int, start: Any = None, stop: Any = None) -> tuple[slice, ...]:
     return (slice(None),) * axis + (slice(start, stop),)
 
 
+def spread(values: Any, axis: int, ndim: int) -> Any:
+    """Returns a vector (array or tensor) as one of `ndim` dimensions that varies along an axis."""
+    return values.reshape(tuple(-1 if i == axis else 1 for i in range(ndim)))
+
+
 def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int, ...]:
     """Returns a tuple of distinct axes counted from the front; None means all axes."""
     if axis is None:

@@ -18,6 +18,7 @@ from cuprous._common.arguments import (
     normalize_axes,
     normalize_axis,
     result_name,
+    spread,
 )
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.indexing import gather_flat
@@ -49,15 +50,10 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     if a.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis(axis, a.ndim)
-    extra = []
-    for value in (prepend, append):
-        part = None if value is None else array(value)
-        if part is not None and part.ndim == 0:
-            part = _core.broadcast_to(part, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
-        extra.append(part)
-    parts = [p for p in (extra[0], a, extra[1]) if p is not None]
+    parts = [array(value) for value in (prepend, a, append) if value is not None]
     if len(parts) > 1:
-        a = concatenate(parts, axis)
+        single = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+        a = concatenate([part if part.ndim else _core.broadcast_to(part, single) for part in parts], axis)
     later, earlier = along(axis, 1), along(axis, None, -1)
     op = "not_equal" if a.dtype_name == "bool" else "subtract"
     for _ in range(n):
@@ -131,9 +127,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         x = array(spacing)
         if x.ndim != 1 or x.size != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        steps = diff(astype(x, dtypes.inexact(x.dtype_name))).reshape(
-            tuple(-1 if i == axis else 1 for i in range(f.ndim))
-        )
+        steps = spread(diff(astype(x, dtypes.inexact(x.dtype_name))), axis, f.ndim)
     result = empty_in_order(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
@@ -168,9 +162,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
     width: Any = dx
     if x is not None:
         x = array(x)
-        width = (
-            diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
-        )
+        width = spread(diff(x), axis, y.ndim) if x.ndim == 1 else diff(x, axis=axis)
     pairs = y[along(axis, 1)] + y[along(axis, None, -1)]
     return sum_(width * pairs / 2.0, axis)
 
@@ -409,13 +401,9 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     i = normalize_axis(axis, p.ndim)
     steps = diff(p, axis=i)
     name = result_name(steps, period)
-    integral = dtypes.kind(name) in "iu"
     if discont is None:
         discont = period / 2
-    if integral:
-        high, ambiguous = period // 2, period % 2 == 0
-    else:
-        high, ambiguous = period / 2, True
+    high, ambiguous = (period // 2, period % 2 == 0) if dtypes.kind(name) in "iu" else (period / 2, True)
     low = -high
     wrapped = _core.map("remainder", steps - low, period) + low
     if ambiguous:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name
+from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name, spread
 from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import warn_of_lost_parts
 from cuprous._common.convert import check_range, convert
@@ -567,7 +567,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     axes = list(range(n))
     if indexing == "xy" and n > 1:
         axes[0], axes[1] = 1, 0
-    grids = [v.reshape(tuple(-1 if i == axis else 1 for i in range(n))) for v, axis in zip(vectors, axes, strict=True)]
+    grids = [spread(v, axis, n) for v, axis in zip(vectors, axes, strict=True)]
     if not sparse:
         sizes = [0] * n
         for v, axis in zip(vectors, axes, strict=True):

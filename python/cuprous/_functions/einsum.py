@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from cuprous import _core
@@ -203,28 +205,24 @@ def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: 
     if given is not None:
         return given
     remaining = list(terms)
+
+    def size(labels: Iterable[str]) -> int:
+        return math.prod(sizes[c] for c in labels)
+
+    def kept(i: int, j: int) -> Labels:
+        rest = {c for k, t in enumerate(remaining) if k not in (i, j) for c in t} | set(output)
+        return tuple(c for c in dict.fromkeys(remaining[i] + remaining[j]) if c in rest)
+
+    def score(i: int, j: int) -> tuple[bool, int, int]:
+        a, b = set(remaining[i]), set(remaining[j])
+        return not a & b, size(kept(i, j)) - size(remaining[i]) - size(remaining[j]), size(a | b)
+
     path: list[tuple[int, ...]] = []
     while len(remaining) > 1:
-        best = None
-        for i in range(len(remaining)):
-            for j in range(i + 1, len(remaining)):
-                rest = {c for k, t in enumerate(remaining) if k not in (i, j) for c in t} | set(output)
-                kept = tuple(c for c in dict.fromkeys(remaining[i] + remaining[j]) if c in rest)
-                cost = math.prod(sizes[c] for c in set(remaining[i]) | set(remaining[j]))
-                size = math.prod(sizes[c] for c in kept)
-                shared = bool(set(remaining[i]) & set(remaining[j]))
-                score = (not shared, size - math.prod(sizes[c] for c in remaining[i])
-                         - math.prod(sizes[c] for c in remaining[j]), cost)  # fmt: skip
-                if best is None or score < best[0]:
-                    best = (score, i, j, kept)
-                if optimize is False:
-                    break
-            if optimize is False:
-                break
-        assert best is not None
-        _, i, j, kept = best
+        pairs = [(0, 1)] if optimize is False else itertools.combinations(range(len(remaining)), 2)
+        i, j = min(pairs, key=lambda pair: score(*pair))
         path.append((j, i))
-        remaining = [t for k, t in enumerate(remaining) if k not in (i, j)] + [kept]
+        remaining = [t for k, t in enumerate(remaining) if k not in (i, j)] + [kept(i, j)]
     return path
 
 

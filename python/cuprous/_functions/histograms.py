@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, ndarray, result_name
+from cuprous._common.arguments import ArrayLike, array, ndarray, result_name, spread
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
@@ -169,16 +169,13 @@ def histogram(
         ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
     """
     a = array(a)
-    w = None if weights is None else array(weights)
-    if w is not None and w.shape != a.shape:
-        raise ValueError("weights should have the same shape as a.")
     if a.dtype_name == "bool":
         a = _core.cast(a, "uint8")
     edges = histogram_bin_edges(a, bins, range, weights)
     flat = a.reshape(-1)
     index = _bin_of(flat, edges, _are_equal(bins))
     inside = (index >= 0) & (index < edges.size - 1)
-    counts = _counts(index, inside, edges.size - 1, None if w is None else w.reshape(-1))
+    counts = _counts(index, inside, edges.size - 1, None if weights is None else array(weights))
     if not density:
         return counts, edges
     widths = _core.cast(edges[1:] - edges[:-1], "float64")
@@ -241,7 +238,7 @@ def histogramdd(
     if density:
         volume: Any = _core.reduce("sum", counts, None)
         for i, e in enumerate(edges):
-            counts = counts / (e[1:] - e[:-1]).reshape(tuple(-1 if j == i else 1 for j in builtins.range(dims)))
+            counts = counts / spread(e[1:] - e[:-1], i, dims)
         counts = counts / volume
     return counts, edges
 

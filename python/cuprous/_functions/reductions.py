@@ -132,7 +132,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
-        result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
+        result = _core.empty(reduced_shape(a.shape, axes, keepdims), a.dtype_name)
         _core.update(result, initial)
     else:
         result = _reduce("max" if greatest else "min", a, axes, keepdims)
@@ -144,7 +144,8 @@ def _reduced_count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
     return math.prod(shape if axes is None else (shape[i] for i in axes))
 
 
-def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+    """Returns the shape of a result without the reduced axes, or with length one along them."""
     reduced = range(len(shape)) if axes is None else axes
     if keepdims:
         return tuple(1 if i in reduced else n for i, n in enumerate(shape))
@@ -219,7 +220,7 @@ def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where:
     if axes == ():
         result = a.copy("K")
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
-        result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
+        result = _core.full(reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
     return _finish(result, "all" if every else "any", None, out)

@@ -266,11 +266,10 @@ def reduce(
     elif reduced_count == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-        kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
-        result = _core.full(kept, 0 if identity is None else identity, a.dtype_name)
+        shape = reductions.reduced_shape(a.shape, axes, keepdims)
+        result = _core.full(shape, 0 if identity is None else identity, a.dtype_name)
         if initial is not None:
             _core.update(result, initial)
-        result = result if keepdims else _drop(result, axes)
     elif name in _LOGICAL:
         result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
     else:
@@ -282,14 +281,10 @@ def reduce(
             moved = None if mask is None else mask.transpose(order)
             reduced = _reduce_first_axis(name, result.transpose(order), initial, moved)
             result = reduced.reshape((*result.shape[:i], 1, *result.shape[i + 1 :]))
-        result = result if keepdims else _drop(result, axes)
+        result = result.reshape(reductions.reduced_shape(a.shape, axes, keepdims))
     if initial is not None and reduced_count and name in _ASSOCIATIVE:
         result = _core.map(name, result, initial)
     return write_exactly(out, result, name, "unsafe")
-
-
-def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    return a.reshape(tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
