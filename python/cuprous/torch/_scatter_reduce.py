@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.arguments import spread
 from cuprous._core import Tensor
 from cuprous.torch import _determinism, _indexing
 from cuprous.torch._args import by_name, in_place, wrap_dim
@@ -131,8 +132,7 @@ def index_reduce(
     if index.ndim > 1 or source.ndim != input.ndim or source.dims[dim] != index.numel():
         raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip
-    shape = [-1 if k == dim else 1 for k in range(source.ndim)]
-    positions = _core.t_expand(index.reshape(shape), list(source.dims))
+    positions = _core.t_expand(spread(index, dim, source.ndim), list(source.dims))
     return scatter_reduce(input, dim, positions, source, reduce, include_self=include_self)
 
 

@@ -263,10 +263,8 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     """Fills the tensor with random integers from [low, high), or from all integers that the dtype represents
     exactly."""
     if not bounds:
-        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
-
-        bounds = ((whole[self.dtype_name] + 1 if self.dtype_name != "bool" else 2) if self.dtype_name in whole
-                  else iinfo(self.dtype).max,)  # fmt: skip
+        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 1}
+        bounds = (whole[self.dtype_name] + 1 if self.dtype_name in whole else iinfo(self.dtype).max,)
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
     _update(self, _creation.draw_integers(low, high, self.dims, self.device_name, generator))
     return self
@@ -411,9 +409,7 @@ _METHODS = by_name(
 }  # fmt: skip
 
 _CASTS = {
-    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
-    "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
-    "cdouble": "complex128",
+    **{short.lower(): name for short, name in _types.LEGACY.items()}, "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 
 _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {

@@ -11,7 +11,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation, _indexing
 from cuprous.torch._args import named
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
-from cuprous.torch.nn._windows import batched
+from cuprous.torch.nn._windows import batched, chosen
 
 _map = _core.t_map
 
@@ -65,9 +65,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
             positions.append(_core.t_expand(position, [*x.dims[:2], *sizes]).reshape([*x.dims[:2], -1]))
         seen = flat.detach()
         _, which = _max_of_views([_indexing.gather(seen, 2, position) for position in positions])
-        found = positions[0]
-        for k, position in enumerate(positions[1:], 1):
-            found = _map("where", _map("equal", which, k), position, found)
+        found = chosen(positions, which)
         y, found = (t.reshape([*x.dims[:2], *sizes]) for t in (_indexing.gather(flat, 2, found), found))
         if not was_batched:
             y, found = y.squeeze(0), found.squeeze(0)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.arguments import spread
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch._args import named
@@ -113,19 +116,16 @@ class _Largest(Function):
 
 def _flat(index: Tensor, windows: Windows) -> Tensor:
     """Converts indices within windows to flat indices into the last dimensions of the input (int64)."""
-    rest, result = _core.t_cast(index, "int64"), None
-    weight = 1
+    rest, terms, weight = _core.t_cast(index, "int64"), [], 1
     for k in reversed(range(windows.rank)):
         inside = _map("remainder", rest, windows.kernel[k])
         rest = _map("floor_divide", rest, windows.kernel[k])
         strides = [0] * windows.rank
         strides[k] = windows.stride[k]
         start = _core.t_iota(windows.output, strides, -windows.before[k], index.device_name)
-        at = _map("multiply", _map("add", start, _map("multiply", inside, windows.dilation[k])), weight)
-        result = at if result is None else _map("add", result, at)
+        terms.append(_map("multiply", _map("add", start, _map("multiply", inside, windows.dilation[k])), weight))
         weight *= windows.input[k]
-    assert result is not None
-    return result
+    return reduce(operator.add, terms)
 
 
 def _max_pool(rank: int) -> Callable[..., Any]:
@@ -234,12 +234,8 @@ def _divisor(x: Tensor, windows: Windows, include: bool) -> Any:
     if all(min(along) == max(along) for along in counts):
         return math.prod(along[0] for along in counts)
 
-    result = None
-    for k, along in enumerate(counts):
-        shape = [-1 if i == k else 1 for i in range(windows.rank)]
-        factor = tensor(along, dtype=x.dtype, device=x.device).reshape(shape)
-        result = factor if result is None else _map("multiply", result, factor)
-    return result
+    factors = (spread(tensor(along, dtype=x.dtype, device=x.device), k, windows.rank) for k, along in enumerate(counts))
+    return reduce(operator.mul, factors)
 
 
 def _avg_pool(rank: int) -> Callable[..., Tensor]:
