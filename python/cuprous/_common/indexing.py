@@ -6,8 +6,6 @@ strides, plus the offsets of the sliced axes. Reading is a gather, and writing i
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from cuprous import _core
@@ -17,7 +15,7 @@ from cuprous._common.casting import astype, check_casting, warn_of_lost_parts
 from cuprous._common.convert import convert
 from cuprous._common.layout import MAX_NDIM
 from cuprous._common.masks import flatnonzero, select_flat, split_index
-from cuprous._common.operands import is_numpy_array, is_scalar
+from cuprous._common.operands import is_numpy_array, is_scalar, on_array_device
 
 #: Modes of `take`, `put` and `choose`.
 _MODES = ("raise", "wrap", "clip")
@@ -36,23 +34,6 @@ def checked_index(i: int, n: int, axis: int, inclusive: bool = False) -> int:
     if not -n <= i < n + inclusive:
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
     return i + n if i < 0 else i
-
-
-def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
-
-    @functools.wraps(function)
-    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
-        before = _core.get_device()
-        if a.device_name == before:
-            return function(a, *args, **kwargs)
-        _core.set_device(a.device_name)
-        try:
-            return function(a, *args, **kwargs)
-        finally:
-            _core.set_device(before)
-
-    return inside
 
 
 def _is_basic(item: Any) -> bool:

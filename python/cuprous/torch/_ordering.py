@@ -6,7 +6,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.indexing import on_array_device
+from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, unsupported, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim

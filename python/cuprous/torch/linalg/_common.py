@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core, linalg
-from cuprous._common.indexing import on_array_device
+from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
 from cuprous.torch._creation import eye as identity

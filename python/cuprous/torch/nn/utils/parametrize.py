@@ -23,9 +23,7 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     new = module.right_inverse(new)
         self.count = 0 if isinstance(new, Tensor) else len(new)
-        parts = [new] if isinstance(new, Tensor) else list(new)
-        for k, part in enumerate(parts):
-            name = "original" if not self.count else f"original{k}"
+        for name, part in zip(self._names(), new if self.count else [new], strict=True):
             if isinstance(original, Parameter):
                 part = part.detach()
                 copy = part if part is new and not self.count else part.clone()
@@ -33,16 +31,14 @@ class ParametrizationList(ModuleList):
             else:
                 self.register_buffer(name, part)
 
+    def _names(self) -> list[str]:
+        return [f"original{k}" for k in range(self.count)] or ["original"]
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the tensor."""
-        modules = list(self)
-        if not self.count:
-            x = self.original
-            for module in modules:
-                x = module(x)
-            return x
-        x = modules[0](*(getattr(self, f"original{k}") for k in range(self.count)))
-        for module in modules[1:]:
+        first, *rest = self
+        x = first(*(getattr(self, name) for name in self._names()))
+        for module in rest:
             x = module(x)
         return x
 
@@ -54,8 +50,7 @@ class ParametrizationList(ModuleList):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 new = module.right_inverse(new)
-            parts = {"original": new} if not self.count else {f"original{k}": part for k, part in enumerate(new)}
-            for name, part in parts.items():
+            for name, part in zip(self._names(), new if self.count else [new], strict=True):
                 getattr(self, name).copy_(part)
 
 
