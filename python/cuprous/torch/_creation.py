@@ -14,9 +14,10 @@ from cuprous.torch._args import astype, named, sizes, unsupported
 from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
 
 
-def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
+def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
+             default: str | None = None) -> tuple[str, str]:  # fmt: skip
     """Returns the engine's names of a dtype and a device. Raises for unsupported options."""
-    unsupported(function, layout=(layout, None))
+    unsupported(function, out=(out, None), layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
     return name, resolve_device(device)
 
@@ -36,24 +37,17 @@ def tensor(
 
     Floats without a dtype get the default dtype, integers get int64.
     """
-    if isinstance(data, Tensor):
-        copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
-        return _configured(
-            _core.t_to_device(copy, resolve_device(data.device if device is None else device)),
-            requires_grad,
-            pin_memory,
-        )
     if isinstance(data, _core.ndarray):
-        return _configured(
-            tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
-        )
+        data = _core.t_wrap(data)
     name = None if dtype is None else dtype_name(dtype)
-    device_name = resolve_device(device)
-    if isinstance(data, (bool, int, float, complex)):
-        return _configured(
-            _core.t_full([], data, name or _number_dtype(type(data)), device_name), requires_grad, pin_memory
-        )
-    return _configured(_core.t_wrap(_core.from_numpy(_host(data, name), device_name)), requires_grad, pin_memory)
+    if isinstance(data, Tensor):
+        copy = _core.t_cast(data.detach(), name or data.dtype_name)
+        result = _core.t_to_device(copy, resolve_device(data.device if device is None else device))
+    elif isinstance(data, (bool, int, float, complex)):
+        result = _core.t_full([], data, name or _number_dtype(type(data)), resolve_device(device))
+    else:
+        result = _core.t_wrap(_core.from_numpy(_host(data, name), resolve_device(device)))
+    return _configured(result, requires_grad, pin_memory)
 
 
 def _number_dtype(kind: type) -> str:
@@ -130,8 +124,7 @@ def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
 def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-        unsupported(name, out=(out, None))
-        kind, device_name = _options(name, dtype, device, layout)
+        kind, device_name = _options(name, out, dtype, device, layout)
         return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
     return named(make, name, f"Returns a tensor filled with {name}.")
@@ -143,18 +136,17 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns an uninitialized tensor."""
-    unsupported("empty", out=(out, None), memory_format=(memory_format, None))
-    name, device_name = _options("empty", dtype, device, layout)
+    unsupported("empty", memory_format=(memory_format, None))
+    name, device_name = _options("empty", out, dtype, device, layout)
     return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor filled with a value, whose type determines the dtype unless one is given."""
-    unsupported("full", out=(out, None))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, device_name = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
+    name, device_name = _options("full", out, dtype, device, layout, _number_dtype(type(fill_value)))
     return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory)
 
 
@@ -169,28 +161,25 @@ def _count(start: float, end: float, step: float) -> int:
 def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns the values start, start + step, … below end."""
-    unsupported("arange", out=(out, None))
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
-    name, device_name = _options("arange", dtype, device, layout, "int64" if whole else None)
+    name, device_name = _options("arange", out, dtype, device, layout, "int64" if whole else None)
     n = _count(start, end, step)
     if whole:
-        grid = _core.t_iota([n], [step], start, device_name)
-        return _configured(astype(grid, name), requires_grad, pin_memory)
-    wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
-    values = _core.t_map(
-        "add", _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide), start
-    )
+        values = _core.t_iota([n], [step], start, device_name)
+    else:
+        wide = name if DTYPES[name].is_complex else "float64"
+        scaled = _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide)
+        values = _core.t_map("add", scaled, start)
     return _configured(astype(values, name), requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns `steps` evenly spaced values from start to end, both included."""
-    unsupported("linspace", out=(out, None))
-    name, device_name = _options("linspace", dtype, device, layout)
+    name, device_name = _options("linspace", out, dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (float(x) for x in (start, end))
@@ -211,8 +200,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a matrix with ones on the diagonal and zeros elsewhere."""
-    unsupported("eye", out=(out, None))
-    name, device_name = _options("eye", dtype, device, layout)
+    name, device_name = _options("eye", out, dtype, device, layout)
     m = n if m is None else m
     equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
     return _configured(_core.t_cast(equal, name), requires_grad)
@@ -316,11 +304,9 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:  # fmt: skip
-        unsupported(function, out=(out, None))
-        name, device_name = _options(function, dtype, device, layout)
-        return _configured(
-            draw_floats(kind, _extents(sizes_, size), name, device_name, generator), requires_grad, pin_memory
-        )
+        name, device_name = _options(function, out, dtype, device, layout)
+        draw = draw_floats(kind, _extents(sizes_, size), name, device_name, generator)
+        return _configured(draw, requires_grad, pin_memory)
 
     return named(make, function, doc)
 
@@ -344,7 +330,6 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
             device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
             size: Any = None) -> Tensor:  # fmt: skip
     """Returns random integers in [low, high): `randint(low=0, high, size)`."""
-    unsupported("randint", out=(out, None))
     given = list(args)
     if size is None and given and not isinstance(given[-1], int):
         size = given.pop()
@@ -354,7 +339,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low = given.pop()
     if size is None or high is None or given:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, device_name = _options("randint", dtype, device, layout, "int64")
+    name, device_name = _options("randint", out, dtype, device, layout, "int64")
     result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
     return _configured(astype(result, name), requires_grad)
 
@@ -362,8 +347,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a random permutation of 0 to n - 1: the order that sorts random 64-bit keys."""
-    unsupported("randperm", out=(out, None))
-    name, device_name = _options("randperm", dtype, device, layout, "int64")
+    name, device_name = _options("randperm", out, dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
     return _configured(astype(order, name), requires_grad, pin_memory)

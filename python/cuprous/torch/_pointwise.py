@@ -220,20 +220,19 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-
-    def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return add(a, _map("multiply", b, c), alpha=value)
-
-    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
+    return _add_combined("multiply", input, tensor1, tensor2, value, out)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
+    return _add_combined("divide", input, tensor1, tensor2, value, out)
 
+
+def _add_combined(row: str, input: Tensor, first: Tensor, second: Tensor, value: Any, out: Tensor | None) -> Tensor:
     def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return add(a, _map("divide", b, c), alpha=value)
+        return add(a, _map(row, b, c), alpha=value)
 
-    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
+    return write_out(out, _rounded_once(formula, input, first, second))
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:

@@ -215,14 +215,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if isinstance(p, str):
         raise NotImplementedError(f"[norm] p={p!r} is not supported")
     size = _map("absolute", x)
-    if p == math.inf:
-        return write_out(out, _reduce("max", size, dims_of(dim), keepdim))
-    if p == -math.inf:
-        return write_out(out, _reduce("min", size, dims_of(dim), keepdim))
+    op = {math.inf: "max", -math.inf: "min", 1: "sum"}.get(p)
+    if op is not None:
+        return write_out(out, _reduce(op, size, dims_of(dim), keepdim))
     if p == 0:
         return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
-    if p == 1:
-        return write_out(out, _reduce("sum", size, dims_of(dim), keepdim))
     if p < 0:
         return write_out(out, _map("power", _reduce("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
     total = _reduce("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)

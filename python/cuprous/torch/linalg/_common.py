@@ -9,7 +9,6 @@ from typing import Any
 from cuprous import _core, linalg
 from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
-from cuprous.torch import _pointwise
 from cuprous.torch._creation import eye as identity
 
 
@@ -71,16 +70,6 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
                 f"{name}: Expected A and B to have the same dtype, but found A of type {tensors[0].dtype_name} and B "
                 f"of type {a.dtype_name} instead"
             )
-
-
-def adjoint(a: Tensor) -> Tensor:
-    """Returns the conjugate transpose."""
-    return _pointwise.conj(a.mT) if a.is_complex() else a.mT
-
-
-def conj(a: Tensor) -> Tensor:
-    """Returns the conjugate; a real tensor is returned as is."""
-    return _pointwise.conj(a) if a.is_complex() else a
 
 
 def eye(n: int, like: Tensor) -> Tensor:

@@ -11,12 +11,12 @@ from cuprous._core import Tensor
 from cuprous.linalg._decompositions import results
 from cuprous.torch import _shape
 from cuprous.torch._args import astype, unsupported, write_out, zeros_like
+from cuprous.torch._pointwise import conj
+from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
 from cuprous.torch.linalg._common import (
     LinAlgError,
-    adjoint,
     checked,
-    conj,
     diagonals,
     embedded,
     engine,

@@ -13,9 +13,11 @@ from cuprous.linalg._products import chained, power
 from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
+from cuprous.torch._pointwise import conj
 from cuprous.torch._reductions import sum as total
+from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
-from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, checked, conj, engine, eye, matrices
+from cuprous.torch.linalg._common import LinAlgError, arrays, checked, engine, eye, matrices
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
