@@ -282,8 +282,7 @@ def arange(
         return _on_device(convert([bool(start), bool(start + step)][:length], "bool"), device)
     if letter in "iu" and all(isinstance(x, int) for x in (start, step)):
         for x in (start, start + step)[:length]:
-            if not dtypes.lowest(name) <= x <= dtypes.highest(name):
-                raise OverflowError(f"Python integer {x} out of bounds for {name}")
+            check_range(x, name)
         result = _core.iota((length,), (step,), start)
         return _on_device(result if name == "int64" else _core.cast(result, name), device)
     if letter in "iu":
