@@ -12,9 +12,7 @@ from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype as cast
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array, is_scalar
-from cuprous._functions import (
-    manipulation,
-)
+from cuprous._functions import manipulation
 
 
 class FlatIterator:

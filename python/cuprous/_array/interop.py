@@ -151,9 +151,8 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 
 def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
     """Numba's name of `get`: copies the elements to a NumPy array, to `ary` if it is passed."""
-    return get(
-        self, stream if hasattr(stream, "synchronize") else None, "A", out=ary
-    )  # rows or columns, as it lies there
+    # By rows or by columns, as it lies there.
+    return get(self, stream if hasattr(stream, "synchronize") else None, "A", out=ary)
 
 
 def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:

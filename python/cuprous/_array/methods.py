@@ -18,15 +18,7 @@ from cuprous._common.casting import check_casting, warn_of_lost_parts
 from cuprous._common.device import device_word
 from cuprous._common.layout import cast_in_order, fortran_or_c, order_letter, with_order
 from cuprous._common.operands import is_numpy_array
-from cuprous._functions import (
-    creation,
-    elementwise,
-    joining,
-    manipulation,
-    reductions,
-    selection,
-    sorting,
-)
+from cuprous._functions import creation, elementwise, joining, manipulation, reductions, selection, sorting
 from cuprous._ufuncs import gufuncs, two_outputs
 
 
@@ -153,10 +145,9 @@ def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
     parts = 2 if self.dtype_name.startswith("complex") else 1
     size = self.itemsize // parts
     source = self.copy("A")
-    raw = _core.as_strided(source, (source.size * parts, size), (size, 1), 0, "uint8") if source.size else source
-    swapped = raw[:, ::-1].copy() if source.size else source
     if source.size:
-        _core.update(raw, swapped)
+        raw = _core.as_strided(source, (source.size * parts, size), (size, 1), 0, "uint8")
+        _core.update(raw, raw[:, ::-1].copy())
     if inplace:
         _core.update(self, source)
         return self

@@ -96,6 +96,30 @@ def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
     raise axis_error(i, ndim, prefix)
 
 
+def with_axis(a: ArrayLike, axis: Axis, scalars: bool = True) -> tuple[ndarray, int]:
+    """Converts an argument to an array, and `axis` to one counted from the front; None flattens the array.
+
+    With `scalars` a 0-d array becomes an array of one element.
+
+    Raises:
+        AxisError: if the axis is out of bounds.
+    """
+    a = array(a)
+    if axis is None or (scalars and not a.ndim):
+        a = a.reshape(-1)
+    return a, normalize_axis(0 if axis is None else axis, a.ndim)
+
+
+def along(axis: int, start: Any = None, stop: Any = None) -> tuple[slice, ...]:
+    """Returns the index of a range along an axis."""
+    return (slice(None),) * axis + (slice(start, stop),)
+
+
+def spread(values: Any, axis: int, ndim: int) -> Any:
+    """Returns a vector (array or tensor) as one of `ndim` dimensions that varies along an axis."""
+    return values.reshape(tuple(-1 if i == axis else 1 for i in range(ndim)))
+
+
 def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int, ...]:
     """Returns a tuple of distinct axes counted from the front; None means all axes."""
     if axis is None:

@@ -12,8 +12,6 @@ from cuprous._common.dlpack import from_dlpack
 from cuprous._common.layout import MAX_NDIM, cast_in_order, order_letter, with_order
 from cuprous._core import ndarray
 
-_SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-
 
 def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = None) -> ndarray:
     """Converts an array-like object to a device array. Shares its memory if `copy` is not True and the object allows
@@ -26,7 +24,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
     name = None if dtype is None else dtypes.name_of(dtype)
     order = order_letter(order)
     copy = copy_rule(copy)
-    scalar = _SCALAR_DTYPES.get(type(x))
+    scalar = dtypes.OF_SCALARS.get(type(x))
     if scalar is not None:
         _forbid_copy(copy)
         return _from_scalar(x, scalar, name)

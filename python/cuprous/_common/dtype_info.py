@@ -15,16 +15,9 @@ from cuprous._common.operands import is_scalar
 
 #: The array API standard's names for groups of dtypes, with the kind letters of `dtypes.TABLE`.
 KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
-}
-
-_WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
+    "complex floating": "c", "numeric": "iufc",
+}  # fmt: skip
 
 
 def _device_name(dtype: Any) -> str | None:
@@ -130,7 +123,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """
     if from_ is None or to is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
-    source, target = (None if type(x) in _WEAK else _device_name(x) for x in (from_, to))
+    source, target = (None if type(x) in dtypes.OF_SCALARS else _device_name(x) for x in (from_, to))
     if source is None or target is None:
         import numpy as np
 
@@ -160,7 +153,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     Raises:
         ValueError: without arguments.
     """
-    strong = [None if type(x) in _WEAK else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
+    strong = [None if type(x) in dtypes.OF_SCALARS else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
     if "bfloat16" not in strong:  # NumPy does not promote it with float16 and Python scalars
         import numpy as np
 

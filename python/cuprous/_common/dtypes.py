@@ -12,22 +12,13 @@ if TYPE_CHECKING:
 
 #: Name -> kind ("b", "i", "u", "f" or "c") and bytes of an element.
 TABLE: dict[str, tuple[str, int]] = {
-    "bool": ("b", 1),
-    "int8": ("i", 1),
-    "int16": ("i", 2),
-    "int32": ("i", 4),
-    "int64": ("i", 8),
-    "uint8": ("u", 1),
-    "uint16": ("u", 2),
-    "uint32": ("u", 4),
-    "uint64": ("u", 8),
-    "float16": ("f", 2),
-    "bfloat16": ("f", 2),
-    "float32": ("f", 4),
-    "float64": ("f", 8),
-    "complex64": ("c", 8),
-    "complex128": ("c", 16),
-}
+    "bool": ("b", 1), "int8": ("i", 1), "int16": ("i", 2), "int32": ("i", 4), "int64": ("i", 8), "uint8": ("u", 1),
+    "uint16": ("u", 2), "uint32": ("u", 4), "uint64": ("u", 8), "float16": ("f", 2), "bfloat16": ("f", 2),
+    "float32": ("f", 4), "float64": ("f", 8), "complex64": ("c", 8), "complex128": ("c", 16),
+}  # fmt: skip
+
+#: The dtypes of Python's scalars.
+OF_SCALARS: dict[type, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 _LETTERS = {
     "?": "bool", "b": "int8", "h": "int16", "i": "int32", "l": "int64", "q": "int64", "p": "int64", "n": "int64",
@@ -43,10 +34,7 @@ _NAMES: dict[Any, str] = {
     **{name: name for name in TABLE},
     **_LETTERS,
     **{f"{kind}{size}": name for name, (kind, size) in TABLE.items() if kind != "b" and name != "bfloat16"},
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    complex: "complex128",
+    **OF_SCALARS,
 }
 
 _COMPONENTS = {"complex64": "float32", "complex128": "float64"}

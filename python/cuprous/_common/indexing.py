@@ -6,60 +6,34 @@ strides, plus the offsets of the sliced axes. Reading is a gather, and writing i
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    array,
-    broadcast_shapes,
-    check_writable,
-    ndarray,
-)
+from cuprous._common.arguments import array, broadcast_shapes, check_writable, ndarray
 from cuprous._common.casting import astype, check_casting, warn_of_lost_parts
 from cuprous._common.convert import convert
 from cuprous._common.layout import MAX_NDIM
 from cuprous._common.masks import flatnonzero, select_flat, split_index
-from cuprous._common.operands import is_numpy_array, is_scalar
+from cuprous._common.operands import is_numpy_array, is_scalar, on_array_device
 
 #: Modes of `take`, `put` and `choose`.
 _MODES = ("raise", "wrap", "clip")
 
 
-class _Index:
-    """An index array of one axis, with nonnegative indices that are not multiplied by the stride yet."""
-
-    __slots__ = ("checked", "values")
-
-    def __init__(self, values: Any, checked: bool) -> None:
-        self.values = values  # ndarray (int64) or int
-        self.checked = checked  # true if known to lie in 0..n
+#: The index of one axis: an array (int64) or a number, nonnegative and not multiplied by the stride yet.
+_Index: TypeAlias = "ndarray | int"
 
 
-def _bad_index(value: Any) -> IndexError:
-    return IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
-        f"valid indices, not {type(value).__name__}"
-    )
+def checked_index(i: int, n: int, axis: int, inclusive: bool = False) -> int:
+    """Returns a nonnegative index of an axis of `n` elements; `inclusive` allows `n`.
 
-
-def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
-
-    @functools.wraps(function)
-    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
-        before = _core.get_device()
-        if a.device_name == before:
-            return function(a, *args, **kwargs)
-        _core.set_device(a.device_name)
-        try:
-            return function(a, *args, **kwargs)
-        finally:
-            _core.set_device(before)
-
-    return inside
+    Raises:
+        IndexError: if the index is out of bounds.
+    """
+    if not -n <= i < n + inclusive:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+    return i + n if i < 0 else i
 
 
 def _is_basic(item: Any) -> bool:
@@ -82,9 +56,8 @@ def _host_index(item: Any, n: int, axis: int) -> ndarray:
     if host.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     if host.size:
-        for extreme in (int(host.min()), int(host.max())):
-            if not -n <= extreme < n:
-                raise IndexError(f"index {extreme} is out of bounds for axis {axis} with size {n}")
+        for extreme in (host.min(), host.max()):
+            checked_index(int(extreme), n, axis)
     host = host.astype(np.int64)
     return _core.from_numpy(np.where(host < 0, host + n, host))
 
@@ -106,8 +79,7 @@ def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
     if index.size:
         low, high = int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))
         for extreme in (low, high):
-            if not -n <= extreme < n:
-                raise IndexError(f"index {extreme} is out of bounds for axis {axis} with size {n}")
+            checked_index(extreme, n, axis)
         if low >= 0:
             return index
     return _core.map("where", index < 0, index + n, index)
@@ -196,38 +168,38 @@ class _ResolvedKey:
     @staticmethod
     def _from_mask(a: ndarray, mask: ndarray, axis: int) -> list[_Index]:
         if mask.ndim == 0:  # a new axis of length one or zero
-            return [_Index(_core.full((int(bool(mask)),), 0, "int64"), True)]
+            return [_core.full((int(bool(mask)),), 0, "int64")]
         for i, n in enumerate(mask.shape):
             if n not in (a.shape[axis + i], 0):  # the array API standard allows an empty mask everywhere
                 raise IndexError(
                     f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                     f"{a.shape[axis + i]} but size of corresponding boolean axis is {n}"
                 )
-        return [_Index(part, True) for part in split_index(flatnonzero(mask), mask.shape)]
+        return list(split_index(flatnonzero(mask), mask.shape))
 
     @staticmethod
     def _from_item(a: ndarray, item: Any, axis: int) -> _Index:
         n = a.shape[axis]
         if _is_integer(item):
-            i = int(item)
-            if not -n <= i < n:
-                raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
-            return _Index(i + n if i < 0 else i, True)
+            return checked_index(int(item), n, axis)
         if isinstance(item, (list, tuple)) and _has_device_array(item):
             item = array(item)
         if isinstance(item, ndarray):
-            return _Index(wrapped(item, n, axis), True)
+            return wrapped(item, n, axis)
         if isinstance(item, (list, tuple)) or is_numpy_array(item):
-            return _Index(_host_index(item, n, axis), True)
+            return _host_index(item, n, axis)
         if getattr(item, "__cuda_array_interface__", None) is not None:
-            return _Index(wrapped(array(item), n, axis), True)
-        raise _bad_index(item)
+            return wrapped(array(item), n, axis)
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            f"valid indices, not {type(item).__name__}"
+        )
 
     def _arrange_axes(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
         """Places the axes of the index arrays: where they are if they are adjacent, otherwise at the front."""
         index_axes = [i for i, k in enumerate(kinds) if k is not None]
         together = index_axes[-1] - index_axes[0] + 1 == len(index_axes) and not index_axes[0] < gap <= index_axes[-1]
-        shapes = [k.values.shape for k in kinds if k is not None and isinstance(k.values, ndarray)]
+        shapes = [k.shape for k in kinds if isinstance(k, ndarray)]
         try:
             picked = broadcast_shapes(*shapes)
         except ValueError:
@@ -251,13 +223,11 @@ class _ResolvedKey:
         start = 0
         offsets: Any = None
         for k, stride in zip(kinds, strides, strict=True):
-            if k is None:
-                continue
-            if isinstance(k.values, ndarray):
-                part = k.values * stride if stride != 1 else k.values
+            if isinstance(k, ndarray):
+                part = k * stride if stride != 1 else k
                 offsets = part if offsets is None else offsets + part
-            else:
-                start += k.values * stride
+            elif k is not None:
+                start += k * stride
         grid = _core.iota(self.shape, (*(strides[i] for i in before), *zeros, *(strides[i] for i in after)), start)
         if offsets is None:
             self.offsets = grid

@@ -39,10 +39,7 @@ def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
 
 def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     """Returns the inverse of a permutation."""
-    result = [0] * len(axes)
-    for position, axis in enumerate(axes):
-        result[axis] = position
-    return tuple(result)
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
@@ -73,10 +70,7 @@ def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
     Axes on which the arrays disagree are in C order. Returns None for C order. (NumPy's
     `PyArray_CreateMultiSortedStridePerm`.)
     """
-    for a in arrays:
-        if not a.is_c_contiguous:
-            break
-    else:
+    if all(a.is_c_contiguous for a in arrays):
         return None
     known = [(a.shape, a.element_strides) for a in arrays]
     order: list[int] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
@@ -26,6 +28,23 @@ def host_operand(x: Any) -> bool:
     return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or isinstance(x, (bytearray, memoryview))
 
 
+def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
+
+    @functools.wraps(function)
+    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
+        before = _core.get_device()
+        if a.device_name == before:
+            return function(a, *args, **kwargs)
+        _core.set_device(a.device_name)
+        try:
+            return function(a, *args, **kwargs)
+        finally:
+            _core.set_device(before)
+
+    return inside
+
+
 def operand_like(like: ndarray, x: Any) -> Any:
     """Converts a list or NumPy array to an array on the device of `like`, the other operand (a hook of the native
     type). Returns None if the object implements the operator itself.
@@ -33,19 +52,13 @@ def operand_like(like: ndarray, x: Any) -> Any:
     Raises:
         TypeError: for an unsupported dtype, and in the mode "refuse".
     """
-    if not host_operand(x):
-        return None
+    return _uploaded(like, x) if host_operand(x) else None
 
-    device = like.device_name
-    transfers.count_upload(x, device)
-    before = _core.get_device()
-    if before == device:
-        return convert(x)
-    _core.set_device(device)
-    try:
-        return convert(x)
-    finally:
-        _core.set_device(before)
+
+@on_array_device
+def _uploaded(like: ndarray, x: Any) -> ndarray:
+    transfers.count_upload(x, like.device_name)
+    return convert(x)
 
 
 def compare(a: ndarray, x: Any, equal: bool) -> Any:

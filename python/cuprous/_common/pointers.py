@@ -7,6 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray
+from cuprous._common.convert import c_strides
 
 
 def bytes_at(address: int, count: int, owner: Any = None, device: str | None = None) -> ndarray:
@@ -137,15 +138,11 @@ def at(memptr: Any, shape: tuple[int, ...], dtype: str, strides: Any, order: str
     Raises:
         NotImplementedError: for strides that are not multiples of the item size.
     """
-    itemsize = dtypes.numpy_dtype(dtype).itemsize
+    itemsize = dtypes.itemsize(dtype)
     if strides is None:
-        steps, n = [], 1
-        for extent in shape if order == "F" else reversed(shape):
-            steps.append(n)
-            n *= extent
-        steps = steps if order == "F" else steps[::-1]
+        steps = c_strides(shape[::-1])[::-1] if order == "F" else c_strides(shape)
     elif any(n % itemsize for n in strides):
         raise NotImplementedError(f"[ndarray] strides={strides} are not multiples of the {itemsize} bytes of {dtype}")
     else:
-        steps = [n // itemsize for n in strides]
+        steps = tuple(n // itemsize for n in strides)
     return _core.from_address(int(memptr.ptr), shape, steps, dtype, _core.get_device(), memptr)

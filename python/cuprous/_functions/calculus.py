@@ -12,11 +12,13 @@ from cuprous._common.arguments import (
     NO_BOOLEAN_SUBTRACT,
     ArrayLike,
     Axes,
+    along,
     array,
     ndarray,
     normalize_axes,
     normalize_axis,
     result_name,
+    spread,
 )
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.indexing import gather_flat
@@ -31,10 +33,6 @@ from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import cumsum, mean
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs.gufuncs import matmul
-
-
-def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int | None = None) -> tuple[slice, ...]:
-    return (slice(None),) * axis + (slice(start, stop, step),) + (slice(None),) * (ndim - axis - 1)
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
@@ -52,16 +50,11 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     if a.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis(axis, a.ndim)
-    extra = []
-    for value in (prepend, append):
-        part = None if value is None else array(value)
-        if part is not None and part.ndim == 0:
-            part = _core.broadcast_to(part, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
-        extra.append(part)
-    parts = [p for p in (extra[0], a, extra[1]) if p is not None]
+    parts = [array(value) for value in (prepend, a, append) if value is not None]
     if len(parts) > 1:
-        a = concatenate(parts, axis)
-    later, earlier = _slice(a.ndim, axis, 1, None), _slice(a.ndim, axis, None, -1)
+        single = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+        a = concatenate([part if part.ndim else _core.broadcast_to(part, single) for part in parts], axis)
+    later, earlier = along(axis, 1), along(axis, None, -1)
     op = "not_equal" if a.dtype_name == "bool" else "subtract"
     for _ in range(n):
         a = _core.map(op, a[later], a[earlier])
@@ -126,7 +119,7 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
     f = astype(f, dtypes.inexact(f.dtype_name))
 
     def at(start: int | None, stop: int | None) -> ndarray:
-        return f[_slice(f.ndim, axis, start, stop)]
+        return f[along(axis, start, stop)]
 
     steps: Any = spacing
     uniform = is_scalar(spacing) or getattr(spacing, "ndim", 1) == 0
@@ -134,16 +127,14 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
         x = array(spacing)
         if x.ndim != 1 or x.size != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        steps = diff(astype(x, dtypes.inexact(x.dtype_name))).reshape(
-            tuple(-1 if i == axis else 1 for i in range(f.ndim))
-        )
+        steps = spread(diff(astype(x, dtypes.inexact(x.dtype_name))), axis, f.ndim)
     result = empty_in_order(f.shape, f.dtype_name, axis_order(f, "K"))
 
     def put(start: int | None, stop: int | None, value: ndarray) -> None:
-        _core.update(result[_slice(f.ndim, axis, start, stop)], value)
+        _core.update(result[along(axis, start, stop)], value)
 
     def step(i: int, j: int | None) -> Any:
-        return steps if uniform else steps[_slice(f.ndim, axis, i, j)]
+        return steps if uniform else steps[along(axis, i, j)]
 
     if n > 2:
         if uniform:
@@ -171,10 +162,8 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
     width: Any = dx
     if x is not None:
         x = array(x)
-        width = (
-            diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
-        )
-    pairs = y[_slice(y.ndim, axis, 1, None)] + y[_slice(y.ndim, axis, None, -1)]
+        width = spread(diff(x), axis, y.ndim) if x.ndim == 1 else diff(x, axis=axis)
+    pairs = y[along(axis, 1)] + y[along(axis, None, -1)]
     return sum_(width * pairs / 2.0, axis)
 
 
@@ -412,13 +401,9 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     i = normalize_axis(axis, p.ndim)
     steps = diff(p, axis=i)
     name = result_name(steps, period)
-    integral = dtypes.kind(name) in "iu"
     if discont is None:
         discont = period / 2
-    if integral:
-        high, ambiguous = period // 2, period % 2 == 0
-    else:
-        high, ambiguous = period / 2, True
+    high, ambiguous = (period // 2, period % 2 == 0) if dtypes.kind(name) in "iu" else (period / 2, True)
     low = -high
     wrapped = _core.map("remainder", steps - low, period) + low
     if ambiguous:
@@ -427,7 +412,7 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
                            correction)  # fmt: skip
     result = astype(p, name).copy("K")
-    tail = result[(slice(None),) * i + (slice(1, None),)]
+    tail = result[along(i, 1)]
     _core.update(tail, tail + cumsum(correction, axis=i))
     return result
 

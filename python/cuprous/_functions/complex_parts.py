@@ -6,11 +6,7 @@ import math
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    ArrayLike,
-    array,
-    ndarray,
-)
+from cuprous._common.arguments import ArrayLike, array, ndarray
 
 
 def _part(a: ndarray, index: int) -> ndarray:

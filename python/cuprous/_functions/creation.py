@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name
+from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name, spread
 from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import warn_of_lost_parts
 from cuprous._common.convert import check_range, convert
@@ -19,12 +19,11 @@ from cuprous._common.operands import is_scalar
 from cuprous._functions.manipulation import moveaxis
 
 
-def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
-    dims = as_shape(shape)
-    name = "float64" if dtype is None else dtypes.name_of(dtype)
-    if order_letter(order, "CF", "C") == "C":
-        return _core.full(dims, value, name)
-    return _core.without_base(_core.full(dims[::-1], value, name).T)
+def _filled(shape: Shape, value: Any, dtype: Any, order: str, device: Any) -> ndarray:
+    dims, name = as_shape(shape), dtypes.name_of(dtype)
+    if order == "C" or order_letter(order, "CF", "C") == "C":
+        return _on_device(_core.full(dims, value, name), device)
+    return _on_device(_core.without_base(_core.full(dims[::-1], value, name).T), device)
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
@@ -38,16 +37,12 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array of zeros."""
-    if order == "C" and device is None:
-        return _core.full(as_shape(shape), 0, dtypes.name_of(dtype))
-    return _on_device(_filled(shape, 0, dtype, order), device)
+    return _filled(shape, 0, dtype, order, device)
 
 
 def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array of ones."""
-    if order == "C" and device is None:
-        return _core.full(as_shape(shape), 1, dtypes.name_of(dtype))
-    return _on_device(_filled(shape, 1, dtype, order), device)
+    return _filled(shape, 1, dtype, order, device)
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
@@ -58,7 +53,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
         if not hasattr(fill_value, "dtype"):
             if type(fill_value) is int:
                 check_range(fill_value, dtypes.name_of(dtype))
-            return _on_device(_filled(shape, fill_value, dtype, order), device)
+            return _filled(shape, fill_value, dtype, order, device)
     source = convert(fill_value)
     result = empty(shape, source.dtype_name if dtype is None else dtype, order)
     _core.update(result, source)
@@ -115,10 +110,7 @@ def full_like(
 
 
 def _on_device(a: ndarray, device: Any) -> ndarray:
-    if device is None:
-        return a
-
-    return _core.to_device(a, device_word(device))
+    return a if device is None else _core.to_device(a, device_word(device))
 
 
 def asarray(
@@ -290,17 +282,14 @@ def arange(
         return _on_device(convert([bool(start), bool(start + step)][:length], "bool"), device)
     if letter in "iu" and all(isinstance(x, int) for x in (start, step)):
         for x in (start, start + step)[:length]:
-            if not dtypes.lowest(name) <= x <= dtypes.highest(name):
-                raise OverflowError(f"Python integer {x} out of bounds for {name}")
+            check_range(x, name)
         result = _core.iota((length,), (step,), start)
         return _on_device(result if name == "int64" else _core.cast(result, name), device)
     if letter in "iu":
         # As NumPy: the first two elements are cast, and the others follow from their difference.
         first = int(start)
         return _on_device(_core.cast(_core.iota((length,), (int(start + step) - first,), first), name), device)
-    delta = (start + step) - start
-    result = _ramp(length, start, delta, name)
-    return _on_device(result, device)
+    return _on_device(_ramp(length, start, (start + step) - start, name), device)
 
 
 def _number(x: Any) -> Any:
@@ -421,7 +410,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     first, last = convert(start), convert(stop)
     if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
         raise ValueError("Geometric sequence cannot include zero")
-    name = "float64" if dtype is None else dtypes.inexact(dtypes.name_of(dtype))
+    name = dtypes.inexact(dtypes.name_of(dtype))
     for x in (first, last):
         name = _core.promote_types(name, x.dtype_name)
     first, last = _core.cast(first, name), _core.cast(last, name)
@@ -577,7 +566,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     axes = list(range(n))
     if indexing == "xy" and n > 1:
         axes[0], axes[1] = 1, 0
-    grids = [v.reshape(tuple(-1 if i == axis else 1 for i in range(n))) for v, axis in zip(vectors, axes, strict=True)]
+    grids = [spread(v, axis, n) for v, axis in zip(vectors, axes, strict=True)]
     if not sparse:
         sizes = [0] * n
         for v, axis in zip(vectors, axes, strict=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from cuprous import _core
@@ -53,25 +55,19 @@ def _parse(subscripts: str, arrays: list[ndarray]) -> tuple[list[Labels], Labels
     inputs: list[Labels] = []
     for i, (term, a) in enumerate(zip(terms, arrays, strict=True)):
         own = _names(term)
-        extra = a.ndim - len(own) + (1 if "..." in term else 0)
         if "..." in term:
             at = own.index("...")
             extra = a.ndim - (len(own) - 1)
             if extra < 0:
                 raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
             widest = max(widest, extra)
-            own = (
-                *own[:at],
-                *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)),
-                *own[at + 1 :],
+            own = (*own[:at], *(chr(_ELLIPSIS_BASE + extra - 1 - j) for j in range(extra)), *own[at + 1 :])
+        if len(own) < a.ndim:
+            raise ValueError(
+                "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                f"provided to broadcast the extra dimensions. (operand {i})"
             )
-        if len(own) != a.ndim:
-            which = "too many" if len(own) > a.ndim else "fewer"
-            if which == "fewer":
-                raise ValueError(
-                    "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
-                    f"provided to broadcast the extra dimensions. (operand {i})"
-                )
+        if len(own) > a.ndim:
             raise ValueError(f"einstein sum subscripts string contains too many subscripts for operand {i}")
         inputs.append(own)
     ellipsis = tuple(chr(_ELLIPSIS_BASE + widest - 1 - j) for j in range(widest))
@@ -209,28 +205,24 @@ def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: 
     if given is not None:
         return given
     remaining = list(terms)
+
+    def size(labels: Iterable[str]) -> int:
+        return math.prod(sizes[c] for c in labels)
+
+    def kept(i: int, j: int) -> Labels:
+        rest = {c for k, t in enumerate(remaining) if k not in (i, j) for c in t} | set(output)
+        return tuple(c for c in dict.fromkeys(remaining[i] + remaining[j]) if c in rest)
+
+    def score(i: int, j: int) -> tuple[bool, int, int]:
+        a, b = set(remaining[i]), set(remaining[j])
+        return not a & b, size(kept(i, j)) - size(remaining[i]) - size(remaining[j]), size(a | b)
+
     path: list[tuple[int, ...]] = []
     while len(remaining) > 1:
-        best = None
-        for i in range(len(remaining)):
-            for j in range(i + 1, len(remaining)):
-                rest = {c for k, t in enumerate(remaining) if k not in (i, j) for c in t} | set(output)
-                kept = tuple(c for c in dict.fromkeys(remaining[i] + remaining[j]) if c in rest)
-                cost = math.prod(sizes[c] for c in set(remaining[i]) | set(remaining[j]))
-                size = math.prod(sizes[c] for c in kept)
-                shared = bool(set(remaining[i]) & set(remaining[j]))
-                score = (not shared, size - math.prod(sizes[c] for c in remaining[i])
-                         - math.prod(sizes[c] for c in remaining[j]), cost)  # fmt: skip
-                if best is None or score < best[0]:
-                    best = (score, i, j, kept)
-                if optimize is False:
-                    break
-            if optimize is False:
-                break
-        assert best is not None
-        _, i, j, kept = best
+        pairs = [(0, 1)] if optimize is False else itertools.combinations(range(len(remaining)), 2)
+        i, j = min(pairs, key=lambda pair: score(*pair))
         path.append((j, i))
-        remaining = [t for k, t in enumerate(remaining) if k not in (i, j)] + [kept]
+        remaining = [t for k, t in enumerate(remaining) if k not in (i, j)] + [kept(i, j)]
     return path
 
 
@@ -252,9 +244,7 @@ def einsum(
     """
     check_rule(casting)
     order_letter(order)
-    if not operands:
-        raise ValueError("must specify the einstein sum subscripts string and at least one operand")
-    if isinstance(operands[0], str):
+    if operands and isinstance(operands[0], str):
         subscripts, given = operands[0], list(operands[1:])
     else:
         subscripts, given = _from_lists(operands)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, ndarray, result_name
+from cuprous._common.arguments import ArrayLike, array, ndarray, result_name, spread
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
@@ -106,14 +107,12 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
         first, last = (x.item() if hasattr(x, "item") else x for x in range)
         if first > last:
             raise ValueError("max must be larger than min in range parameter.")
-        if not (abs(first) < float("inf") and abs(last) < float("inf")):
-            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
     elif a.size == 0:
         first, last = 0, 1
     else:
         first, last = _core.reduce("min", a, None).item(), _core.reduce("max", a, None).item()
-        if not (abs(first) < float("inf") and abs(last) < float("inf")):
-            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if not (abs(first) < float("inf") and abs(last) < float("inf")):
+        raise ValueError(f"{'autodetected' if range is None else 'supplied'} range of [{first}, {last}] is not finite")
     if first == last:
         first, last = first - 0.5, last + 0.5
     return first, last
@@ -170,16 +169,13 @@ def histogram(
         ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
     """
     a = array(a)
-    w = None if weights is None else array(weights)
-    if w is not None and w.shape != a.shape:
-        raise ValueError("weights should have the same shape as a.")
     if a.dtype_name == "bool":
         a = _core.cast(a, "uint8")
     edges = histogram_bin_edges(a, bins, range, weights)
     flat = a.reshape(-1)
     index = _bin_of(flat, edges, _are_equal(bins))
     inside = (index >= 0) & (index < edges.size - 1)
-    counts = _counts(index, inside, edges.size - 1, None if w is None else w.reshape(-1))
+    counts = _counts(index, inside, edges.size - 1, None if weights is None else array(weights))
     if not density:
         return counts, edges
     widths = _core.cast(edges[1:] - edges[:-1], "float64")
@@ -237,15 +233,12 @@ def histogramdd(
         index = index * size + bin_index
         edges.append(axis_edges)
     shape = tuple(e.size - 1 for e in edges)
-    total = 1
-    for n in shape:
-        total *= n
     w = None if weights is None else array(weights)
-    counts = _core.cast(_counts(index, inside, total, w), "float64").reshape(shape)
+    counts = _core.cast(_counts(index, inside, math.prod(shape), w), "float64").reshape(shape)
     if density:
         volume: Any = _core.reduce("sum", counts, None)
         for i, e in enumerate(edges):
-            counts = counts / (e[1:] - e[:-1]).reshape(tuple(-1 if j == i else 1 for j in builtins.range(dims)))
+            counts = counts / spread(e[1:] - e[:-1], i, dims)
         counts = counts / volume
     return counts, edges
 

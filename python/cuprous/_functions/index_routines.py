@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -280,10 +282,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     conditions = [astype(array(c), "bool") for c in condlist]
     n = len(conditions)
     if len(funclist) == n + 1:
-        covered = conditions[0]
-        for c in conditions[1:]:
-            covered = covered | c
-        conditions.append(~covered)
+        conditions.append(~reduce(operator.or_, conditions))
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     result = creation.zeros_like(x)

@@ -21,10 +21,6 @@ def _host(a: Any) -> Any:
     return _core.to_numpy(a) if isinstance(a, ndarray) else a
 
 
-def _to_device(a: Any) -> ndarray:
-    return convert(a)
-
-
 @contextmanager
 def _load_errors() -> Iterator[None]:
     """Converts the errors that NumPy raises for damaged files to ValueError."""
@@ -97,7 +93,7 @@ class NpzFile:
                 size = entry_size(archive, name)
                 with archive.open(name) as stream:
                     _check(stream, size, self.npz_file.max_header_size)
-            return _to_device(self.npz_file[key])
+            return convert(self.npz_file[key])
 
     def __contains__(self, key: str) -> bool:
         return key in self.files
@@ -139,7 +135,7 @@ def load(
         loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(loaded, np.lib.npyio.NpzFile):
         return NpzFile(loaded)
-    return _to_device(_with_bfloat16(loaded)) if isinstance(loaded, np.ndarray) else loaded
+    return convert(_with_bfloat16(loaded)) if isinstance(loaded, np.ndarray) else loaded
 
 
 def _with_bfloat16(host: Any) -> Any:
@@ -183,21 +179,21 @@ def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
     """Returns an array from a text file, with NumPy's `loadtxt`."""
     import numpy as np
 
-    return _to_device(np.loadtxt(*args, **kwargs))
+    return convert(np.loadtxt(*args, **kwargs))
 
 
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
     """Returns an array from a text file with missing values, with NumPy's `genfromtxt`."""
     import numpy as np
 
-    return _to_device(np.genfromtxt(*args, **kwargs))
+    return convert(np.genfromtxt(*args, **kwargs))
 
 
 def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
     """Returns a 1-d array from a file of raw elements or separated numbers."""
     import numpy as np
 
-    return _to_device(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))
+    return convert(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))
 
 
 __all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]

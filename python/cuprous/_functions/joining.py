@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Axis, array, as_operands, ndarray, normalize_axis, write_out
+from cuprous._common.arguments import (
+    ArrayLike,
+    Axis,
+    along,
+    array,
+    as_operands,
+    ndarray,
+    normalize_axis,
+    with_axis,
+    write_out,
+)
 from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
 from cuprous._common.convert import asnumpy, convert
-from cuprous._common.indexing import mask_of
+from cuprous._common.indexing import checked_index, mask_of
 from cuprous._common.layout import axis_order, empty_in_order, fortran_or_c, joint_order, with_order
 from cuprous._common.operands import is_scalar
 from cuprous._common.overrides import dispatched
@@ -79,12 +88,11 @@ def concatenate(
         wrong = "has wrong dimensionality" if out.ndim != ndim else "is the wrong shape"
         raise ValueError(f"Output array {wrong}: {out.shape} instead of {shape}")
     result = empty_in_order(shape, name, joint_order(parts))
-    front = (slice(None),) * axis
     start = 0
     for part in parts:
         stop = start + part.shape[axis]
         if stop > start:
-            _core.update(result[(*front, slice(start, stop))], part)
+            _core.update(result[along(axis, start, stop)], part)
         start = stop
     return write_out(out, result, "concatenate", casting)
 
@@ -208,14 +216,11 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(n, sections)
-        cuts = [each * i + min(i, extra) for i in range(sections + 1)]
-        bounds = list(pairwise(cuts))
+        cuts = [each * i + min(i, extra) for i in range(1, sections)]
     else:
         given = indices_or_sections
         cuts = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
-        bounds = list(zip([0, *cuts], [*cuts, n], strict=True))
-    front = (slice(None),) * axis
-    return [ary[(*front, slice(start, stop))] for start, stop in bounds]
+    return [ary[along(axis, start, stop)] for start, stop in zip([0, *cuts], [*cuts, n], strict=True)]
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
@@ -294,11 +299,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
         TypeError: if the counts are not integers.
         ValueError: if a count is negative, or the number of counts is not the length of the axis.
     """
-    a = array(a)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    a = a if a.ndim else a.reshape(1)
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     n = a.shape[axis]
     if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
         repeats = repeats[0]
@@ -358,10 +359,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     """
     import numpy as np
 
-    arr = array(arr)
-    if axis is None:
-        arr, axis = arr.reshape(-1), 0
-    axis = normalize_axis(axis, arr.ndim)
+    arr, axis = with_axis(arr, axis, scalars=False)
     n = arr.shape[axis]
     front = (slice(None),) * axis
     mask = mask_of(obj)
@@ -371,27 +369,18 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
             )
         return arr[(*front, _core.map("logical_not", mask))]
-    positions = [_checked(i, n, axis) for i in _positions(obj, n)]
+    positions = [checked_index(i, n, axis) for i in _positions(obj, n)]
     result = arr[(*front, np.delete(np.arange(n), positions))]
     # NumPy uses indexing for several positions, and otherwise copies into a new array.
     return with_order(result, fortran_or_c(arr)) if len(positions) == 1 or isinstance(obj, slice) else result
 
 
-def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
-    if not -n <= i < n + inclusive:
-        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
-    return i + n if i < 0 else i
-
-
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
     """Returns an array with values inserted before some positions along an axis, or of the flattened array."""
-    arr = array(arr)
-    if axis is None:
-        arr, axis = arr.reshape(-1), 0
-    axis = normalize_axis(axis, arr.ndim)
+    arr, axis = with_axis(arr, axis, scalars=False)
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
-    positions = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
+    positions = [checked_index(i, n, axis, inclusive=True) for i in _positions(obj, n)]
 
     source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
     if len(positions) == 1:
@@ -403,18 +392,16 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
         result = empty_in_order(
             (*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A")
         )
-        front = (slice(None),) * axis
-        _core.update(result[(*front, slice(None, position))], arr[(*front, slice(None, position))])
-        _core.update(result[(*front, slice(position, position + count))], source)
-        _core.update(result[(*front, slice(position + count, None))], arr[(*front, slice(position, None))])
+        _core.update(result[along(axis, None, position)], arr[along(axis, None, position)])
+        _core.update(result[along(axis, position, position + count)], source)
+        _core.update(result[along(axis, position + count)], arr[along(axis, position)])
         return result
     total = n + len(positions)
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     new = [0] * len(positions)
     for rank, i in enumerate(order):
         new[i] = positions[i] + rank
-    taken = set(new)
-    old = [i for i in range(total) if i not in taken]
+    old = sorted(set(range(total)).difference(new))
     result = empty_in_order((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
     front = (slice(None),) * axis
     result[(*front, old)] = arr

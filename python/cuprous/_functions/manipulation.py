@@ -12,6 +12,7 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     Shape,
+    along,
     as_shape,
     axis_error,
     ndarray,
@@ -286,10 +287,9 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         n = a.shape[i]
         if n and s % n:
             s %= n
-            front = (slice(None),) * i
             rolled = empty_in_order(a.shape, a.dtype_name, axis_order(a, "K"))
-            _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
-            _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
+            _core.update(rolled[along(i, s)], result[along(i, 0, n - s)])
+            _core.update(rolled[along(i, 0, s)], result[along(i, n - s)])
             result = rolled
     return a.copy("K") if result is a else result
 
@@ -330,9 +330,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """Returns a new array of any shape, filled with repeated copies of the elements."""
     shape = as_shape(new_shape)
     flat = as_array(a).reshape(-1)
-    size = 1
-    for n in shape:
-        size *= n
+    size = math.prod(shape)
     if flat.size == 0 or size == 0:
         return _core.full(shape, 0, flat.dtype_name)
     return gather_flat(flat, _core.map("remainder", _core.iota((size,), (1,), 0), flat.size)).reshape(shape)
@@ -447,8 +445,9 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
             raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
     else:
-        name = {bool: "bool", int: dst.dtype_name if dtypes.kind(dst.dtype_name) != "b" else "int64",
-                float: "float64", complex: "complex128"}.get(type(source))  # fmt: skip
+        name = dtypes.OF_SCALARS.get(type(source))
+        if name == "int64" and dtypes.kind(dst.dtype_name) != "b":
+            name = dst.dtype_name
         check_casting(name or source.dtype.name, dst.dtype_name, casting, "scalar")
         source = _core.full((), source, dst.dtype_name, casting != "unsafe" or type(source) is int)
     if where is not True:

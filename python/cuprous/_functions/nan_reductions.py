@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from cuprous import _core
@@ -127,11 +128,11 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
     _check_inexact(filled, dtype, out)
     mask = _combined_mask(valid, where)
     freedom = ddof if correction is None else correction
+    reduction = partial(getattr(reductions, name), filled, axis, dtype, ddof=ddof, keepdims=keepdims, where=mask,
+                        mean=mean, correction=correction)  # fmt: skip
     if mask is True or freedom == 0:
-        return getattr(reductions, name)(filled, axis, dtype, out, ddof, keepdims, where=mask, mean=mean,
-                                          correction=correction)  # fmt: skip
-    result = getattr(reductions, name)(filled, axis, dtype, None, ddof, keepdims, where=mask, mean=mean,
-                                        correction=correction)  # fmt: skip
+        return reduction(out=out)
+    result = reduction()
     count = reductions.sum(mask, axis, keepdims=keepdims)
     # as NumPy, NaN if there are too few values for the degrees of freedom
     nan = _core.full((), float("nan"), result.dtype_name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, ndarray
+from cuprous._common.arguments import ArrayLike, along, ndarray
 from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import astype
 from cuprous._common.layout import axis_order, empty_in_order
@@ -91,13 +91,11 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             return _core.without_base(pad(a.T, widths[::-1], mode).T)
         return _core.pad(a, [w[0] for w in widths], [w[1] for w in widths], _EDGES[mode], 0.0)
     result, center = _frame(a, widths)
-    if mode == "empty":
-        return result
     if mode == "constant":
         _constant(result, widths, kwargs.get("constant_values", 0))
         _core.update(result[center], a)
-        return result
-    _axis_by_axis(result, widths, mode, kwargs)
+    elif mode != "empty":
+        _axis_by_axis(result, widths, mode, kwargs)
     return result
 
 
@@ -118,11 +116,10 @@ def _constant(result: ndarray, widths: list[tuple[int, int]], values: Any) -> No
         _core.update(result, _value(pairs[0][0], result))
         return
     for i, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
-        front = (slice(None),) * i
         if before:
-            _core.update(result[(*front, slice(0, before))], _value(first, result))
+            _core.update(result[along(i, 0, before)], _value(first, result))
         if after:
-            _core.update(result[(*front, slice(result.shape[i] - after, None))], _value(last, result))
+            _core.update(result[along(i, result.shape[i] - after)], _value(last, result))
 
 
 def _value(value: Any, like: ndarray) -> Any:

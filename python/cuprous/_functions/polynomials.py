@@ -32,18 +32,20 @@ def _padded(a: ndarray, n: int) -> ndarray:
     return concatenate((_core.full((n - a.shape[0],), 0, a.dtype_name), a)) if a.shape[0] < n else a
 
 
-def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Returns the sum of two polynomials."""
+def _combined(row: str, a1: ArrayLike, a2: ArrayLike) -> ndarray:
     a1, a2 = atleast_1d(a1), atleast_1d(a2)
     n = max(a1.shape[0], a2.shape[0])
-    return _core.map("add", _padded(a1, n), _padded(a2, n))
+    return _core.map(row, _padded(a1, n), _padded(a2, n))
+
+
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+    """Returns the sum of two polynomials."""
+    return _combined("add", a1, a2)
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     """Returns the difference of two polynomials."""
-    a1, a2 = atleast_1d(a1), atleast_1d(a2)
-    n = max(a1.shape[0], a2.shape[0])
-    return _core.map("subtract", _padded(a1, n), _padded(a2, n))
+    return _combined("subtract", a1, a2)
 
 
 def _trimmed(a: ArrayLike) -> ndarray:
@@ -193,15 +195,8 @@ def roots(p: ArrayLike) -> ndarray:
     return concatenate((result, _core.full((zeros,), 0, result.dtype_name))) if zeros else result
 
 
-def polyfit(
-    x: ArrayLike,
-    y: ArrayLike,
-    deg: int,
-    rcond: float | None = None,
-    full: bool = False,
-    w: ArrayLike = None,
-    cov: Any = False,
-) -> Any:
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False, w: ArrayLike = None,
+            cov: Any = False) -> Any:  # fmt: skip
     """Returns the polynomial of degree `deg` that is the least-squares fit to points.
 
     Args:

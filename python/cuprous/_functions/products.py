@@ -56,11 +56,8 @@ def matrix_product(a: ndarray, b: ndarray) -> ndarray:
     else:
         result = _core.dot(a, b)
     if row or column:
-        shape = result.shape
-        shape = shape[:-1] if column else shape
-        if row:
-            shape = shape[:-2] + shape[-1:] if not column else shape[:-1]
-        result = result.reshape(shape)
+        *outer, m, n = result.shape
+        result = result.reshape((*outer, *(() if row else (m,)), *(() if column else (n,))))
     return result
 
 
@@ -74,15 +71,12 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
         result = _core.map("multiply", a, b)
-    elif a.ndim <= 2 and b.ndim <= 2:
-        if a.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
-            raise ValueError(_misaligned(a, b, a.ndim - 1, max(b.ndim - 2, 0)))
-        result = matrix_product(a, b)
     else:
         contracted = max(b.ndim - 2, 0)
         if a.shape[-1] != b.shape[contracted]:
             raise ValueError(_misaligned(a, b, a.ndim - 1, contracted))
-        result = tensordot(a, b, ((a.ndim - 1,), (contracted,)))
+        flat = a.ndim <= 2 and b.ndim <= 2
+        result = matrix_product(a, b) if flat else tensordot(a, b, ((a.ndim - 1,), (contracted,)))
     if isinstance(out, ndarray):
         if out.shape != result.shape or out.dtype_name != result.dtype_name:
             raise ValueError(f"[dot] output array is not acceptable: it has shape {out.shape} and dtype "

@@ -22,8 +22,8 @@ from cuprous._common.arguments import (
 from cuprous._common.casting import astype
 from cuprous._functions.joining import stack
 from cuprous._functions.nan_reductions import nanmean
+from cuprous._functions.reductions import aligned_weights, mean, reduced_shape
 from cuprous._functions.reductions import any as any_
-from cuprous._functions.reductions import mean
 from cuprous._functions.selection import take_along_axis
 
 #: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
@@ -103,11 +103,6 @@ def _reduced_axes_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
 
 
-def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """Returns an array with the reduced axes merged into one last axis and sorted along it."""
-    return _core.sort(_reduced_axes_last(a, axes))
-
-
 #: For at least this number of elements per row and at most this number of ranks selection is faster than sorting.
 _MIN_SELECTION_LENGTH, _MAX_SELECTED_RANKS = 1 << 16, 2
 
@@ -148,13 +143,7 @@ def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
         TypeError: if the shapes differ and no axes are given.
         ValueError: for other shapes and negative weights. This check waits for the device.
     """
-    if w.shape != a.shape:
-        if axes is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if w.shape != tuple(a.shape[i] for i in axes):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        w = w.transpose(sorted(range(len(axes)), key=axes.__getitem__))
-        w = w.reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    w = aligned_weights(w, a, axes)
     if w.size and bool(any_(w < 0)):
         raise ValueError("Weights must be non-negative.")
     return _core.broadcast_to(w, a.shape)
@@ -245,7 +234,7 @@ def _quantile(
     if floating and not skip_nan and last is not None:
         nan = _core.map("isnan", last)
         parts = [_core.map("where", nan, last, part) for part in parts]
-    kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape)) if keepdims else rows.shape[:-1]
+    kept = reduced_shape(a.shape, axes, keepdims)
     if not shape:
         return write_out(out, parts[0].reshape(kept), "quantile")
     result = stack(parts) if parts else _core.empty((0,), wide)
@@ -334,9 +323,7 @@ def median(
         if dtypes.kind(a.dtype_name) in "fc":
             last = ranked.last()
             result = _core.map("where", _core.map("isnan", last), last, result)
-    if keepdims:
-        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    return write_exactly(out, result, "median", "unsafe")
+    return write_exactly(out, result.reshape(reduced_shape(a.shape, axes, keepdims)), "median", "unsafe")
 
 
 def nanmedian(
@@ -347,15 +334,13 @@ def nanmedian(
     if dtypes.kind(a.dtype_name) not in "fc" or not a.size:
         return median(a, axis, out, overwrite_input, keepdims)
     axes = normalize_axes(axis, a.ndim)
-    ordered = _sorted_last(a, axes)
+    ordered = _core.sort(_reduced_axes_last(a, axes))
     n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
     low, high = (_core.map("maximum", n - k, 0) // 2 for k in (1, 0))
     # Two equal middle values are not added: they may be infinite, or their sum may overflow.
     middles = take_along_axis(ordered, low), take_along_axis(ordered, _core.map("minimum", high, ordered.shape[-1] - 1))
     result = _core.map("where", low == high, middles[0], (middles[0] + middles[1]) / 2)[..., 0]
-    if keepdims:
-        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    return write_out(out, result, "nanmedian")
+    return write_out(out, result.reshape(reduced_shape(a.shape, axes, keepdims)), "nanmedian")
 
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cuprous import _core
@@ -10,6 +11,7 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     Axis,
+    along,
     array,
     ndarray,
     normalize_axes,
@@ -130,7 +132,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
-        result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
+        result = _core.empty(reduced_shape(a.shape, axes, keepdims), a.dtype_name)
         _core.update(result, initial)
     else:
         result = _reduce("max" if greatest else "min", a, axes, keepdims)
@@ -139,13 +141,11 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
 
 def _reduced_count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
     """Returns the number of elements that are reduced to one."""
-    n = 1
-    for i in range(len(shape)) if axes is None else axes:
-        n *= shape[i]
-    return n
+    return math.prod(shape if axes is None else (shape[i] for i in axes))
 
 
-def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+    """Returns the shape of a result without the reduced axes, or with length one along them."""
     reduced = range(len(shape)) if axes is None else axes
     if keepdims:
         return tuple(1 if i in reduced else n for i, n in enumerate(shape))
@@ -220,7 +220,7 @@ def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where:
     if axes == ():
         result = a.copy("K")
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
-        result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
+        result = _core.full(reduced_shape(a.shape, axes, keepdims), every, "bool")
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
     return _finish(result, "all" if every else "any", None, out)
@@ -333,6 +333,24 @@ def std(
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
+def aligned_weights(w: ndarray, a: ndarray, axis: Axes) -> ndarray:
+    """Returns weights of the elements of an array, or of the slices along axes, in a shape that broadcasts to its.
+
+    Raises:
+        TypeError: if the shapes differ and `axis` is None.
+        ValueError: if the weights have another shape than the array along the axes.
+    """
+    if w.shape == a.shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalize_axes(axis, a.ndim)
+    if w.shape != tuple(a.shape[i] for i in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+
+
 def average(
     a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -347,15 +365,7 @@ def average(
         result = mean(a, axis, keepdims=keepdims)
         total = _core.full(result.shape, a.size / result.size if result.size else 0, result.dtype_name)
         return (result, total) if returned else result
-    w = array(weights)
-    if w.shape != a.shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = normalize_axes(axis, a.ndim)
-        if w.shape != tuple(a.shape[i] for i in axes):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        order = sorted(range(len(axes)), key=lambda i: axes[i])
-        w = w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    w = aligned_weights(array(weights), a, axis)
     name = _core.promote_types(a.dtype_name, w.dtype_name)
     if dtypes.kind(a.dtype_name) in "biu":
         name = _core.promote_types(name, "float64")
@@ -405,9 +415,8 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
     i = normalize_axis(axis, x.ndim)
     shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
     extended = empty_in_order(shape, result.dtype_name, axis_order(result, "K"))
-    front = (slice(None),) * i
-    _core.update(extended[(*front, slice(0, 1))], first)
-    _core.update(extended[(*front, slice(1, None))], result)
+    _core.update(extended[along(i, 0, 1)], first)
+    _core.update(extended[along(i, 1)], result)
     return _finish(extended, op, None, out)
 
 

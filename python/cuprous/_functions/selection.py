@@ -15,6 +15,7 @@ from cuprous._common.arguments import (
     normalize_axis,
     operand,
     target,
+    with_axis,
     write_exactly,
 )
 from cuprous._common.casting import astype, check_casting
@@ -31,13 +32,10 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         ValueError: unless the condition is 1-d.
         IndexError: if it is true beyond the end of the axis.
     """
-    mask, a = array(condition), array(a)
+    mask = array(condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    a = a if a.ndim else a.reshape(1)
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     n = a.shape[axis]
     if mask.size > n:
         beyond = flatnonzero(mask[n:])
@@ -108,12 +106,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
     Raises:
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
     """
-    a = array(a)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    if a.ndim == 0:
-        a = a.reshape((1,))
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     n = a.shape[axis]
     index = bounded(indices, n, axis, mode)
     if n == 0 and index.size:

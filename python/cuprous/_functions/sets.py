@@ -223,14 +223,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
         a, first = unique(ar1, return_index=True)
         b, second = unique(ar2, return_index=True)
         mask_a, mask_b = isin(a, b), isin(b, a)
-        return (
-            select_flat(mask_a, astype(a, common_dtype((a, b)))),
-            select_flat(mask_a, first),
-            select_flat(mask_b, second),
-        )
+        return select_flat(mask_a, a), select_flat(mask_a, first), select_flat(mask_b, second)
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
-    name = common_dtype((a, b))
-    result = select_flat(isin(a, b), astype(a, name))
+    result = select_flat(isin(a, b), a)
     return _core.sort(result) if assume_unique else result
 
 

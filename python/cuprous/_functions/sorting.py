@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, write_out
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, with_axis, write_out
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.layout import axis_order, inverse
 from cuprous._functions.manipulation import flip, moveaxis
@@ -31,12 +31,7 @@ def _check(kind: str | None, order: Any, stable: bool | None) -> None:
 
 
 def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
-    a = array(a)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    if a.ndim == 0 and function is _core.argsort:  # NumPy orders scalars, but does not sort them
-        a = a.reshape(1)
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis, scalars=function is _core.argsort)  # NumPy orders scalars, but does not sort them
     if a.size == 0 or a.ndim - 1 == axis:
         return function(a)
     return moveaxis(function(moveaxis(a, axis, -1)), -1, axis).copy()  # in C order
@@ -140,9 +135,7 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
         ValueError: for k not in 0..n.
         TypeError: for complex numbers.
     """
-    a = array(a)
-    a = a if a.ndim else a.reshape(1)
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     rows, n = moveaxis(a, axis, -1), a.shape[axis]
     if not 0 <= operator.index(k) <= n:
         raise ValueError(f"[topk] k = {k} is not in 0..{n}")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, with_axis
 from cuprous._common.casting import astype
 from cuprous._common.layout import fortran_or_c, with_order
 from cuprous._common.operands import is_scalar
@@ -98,10 +98,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
     a = array(a)
     if a.dtype_name[:3] not in ("boo", "int", "uin"):
         raise TypeError("Expected an input array of integer or boolean data type")
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    a = a if a.ndim else a.reshape(1)
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis)
     moved = moveaxis(astype(a, "bool"), axis, -1)
     n = moved.shape[-1]
     bits = _core.full((*moved.shape[:-1], -(-n // 8) * 8), 0, "uint8")
@@ -121,9 +118,7 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
     a = array(a)
     if a.dtype_name != "uint8":
         raise TypeError("Expected an input array of unsigned byte data type")
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = with_axis(a, axis, scalars=False)
     moved = moveaxis(a, axis, -1)
     set_ = _core.cast((moved.reshape((*moved.shape, 1)) & weights) != 0, "uint8")
     total = moved.shape[-1] * 8

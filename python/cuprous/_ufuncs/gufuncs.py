@@ -123,15 +123,9 @@ def _core_axes(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -
 def _entry(rule: Rule, operand: int, entry: Any, count: int) -> tuple[int, ...]:
     own_axes = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
     if len(own_axes) != count:
-        raise _axis_error(
-            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(own_axes)} are named by axes."
-        )
+        text = f"{rule.name}: operand {operand} has {count} core dimensions, but {len(own_axes)} are named by axes."
+        raise type(axis_error(0, 0))(text)  # NumPy's AxisError
     return own_axes
-
-
-def _axis_error(text: str) -> Exception:
-    """Returns NumPy's AxisError with a custom message."""
-    return type(axis_error(0, 0))(text)
 
 
 def _at_end(x: ndarray, own_axes: tuple[int, ...]) -> ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cuprous import _core
@@ -10,6 +11,7 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     Axis,
+    along,
     array,
     as_operands,
     check_subok,
@@ -40,8 +42,6 @@ _IDENTITIES: dict[str, Any] = {
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
 #: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
-#: The dtypes that count as equivalent to Python scalars.
-_OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -98,7 +98,7 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
         if hasattr(x, "dtype"):
             own = x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype)
             check_casting(own, requested, casting, f"ufunc '{name}' input {i}")
-        elif casting == "equiv" and requested != _OWN_DTYPES.get(type(x), requested):
+        elif casting == "equiv" and requested != dtypes.OF_SCALARS.get(type(x), requested):
             raise TypeError(f"cannot cast Python {type(x).__name__} to {requested} under the casting rule 'equiv'")
         elif type(x) is bool:
             check_casting("bool", requested, casting, f"ufunc '{name}' input {i}")
@@ -258,9 +258,7 @@ def reduce(
         if name in _ASSOCIATIVE:  # replaces masked elements by the identity
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
             a = _core.map("where", mask, a, filler)
-    reduced_count = 1
-    for i in axes:
-        reduced_count *= a.shape[i]
+    reduced_count = math.prod(a.shape[i] for i in axes)
     if not axes and (initial is None or name in _ASSOCIATIVE):
         result = a.copy("K")
     elif not axes:
@@ -268,11 +266,10 @@ def reduce(
     elif reduced_count == 0:
         if identity is None and initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-        kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
-        result = _core.full(kept, 0 if identity is None else identity, a.dtype_name)
+        shape = reductions.reduced_shape(a.shape, axes, keepdims)
+        result = _core.full(shape, 0 if identity is None else identity, a.dtype_name)
         if initial is not None:
             _core.update(result, initial)
-        result = result if keepdims else _drop(result, axes)
     elif name in _LOGICAL:
         result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
     else:
@@ -282,20 +279,12 @@ def reduce(
         for i in axes:
             order = (i, *(j for j in range(a.ndim) if j != i))
             moved = None if mask is None else mask.transpose(order)
-            result = _reduce_first_axis(name, result.transpose(order), initial, moved)
-            result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
-            if len(axes) > 1:
-                a_shape = list(a.shape)
-                a_shape[i] = 1
-                a = result = result.reshape(tuple(a_shape))
-        result = result if keepdims else _drop(result, axes)
+            reduced = _reduce_first_axis(name, result.transpose(order), initial, moved)
+            result = reduced.reshape((*result.shape[:i], 1, *result.shape[i + 1 :]))
+        result = result.reshape(reductions.reduced_shape(a.shape, axes, keepdims))
     if initial is not None and reduced_count and name in _ASSOCIATIVE:
         result = _core.map(name, result, initial)
     return write_exactly(out, result, name, "unsafe")
-
-
-def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    return a.reshape(tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
@@ -356,14 +345,13 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
         if not 0 <= s < n:
             raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
     a = _reduction_operand(name, a, dtype, out)
-    front = (slice(None),) * i
     parts = []
     for k, s in enumerate(starts):
         e = starts[k + 1] if k + 1 < len(starts) else n
-        part = a[(*front, slice(s, max(e, s + 1)))]
+        part = a[along(i, s, max(e, s + 1))]
         parts.append(part if part.shape[i] == 1 else reduce(self, part, i, dtype, keepdims=True))
 
-    result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
+    result = concatenate(parts, i) if parts else a[along(i, 0, 0)].copy("K")
     return write_exactly(out, result, name, "unsafe")
 
 

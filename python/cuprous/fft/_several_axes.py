@@ -58,10 +58,6 @@ def _all_at_once(
     return kernel(a, points, positions, forward, norm)
 
 
-def _written_to(out: ndarray | None, result: ndarray) -> ndarray:
-    return result if out is None else write_exactly(out, result, "fft")
-
-
 def fftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
@@ -82,7 +78,7 @@ def fftn(
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, True, a, points, axes, norm)
-    return _written_to(out, _one_by_one(fft, a, points[::-1], axes[::-1], norm) if result is None else result)
+    return write_exactly(out, _one_by_one(fft, a, points[::-1], axes[::-1], norm) if result is None else result, "fft")
 
 
 def ifftn(
@@ -93,7 +89,7 @@ def ifftn(
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
-    return _written_to(out, _one_by_one(ifft, a, points[::-1], axes[::-1], norm) if result is None else result)
+    return write_exactly(out, _one_by_one(ifft, a, points[::-1], axes[::-1], norm) if result is None else result, "fft")
 
 
 def rfftn(
@@ -106,7 +102,7 @@ def rfftn(
     result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
     if result is None:
         result = _one_by_one(fft, rfft(a, points[-1], axes[-1], norm), points[-2::-1], axes[-2::-1], norm)
-    return _written_to(out, result)
+    return write_exactly(out, result, "fft")
 
 
 def irfftn(
@@ -119,7 +115,7 @@ def irfftn(
     result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
     if result is None:
         result = irfft(_one_by_one(ifft, a, points[:-1], axes[:-1], norm), points[-1], axes[-1], norm)
-    return _written_to(out, result)
+    return write_exactly(out, result, "fft")
 
 
 def fft2(

@@ -10,17 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from cuprous import _core
-from cuprous._common.arguments import ndarray
+from cuprous._common.arguments import along, ndarray
 from cuprous._common.casting import astype
 
 #: (array, points along each axis, the axes, forward, norm) -> transformed. Axes are distinct.
 Kernel: TypeAlias = "Callable[[ndarray, Sequence[Any], Sequence[int], bool, str | None], ndarray]"
 #: The divisors of a forward and of a backward transform.
-_DIVISORS = {
-    "backward": ("one", "points"),
-    "ortho": ("root", "root"),
-    "forward": ("points", "one"),
-}
+_DIVISORS = {"backward": ("one", "points"), "ortho": ("root", "root"), "forward": ("points", "one")}
 #: The dtypes that are transformed in single precision.
 _SINGLE = frozenset({"float16", "bfloat16", "float32", "complex64"})
 
@@ -53,7 +49,7 @@ def fitted(a: ndarray, n: int, axis: int) -> ndarray:
     """Returns `a` with n elements along an axis, truncated or padded with zeros."""
     length = a.shape[axis]
     if length > n:
-        return a[(*(slice(None),) * axis, slice(n))]
+        return a[along(axis, 0, n)]
     if length < n:
         return _core.pad(a, (0,) * a.ndim, [n - length if i == axis else 0 for i in range(a.ndim)], "constant", 0.0)
     return a

@@ -12,7 +12,7 @@ from cuprous._functions.creation import eye
 from cuprous._functions.index_routines import diagonal as _diagonal
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs import gufuncs
-from cuprous.linalg._decompositions import linalg_error
+from cuprous.linalg._decompositions import linalg_error, stacked
 from cuprous.linalg._solving import inv
 
 
@@ -77,10 +77,7 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
         TypeError: unless `n` is an integer.
     """
     a = array(a)
-    if a.ndim < 2:
-        raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if a.shape[-1] != a.shape[-2]:
-        raise linalg_error("Last 2 dimensions of the array must be square")
+    stacked(a)
     try:
         n = operator.index(n)
     except TypeError as error:
@@ -89,13 +86,17 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
         a, n = inv(a), -n
     if n == 0:
         return _core.broadcast_to(eye(a.shape[-1], dtype=a.dtype_name), a.shape).copy()
-    result: ndarray | None = None
+    return power(a, n)
+
+
+def power(a: Any, n: int) -> Any:
+    """Returns the n-th power of matrices (arrays or tensors), n > 0."""
+    result = None
     while n:
         if n & 1:
             result = a if result is None else result @ a
         n >>= 1
         a = a @ a if n else a
-    assert result is not None  # n was positive
     return result
 
 
@@ -118,21 +119,16 @@ def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
     for a in chain:
         if a.ndim != 2:
             raise linalg_error(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
-    splits = _best_splits([chain[0].shape[0], *(a.shape[1] for a in chain)])
-
-    def product(i: int, j: int) -> ndarray:
-        return chain[i] if i == j else product(i, splits[i, j]) @ product(splits[i, j] + 1, j)
-
-    result = product(0, len(chain) - 1)
+    result = chained(chain, [chain[0].shape[0], *(a.shape[1] for a in chain)])
     if first == 1 or last == 1:
         kept = [n for n, ndim in zip(result.shape, (first, last), strict=True) if ndim == 2]
         result = result.reshape(tuple(kept))
     return write_out(out, result, "multi_dot")
 
 
-def _best_splits(extents: list[int]) -> dict[tuple[int, int], int]:
-    """Returns the best position to split each subchain of a matrix chain (Cormen et al., Introduction to Algorithms,
-    3rd ed., section 15.2)."""
+def chained(chain: list[Any], extents: list[int]) -> Any:
+    """Returns the product of matrices (arrays or tensors) with the best position to split each subchain (Cormen et al.,
+    Introduction to Algorithms, 3rd ed., section 15.2)."""
     n = len(extents) - 1
     cost = {(i, i): 0 for i in range(n)}
     splits = {}
@@ -142,7 +138,11 @@ def _best_splits(extents: list[int]) -> dict[tuple[int, int], int]:
             cost[i, j], splits[i, j] = min(
                 (cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1], k) for k in range(i, j)
             )
-    return splits
+
+    def product(i: int, j: int) -> Any:
+        return chain[i] if i == j else product(i, splits[i, j]) @ product(splits[i, j] + 1, j)
+
+    return product(0, n - 1)
 
 
 __all__ = [

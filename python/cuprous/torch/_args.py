@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from cuprous import _core
 from cuprous._core import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named(function: F, name: str, doc: str) -> F:
+    """Gives a function made by another one its name and docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Returns functions by their names."""
+    return {f.__name__: f for f in functions}
+
+
+def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns the form of a function that writes the result to its first argument."""
+
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        _core.t_assign(self, function(self, *args, **kwargs))
+        return self
+
+    return named(write, f"{function.__name__}_", f"Applies `{function.__name__}` in place.")
 
 
 def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
@@ -17,7 +41,7 @@ def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
         NotImplementedError: for the first argument with another value.
     """
     for name, (given, default) in arguments.items():
-        if given is not default and given != default:
+        if given is not default and (default is None or given != default):
             raise NotImplementedError(f"[{function}] {name}={given!r} is not supported")
 
 
@@ -36,6 +60,16 @@ def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
 
         return tensor(x, device=None if like is None else like.device)
     raise TypeError(f"expected Tensor as argument, but got {type(x).__name__}")
+
+
+def astype(x: Tensor, name: str) -> Tensor:
+    """Returns a tensor cast to a dtype, or itself if it has the dtype."""
+    return x if x.dtype_name == name else _core.t_cast(x, name)
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    """Returns zeros with the shape, dtype and device of a tensor."""
+    return _core.t_full(list(x.dims), 0, x.dtype_name, x.device_name)
 
 
 def sizes(args: tuple[Any, ...]) -> list[int]:

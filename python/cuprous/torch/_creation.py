@@ -10,13 +10,14 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
-from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device, set_default_device
+from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
 
 
-def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
+def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
+             default: str | None = None) -> tuple[str, str]:  # fmt: skip
     """Returns the engine's names of a dtype and a device. Raises for unsupported options."""
-    unsupported(function, layout=(layout, None))
+    unsupported(function, out=(out, None), layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
     return name, resolve_device(device)
 
@@ -36,24 +37,17 @@ def tensor(
 
     Floats without a dtype get the default dtype, integers get int64.
     """
-    if isinstance(data, Tensor):
-        copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
-        return _configured(
-            _core.t_to_device(copy, resolve_device(data.device if device is None else device)),
-            requires_grad,
-            pin_memory,
-        )
     if isinstance(data, _core.ndarray):
-        return _configured(
-            tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
-        )
+        data = _core.t_wrap(data)
     name = None if dtype is None else dtype_name(dtype)
-    device_name = resolve_device(device)
-    if isinstance(data, (bool, int, float, complex)):
-        return _configured(
-            _core.t_full([], data, name or _number_dtype(type(data)), device_name), requires_grad, pin_memory
-        )
-    return _configured(_core.t_wrap(_core.from_numpy(_host(data, name), device_name)), requires_grad, pin_memory)
+    if isinstance(data, Tensor):
+        copy = _core.t_cast(data.detach(), name or data.dtype_name)
+        result = _core.t_to_device(copy, resolve_device(data.device if device is None else device))
+    elif isinstance(data, (bool, int, float, complex)):
+        result = _core.t_full([], data, name or _number_dtype(type(data)), resolve_device(device))
+    else:
+        result = _core.t_wrap(_core.from_numpy(_host(data, name), resolve_device(device)))
+    return _configured(result, requires_grad, pin_memory)
 
 
 def _number_dtype(kind: type) -> str:
@@ -130,13 +124,10 @@ def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
 def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-        unsupported(name, out=(out, None))
-        kind, device_name = _options(name, dtype, device, layout)
+        kind, device_name = _options(name, out, dtype, device, layout)
         return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"Returns a tensor filled with {name}."
-    return make
+    return named(make, name, f"Returns a tensor filled with {name}.")
 
 
 zeros, ones = _constant("zeros", 0), _constant("ones", 1)
@@ -145,18 +136,17 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns an uninitialized tensor."""
-    unsupported("empty", out=(out, None), memory_format=(memory_format, None))
-    name, device_name = _options("empty", dtype, device, layout)
+    unsupported("empty", memory_format=(memory_format, None))
+    name, device_name = _options("empty", out, dtype, device, layout)
     return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor filled with a value, whose type determines the dtype unless one is given."""
-    unsupported("full", out=(out, None))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, device_name = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
+    name, device_name = _options("full", out, dtype, device, layout, _number_dtype(type(fill_value)))
     return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory)
 
 
@@ -171,28 +161,25 @@ def _count(start: float, end: float, step: float) -> int:
 def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns the values start, start + step, … below end."""
-    unsupported("arange", out=(out, None))
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
-    name, device_name = _options("arange", dtype, device, layout, "int64" if whole else None)
+    name, device_name = _options("arange", out, dtype, device, layout, "int64" if whole else None)
     n = _count(start, end, step)
     if whole:
-        grid = _core.t_iota([n], [step], start, device_name)
-        return _configured(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
-    wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
-    values = _core.t_map(
-        "add", _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide), start
-    )
-    return _configured(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
+        values = _core.t_iota([n], [step], start, device_name)
+    else:
+        wide = name if DTYPES[name].is_complex else "float64"
+        scaled = _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide)
+        values = _core.t_map("add", scaled, start)
+    return _configured(astype(values, name), requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns `steps` evenly spaced values from start to end, both included."""
-    unsupported("linspace", out=(out, None))
-    name, device_name = _options("linspace", dtype, device, layout)
+    name, device_name = _options("linspace", out, dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (float(x) for x in (start, end))
@@ -213,8 +200,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a matrix with ones on the diagonal and zeros elsewhere."""
-    unsupported("eye", out=(out, None))
-    name, device_name = _options("eye", dtype, device, layout)
+    name, device_name = _options("eye", out, dtype, device, layout)
     m = n if m is None else m
     equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
     return _configured(_core.t_cast(equal, name), requires_grad)
@@ -305,22 +291,24 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, ge
         raise RuntimeError(f'"{kind}" not implemented for {name!r}')
     wide = name == "float64"
     result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
-    return result if name in ("float32", "float64") else _core.t_cast(result, name)
+    return astype(result, name)
+
+
+def draw_unit(like: Tensor, shape: Sequence[int] | None = None, generator: Any = None) -> Tensor:
+    """Returns uniform random numbers in [0, 1) of at least single precision, by default one for each element."""
+    name = "float64" if like.dtype_name == "float64" else "float32"
+    return draw_floats("unit", like.dims if shape is None else shape, name, like.device_name, generator)
 
 
 def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:  # fmt: skip
-        unsupported(function, out=(out, None))
-        name, device_name = _options(function, dtype, device, layout)
-        return _configured(
-            draw_floats(kind, _extents(sizes_, size), name, device_name, generator), requires_grad, pin_memory
-        )
+        name, device_name = _options(function, out, dtype, device, layout)
+        draw = draw_floats(kind, _extents(sizes_, size), name, device_name, generator)
+        return _configured(draw, requires_grad, pin_memory)
 
-    make.__name__ = make.__qualname__ = function
-    make.__doc__ = doc
-    return make
+    return named(make, function, doc)
 
 
 rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
@@ -342,7 +330,6 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
             device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
             size: Any = None) -> Tensor:  # fmt: skip
     """Returns random integers in [low, high): `randint(low=0, high, size)`."""
-    unsupported("randint", out=(out, None))
     given = list(args)
     if size is None and given and not isinstance(given[-1], int):
         size = given.pop()
@@ -352,19 +339,18 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low = given.pop()
     if size is None or high is None or given:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, device_name = _options("randint", dtype, device, layout, "int64")
+    name, device_name = _options("randint", out, dtype, device, layout, "int64")
     result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
-    return _configured(result if name == "int64" else _core.t_cast(result, name), requires_grad)
+    return _configured(astype(result, name), requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a random permutation of 0 to n - 1: the order that sorts random 64-bit keys."""
-    unsupported("randperm", out=(out, None))
-    name, device_name = _options("randperm", dtype, device, layout, "int64")
+    name, device_name = _options("randperm", out, dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _configured(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
+    return _configured(astype(order, name), requires_grad, pin_memory)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
@@ -380,9 +366,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
     """Returns ones with the given probabilities and zeros otherwise."""
     unsupported("bernoulli", out=(out, None))
-    draw = draw_floats("unit", input.dims, "float64" if input.dtype_name == "float64" else "float32",
-                       input.device_name, generator)  # fmt: skip
-    return _core.t_cast(draw < input.detach(), input.dtype_name)
+    return _core.t_cast(draw_unit(input, generator=generator) < input.detach(), input.dtype_name)
 
 
 # --- tensors like another one
@@ -397,9 +381,8 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
                     device=input.device if device is None else device, requires_grad=requires_grad,
                     **options)  # fmt: skip
 
-    like.__name__ = like.__qualname__ = function
-    like.__doc__ = f"Returns `{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
-    return like
+    source = function.removesuffix("_like")
+    return named(like, function, f"Returns `{source}` with the shape, dtype and device of a tensor.")
 
 
 zeros_like = _like("zeros_like", lambda t, **options: zeros(t.dims, **options))
@@ -418,15 +401,18 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 def tensor_new(*args: Any, device: Any = None) -> Tensor:
     """`torch.Tensor(...)`: a tensor of the given sizes, or of the given values as float32."""
-    if not args:
-        return empty(0, dtype=DTYPES["float32"], device=device)
+    if len(args) > 1 and not all(isinstance(a, int) for a in args):
+        raise TypeError("new(): expected sizes or one sequence of values")
+    return of_sizes_or_values(args, DTYPES["float32"], device)
+
+
+def of_sizes_or_values(args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
+    """Returns an empty tensor if the arguments are sizes, otherwise a tensor of the values."""
     if all(isinstance(a, int) for a in args):
-        return empty(*args, dtype=DTYPES["float32"], device=device)
-    if len(args) == 1 and isinstance(args[0], tuple) and type(args[0]).__name__ == "Size":
-        return empty(*args[0], dtype=DTYPES["float32"], device=device)
-    if len(args) == 1:
-        return tensor(args[0], dtype=DTYPES["float32"], device=device)
-    raise TypeError("new(): expected sizes or one sequence of values")
+        return empty(*(args or (0,)), dtype=dtype, device=device)
+    if len(args) == 1 and isinstance(args[0], Size):
+        return empty(args[0], dtype=dtype, device=device)
+    return tensor(*args, dtype=dtype, device=device)
 
 
 class legacy:
@@ -440,11 +426,7 @@ class legacy:
 
     def __call__(self, *args: Any) -> Tensor:
         """Returns a tensor of the given sizes or values."""
-        if not args or all(isinstance(a, int) for a in args):
-            return empty(*(args or (0,)), dtype=self.dtype, device=self.device)
-        if len(args) == 1 and type(args[0]).__name__ == "Size":
-            return empty(*args[0], dtype=self.dtype, device=self.device)
-        return tensor(*args, dtype=self.dtype, device=self.device)
+        return of_sizes_or_values(args, self.dtype, self.device)
 
     @property
     def is_cuda(self) -> bool:

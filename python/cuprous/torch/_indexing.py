@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import tensor_of, wrap_dim
+from cuprous.torch._args import by_name, named, tensor_of, wrap_dim
 from cuprous.torch._creation import tensor
 from cuprous.torch._shape import broadcast_tensors, stack
 
@@ -156,8 +156,17 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
 
 
-def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    def in_place(
+def _both_forms(change: Callable[..., Tensor], name: str, doc: str) -> tuple[Callable[..., Tensor], ...]:
+    """Returns a function that changes a copy of its first argument, and the one that changes the argument itself."""
+
+    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
+        return change(input.clone(), *args, **options)
+
+    return named(function, name, doc), named(change, name + "_", doc)
+
+
+def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
+    def change(
         self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
     ) -> Tensor:
         how = {None: op, "add": "add", "multiply": "multiply"}.get(reduce)
@@ -172,13 +181,8 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Calla
         _scatter(self, _offsets(self, wrap_dim(dim, self.ndim), index), source, how)
         return self
 
-    def function(input: Tensor, dim: int, index: Tensor, src: Any = None, **options: Any) -> Tensor:
-        return in_place(input.clone(), dim, index, src, **options)
-
-    for f, full in ((function, name), (in_place, name + "_")):
-        f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"Computes `self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, here for `dim=0`."
-    return function, in_place
+    sign = "+" if op == "add" else ""
+    return _both_forms(change, name, f"Computes `self[index[i][j]][j] {sign}= src[i][j]`, here for `dim=0`.")
 
 
 scatter, scatter_ = _scatter_functions("scatter", "set")
@@ -229,20 +233,15 @@ def rows(weight: Tensor, index: Tensor) -> Tensor:
     return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*index.dims, 1)))
 
 
-def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    def in_place(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
+def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
+    def change(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
         _, offsets, shape = _rows(self, dim, index)
         value = source * alpha if alpha != 1 else source
         _scatter(self, offsets, _spread(value, shape, self) if isinstance(value, Tensor) else value, op)
         return self
 
-    def function(input: Tensor, dim: int, index: Tensor, source: Any, **options: Any) -> Tensor:
-        return in_place(input.clone(), dim, index, source, **options)
-
-    for f, full in ((function, name), (in_place, name + "_")):
-        f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"{'Adds' if op == 'add' else 'Writes'} slices along a dimension at indices."
-    return function, in_place
+    verb = "Adds" if op == "add" else "Writes"
+    return _both_forms(change, name, f"{verb} slices along a dimension at indices.")
 
 
 index_add, index_add_ = _index_writing("index_add", "add")
@@ -286,18 +285,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @arrays.on_array_device
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Returns the indices of the nonzero elements."""
-    parts = [
-        _core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())
-    ]
-    if as_tuple:
-        return tuple(parts)
-
-    return stack(parts, 1)
+    found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
+    parts = tuple(map(_core.t_wrap, found))
+    return parts if as_tuple else stack(parts, 1)
 
 
-_BOTH = (gather, take_along_dim, take, scatter, scatter_add, index_select, index_add, index_copy, index_fill,
-         masked_fill, masked_select, masked_scatter, nonzero)  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
-METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
-    f.__name__: f for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
-}
+FUNCTIONS = by_name(gather, take_along_dim, take, scatter, scatter_add, index_select, index_add, index_copy, index_fill,
+                    masked_fill, masked_select, masked_scatter, nonzero)  # fmt: skip
+METHODS = FUNCTIONS | by_name(
+    scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_
+)  # fmt: skip

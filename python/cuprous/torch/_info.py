@@ -7,6 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
+from cuprous.torch._args import by_name
 from cuprous.torch._types import DTYPES, dtype, dtype_name
 
 
@@ -82,10 +83,5 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
-FUNCTIONS: dict[str, Any] = {
-    f.__name__: f
-    for f in (
-        finfo, iinfo, get_default_dtype, set_default_dtype, result_type, promote_types, can_cast, numel,
-        is_floating_point, is_complex,
-    )
-}  # fmt: skip
+FUNCTIONS = by_name(finfo, iinfo, get_default_dtype, set_default_dtype, result_type, promote_types, can_cast, numel,
+                    is_floating_point, is_complex)  # fmt: skip

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._common.indexing import on_array_device
+from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
-from cuprous.torch._args import wrap_dim
+from cuprous.torch._args import by_name, unsupported, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
-from cuprous.torch._reductions import values_indices
+from cuprous.torch._reductions import picked, values_indices
 from cuprous.torch._shape import cat, transpose
 
 
@@ -21,16 +20,15 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         return _core.t_full([], 0, "int64", input.device_name)
     dim = wrap_dim(dim, input.ndim)
     x = transpose(input.detach(), dim, -1)
-    n = x.dims[-1]
-    if descending and n:
-        # Sorted in reverse and flipped, so that equal elements keep their order.
-        strides = x.stride_tuple()
-        x = _core.t_strided(x, list(x.dims), [*strides[:-1], -strides[-1]], (n - 1) * strides[-1])
-    order = _core.t_wrap(_core.argsort(x.contiguous().as_array()))
-    if descending and n:
-        strides = order.stride_tuple()
-        order = (n - 1) - _core.t_strided(order, list(order.dims), [*strides[:-1], -strides[-1]], (n - 1) * strides[-1])
-    return transpose(order, dim, -1)
+    # Sorted in reverse and flipped, so that equal elements keep their order.
+    order = _core.t_wrap(_core.argsort((_reversed(x) if descending else x).contiguous().as_array()))
+    return transpose((x.dims[-1] - 1) - _reversed(order) if descending else order, dim, -1)
+
+
+def _reversed(x: Tensor) -> Tensor:
+    """Returns a view with the last dimension reversed."""
+    (*strides, last), n = x.stride_tuple(), x.dims[-1]
+    return _core.t_strided(x, list(x.dims), [*strides, -last], (n - 1) * last) if n else x
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> values_indices:
@@ -51,9 +49,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> values_indices:
     """Returns the k-th smallest value along a dimension, and its index."""
-    index = argsort(input, dim).narrow(dim, k - 1, 1)
-    values = take_along_dim(input, index, dim)
-    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
+    return picked(input, argsort(input, dim).narrow(dim, k - 1, 1), dim, keepdim)
 
 
 @on_array_device
@@ -78,19 +74,15 @@ def msort(input: Tensor) -> Tensor:
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """Returns the distinct elements in order, and optionally inverse indices and counts."""
-    if dim is not None:
-        raise NotImplementedError(f"[unique] dim={dim!r} is not supported")
+    unsupported("unique", dim=(dim, None))
     found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)
-    if not isinstance(found, tuple):
-        return _core.t_wrap(found)
-    return tuple(_core.t_wrap(part) for part in found)
+    return tuple(map(_core.t_wrap, found)) if isinstance(found, tuple) else _core.t_wrap(found)
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:  # fmt: skip
     """Returns the first element of each run of equal elements, and optionally inverse indices and run lengths."""
-    if dim is not None:
-        raise NotImplementedError(f"[unique_consecutive] dim={dim!r} is not supported")
+    unsupported("unique_consecutive", dim=(dim, None))
     flat = input.reshape(-1)
     n = flat.numel()
     first = _core.t_full([n], True, "bool", input.device_name)
@@ -106,7 +98,5 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return found[0] if len(found) == 1 else tuple(found)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (argsort, sort, msort, topk, kthvalue, bincount, unique, unique_consecutive)
-}
-FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"searchsorted": searchsorted}
+METHODS = by_name(argsort, sort, msort, topk, kthvalue, bincount, unique, unique_consecutive)
+FUNCTIONS = METHODS | by_name(searchsorted)

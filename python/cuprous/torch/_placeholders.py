@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from cuprous.torch._args import named
+
 #: For each part: why it is unsupported, and what to do instead.
 _REASONS = {
     "jit": "programs are recorded and fused without it: use the function or module itself",
@@ -55,9 +57,7 @@ def _raise_on_call(part: str, name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Not supported: {_REASONS[part]}."
-    return call
+    return named(call, name, f"Not supported: {_REASONS[part]}.")
 
 
 def _placeholder(part: str) -> ModuleType:

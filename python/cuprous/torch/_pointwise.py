@@ -10,7 +10,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import tensor_of, write_out
+from cuprous.torch._args import astype, by_name, in_place, named, tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
 
@@ -93,10 +93,7 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
 
 
 def _named(name: str, doc: str, *functions: Callable[..., Any]) -> Any:
-    for f, full in zip(functions, (name, name, name + "_"), strict=True):
-        f.__name__ = f.__qualname__ = full
-        f.__doc__ = doc
-    return functions
+    return [named(f, full, doc) for f, full in zip(functions, (name, name, name + "_"), strict=True)]
 
 
 #: Functions by name, and methods by name.
@@ -115,21 +112,23 @@ def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
     if dtype not in ("float16", "bfloat16"):
         return formula(*operands)
     wide = formula(*(_core.t_cast(t, "float32") if isinstance(t, Tensor) and t.ndim else t for t in operands))
-    return wide if wide.dtype_name == dtype else _core.t_cast(wide, dtype)
+    return astype(wide, dtype)
+
+
+def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None) -> Tensor:
+    if alpha == 1:
+        return write_out(out, _map(row, input, other))
+    return write_out(out, _rounded_once(lambda a, b: _map(row, a, _map("multiply", b, alpha)), input, other))
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`."""
-    if alpha == 1:
-        return write_out(out, _map("add", input, other))
-    return write_out(out, _rounded_once(lambda a, b: _map("add", a, _map("multiply", b, alpha)), input, other))
+    return _add_scaled("add", input, other, alpha, out)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`."""
-    if alpha == 1:
-        return write_out(out, _map("subtract", input, other))
-    return write_out(out, _rounded_once(lambda a, b: _map("subtract", a, _map("multiply", b, alpha)), input, other))
+    return _add_scaled("subtract", input, other, alpha, out)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -148,8 +147,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     quotient = _map("trunc", _map("divide", input, other))
-    dtype = _core.t_result_type(input, other)
-    return write_out(out, quotient if quotient.dtype_name == dtype else _core.t_cast(quotient, dtype))
+    return write_out(out, astype(quotient, _core.t_result_type(input, other)))
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
@@ -222,20 +220,19 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
-
-    def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return add(a, _map("multiply", b, c), alpha=value)
-
-    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
+    return _add_combined("multiply", input, tensor1, tensor2, value, out)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
+    return _add_combined("divide", input, tensor1, tensor2, value, out)
 
+
+def _add_combined(row: str, input: Tensor, first: Tensor, second: Tensor, value: Any, out: Tensor | None) -> Tensor:
     def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return add(a, _map("divide", b, c), alpha=value)
+        return add(a, _map(row, b, c), alpha=value)
 
-    return write_out(out, _rounded_once(formula, input, tensor1, tensor2))
+    return write_out(out, _rounded_once(formula, input, first, second))
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
@@ -255,8 +252,7 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns `log(x
-    (1 - x))`, with x clamped to [eps, 1 - eps]."""
+    """Returns `log(x / (1 - x))`, with x clamped to [eps, 1 - eps]."""
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
 
@@ -305,27 +301,12 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return write_out(out, _map("make_complex", real, imag))
 
 
-def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        _core.t_assign(self, function(self, *args, **kwargs))
-        return self
-
-    in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
-    in_place.__doc__ = f"Applies `{function.__name__}` in place."
-    return in_place
-
-
-_ALSO_IN_PLACE: tuple[Callable[..., Any], ...] = (
+_ALSO_IN_PLACE = by_name(
     add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num
 )  # fmt: skip
-_ALSO_METHODS: tuple[Callable[..., Any], ...] = (conj, isclose, allclose, equal)
-_FUNCTIONS_ONLY: tuple[Callable[..., Any], ...] = (real, imag, where, polar, complex, rsub)
-for _each in _ALSO_IN_PLACE:
-    METHODS[_each.__name__ + "_"] = _also_in_place(_each)
-for _each in _ALSO_IN_PLACE + _ALSO_METHODS:
-    METHODS[_each.__name__] = _each
-for _each in _ALSO_IN_PLACE + _ALSO_METHODS + _FUNCTIONS_ONLY:
-    FUNCTIONS[_each.__name__] = _each
+_BOTH = _ALSO_IN_PLACE | by_name(conj, isclose, allclose, equal)
+METHODS |= _BOTH | by_name(*map(in_place, _ALSO_IN_PLACE.values()))
+FUNCTIONS |= _BOTH | by_name(real, imag, where, polar, complex, rsub)
 for _alias, _of in {"subtract": "sub", "divide": "div", "clip": "clamp"}.items():
     FUNCTIONS[_alias] = METHODS[_alias] = FUNCTIONS[_of]
     METHODS[_alias + "_"] = METHODS[_of + "_"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._args import by_name, named, wrap_dim, write_out
 from cuprous.torch._shape import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
@@ -25,9 +26,7 @@ def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
             raise RuntimeError(f"{name}: expected a {a}D and a {b}D tensor, but got {input.ndim}D and {other.ndim}D")
         return write_out(out, _matmul(input, other))
 
-    product.__name__ = product.__qualname__ = name
-    product.__doc__ = f"Returns the product of a {a}-dimensional and a {b}-dimensional tensor."
-    return product
+    return named(product, name, f"Returns the product of a {a}-dimensional and a {b}-dimensional tensor.")
 
 
 mm, mv, bmm, dot = (_of_dims(*row) for row in (("mm", 2, 2), ("mv", 2, 1), ("bmm", 3, 3), ("dot", 1, 1)))
@@ -40,9 +39,7 @@ def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
         result = result if alpha == 1 else _map("multiply", result, alpha)
         return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
 
-    add.__name__ = add.__qualname__ = name
-    add.__doc__ = "Returns `beta * input + alpha * (first @ second)`."
-    return _autocast.policy(add)
+    return _autocast.policy(named(add, name, "Returns `beta * input + alpha * (first @ second)`."))
 
 
 addmm, addmv, baddbmm = _adding("addmm", mm), _adding("addmv", mv), _adding("baddbmm", bmm)
@@ -145,18 +142,11 @@ def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> t
         t = t.permute([labels.index(label) for label in flat])
         t = t.expand([extent[label] for label in flat])
         sizes = [[extent[label] for label in group] for group in order]
-        return t.reshape([*sizes[0], _product(sizes[1]), _product(sizes[2])])
+        return t.reshape([*sizes[0], math.prod(sizes[1]), math.prod(sizes[2])])
 
     product = _matmul(arranged(x, a, [both, left, inner]), arranged(y, b, [both, inner, right]))
     labels = both + left + right
     return product.reshape([extent[label] for label in labels]), labels
-
-
-def _product(sizes: list[int]) -> int:
-    result = 1
-    for n in sizes:
-        result *= n
-    return result
 
 
 @_autocast.policy
@@ -181,15 +171,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     else:
         left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
     rows, columns = ([k for k in range(t.ndim) if k not in removed] for t, removed in ((a, left), (b, right)))
-    inner = _product([a.dims[k] for k in left])
+    inner = math.prod(a.dims[k] for k in left)
     product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
     return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
-}
-FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {
-    "einsum": einsum, "tensordot": tensordot, "ger": outer, "spmm": mm,
-    "inner": lambda a, b: tensordot(a, b, ([-1], [-1])),
+METHODS = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
+FUNCTIONS = METHODS | by_name(einsum, tensordot) | {
+    "ger": outer, "spmm": mm, "inner": lambda a, b: tensordot(a, b, ([-1], [-1])),
 }  # fmt: skip

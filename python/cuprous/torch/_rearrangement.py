@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _shape
-from cuprous.torch._args import sizes, unsupported, wrap_dim
+from cuprous.torch._args import by_name, named, sizes, unsupported, wrap_dim
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
 from cuprous.torch.nn._padding import pad
@@ -37,16 +37,14 @@ def _atleast(n: int) -> Callable[..., Any]:
         for x in given:
             if x.ndim == 0:
                 x = x.reshape((1,) * n)
-            elif x.ndim == 1 and n > 1:
+            elif x.ndim == 1:
                 x = x.unsqueeze(0) if n == 2 else x.reshape(1, -1, 1)
             elif x.ndim == 2 and n == 3:
                 x = x.unsqueeze(2)
             wide.append(x)
         return wide[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(wide)
 
-    atleast.__name__ = atleast.__qualname__ = f"atleast_{n}d"
-    atleast.__doc__ = f"Returns the tensor with at least {n} dimension{'s' if n > 1 else ''}."
-    return atleast
+    return named(atleast, f"atleast_{n}d", f"Returns the tensor with at least {n} dimensions.")
 
 
 atleast_2d, atleast_3d = _atleast(2), _atleast(3)
@@ -73,30 +71,27 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
                                f"{input.dims[dim]} is not divisible by {indices_or_sections}!")  # fmt: skip
         return _shape.tensor_split(input, indices_or_sections, dim)
 
-    split.__name__ = split.__qualname__ = name
-    split.__doc__ = f"Returns views of parts along dimension {axis}{' (0 for vectors)' if least == 1 else ''}."
-    return split
+    vectors = " (0 for vectors)" if least == 1 else ""
+    return named(split, name, f"Returns views of parts along dimension {axis}{vectors}.")
 
 
 hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
 
 
-def _triangle(lower: bool) -> Callable[..., Tensor]:
+def _triangle(name: str, which: str) -> Callable[..., Tensor]:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
                 layout: Any = None) -> Tensor:  # fmt: skip
         import numpy as np
 
-        unsupported("tril_indices" if lower else "triu_indices", layout=(layout, None))
-        found = np.array(np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col))
+        unsupported(name, layout=(layout, None))
+        found = np.array(getattr(np, name)(row, offset, col))
         made = _core.t_to_device(from_numpy(found), resolve_device(device))
         return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
 
-    indices.__name__ = indices.__qualname__ = "tril_indices" if lower else "triu_indices"
-    indices.__doc__ = f"Returns the row and column indices of the {'lower' if lower else 'upper'} triangle, (2, n)."
-    return indices
+    return named(indices, name, f"Returns the row and column indices of the {which} triangle, (2, n).")
 
 
-tril_indices, triu_indices = _triangle(True), _triangle(False)
+tril_indices, triu_indices = _triangle("tril_indices", "lower"), _triangle("triu_indices", "upper")
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
@@ -177,10 +172,9 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _map("make_complex", input[..., 0], input[..., 1])
 
 
-_BOTH = (rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
-METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (*_BOTH, sum_to_size)}
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (*_BOTH, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
-              combinations, block_diag, view_as_real, view_as_complex)
-} | {"row_stack": _shape.vstack}  # fmt: skip
+_BOTH = by_name(rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
+METHODS = _BOTH | by_name(sum_to_size)
+FUNCTIONS = _BOTH | {"row_stack": _shape.vstack} | by_name(
+    atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod, combinations, block_diag,
+    view_as_real, view_as_complex
+)  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import dims_of, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, dims_of, named, unsupported, wrap_dim, write_out
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
@@ -22,8 +22,7 @@ min_max = namedtuple("min_max", ("min", "max"))
 
 
 def _in_dtype(input: Tensor, dtype: Any) -> Tensor:
-    name = input.dtype_name if dtype is None else dtype_name(dtype)
-    return input if name == input.dtype_name else _core.t_cast(input, name)
+    return input if dtype is None else astype(input, dtype_name(dtype))
 
 
 def sum(
@@ -138,31 +137,28 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _index_of("min", input, dim, keepdim)
 
 
-def _min_or_max(op: str) -> Callable[..., Any]:
+def _min_or_max(op: str, which: str) -> Callable[..., Any]:
     def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
         if isinstance(dim, Tensor):
             return write_out(out, _map(op + "imum", input, dim))
         if dim is None:
             return write_out(out, _extreme(op, input, None, False))
-        if out is not None:
-            raise NotImplementedError(f"[{op}] out={out!r} is not supported")
+        unsupported(op, out=(out, None))
         if not input.ndim:
             return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
+        return picked(input, _index_of(op, input, dim, True), dim, keepdim)
 
-        index = _index_of(op, input, dim, True)
-        values = take_along_dim(input, index, dim)
-        return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
-
-    pick.__name__ = pick.__qualname__ = op
-    pick.__doc__ = (
-        f"Returns the {op}imum of all elements; with `dim` also indices; with a second tensor the larger of each pair."
-    )
-    if op == "min":
-        pick.__doc__ = pick.__doc__.replace("larger", "smaller")
-    return pick
+    return named(pick, op, f"Returns the {op}imum of all elements; with `dim` also indices; with a second tensor the "
+                           f"{which} of each pair.")  # fmt: skip
 
 
-max, min = _min_or_max("max"), _min_or_max("min")
+max, min = _min_or_max("max", "larger"), _min_or_max("min", "smaller")
+
+
+def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> values_indices:
+    """Returns the elements at indices of extent 1 along a dimension, and the indices; the dimension can be dropped."""
+    values = take_along_dim(input, index, dim)
+    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
 
 def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
@@ -176,9 +172,8 @@ def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
     return test
 
 
-all, any = _logical("min", True), _logical("max", False)
-all.__name__, any.__name__ = "all", "any"
-all.__doc__, any.__doc__ = "Returns whether all elements are True.", "Returns whether any element is True."
+all = named(_logical("min", True), "all", "Returns whether all elements are True.")
+any = named(_logical("max", False), "any", "Returns whether any element is True.")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
@@ -220,14 +215,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if isinstance(p, str):
         raise NotImplementedError(f"[norm] p={p!r} is not supported")
     size = _map("absolute", x)
-    if p == math.inf:
-        return write_out(out, _reduce("max", size, dims_of(dim), keepdim))
-    if p == -math.inf:
-        return write_out(out, _reduce("min", size, dims_of(dim), keepdim))
+    op = {math.inf: "max", -math.inf: "min", 1: "sum"}.get(p)
+    if op is not None:
+        return write_out(out, _reduce(op, size, dims_of(dim), keepdim))
     if p == 0:
         return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
-    if p == 1:
-        return write_out(out, _reduce("sum", size, dims_of(dim), keepdim))
     if p < 0:
         return write_out(out, _map("power", _reduce("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
     total = _reduce("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)
@@ -301,14 +293,11 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         order = argsort(flat)
         return take_along_dim(flat, order[(flat.numel() - 1) // 2 : (flat.numel() - 1) // 2 + 1], 0).reshape(())
     n = input.dims[wrap_dim(dim, input.ndim)]
-    index = argsort(input, dim).narrow(dim, (n - 1) // 2, 1)
-    values = take_along_dim(input, index, dim)
-    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
+    return picked(input, argsort(input, dim).narrow(dim, (n - 1) // 2, 1), dim, keepdim)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns `exp(x)
-    sum(exp(x))` along a dimension."""
+    """Returns `exp(x) / sum(exp(x))` along a dimension."""
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
@@ -324,7 +313,8 @@ def _implicit(ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-_BOTH = (sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
-         logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax)  # fmt: skip
-METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
-FUNCTIONS: dict[str, Callable[..., Any]] = METHODS | {"var_mean": var_mean, "std_mean": std_mean}
+METHODS = by_name(
+    sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
+    logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax
+)  # fmt: skip
+FUNCTIONS = METHODS | by_name(var_mean, std_mean)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _ordering
+from cuprous.torch._args import by_name
 
 
 def multinomial(
@@ -32,9 +32,7 @@ def multinomial(
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     weights = input.detach().reshape(-1, 1, n)
-    kind = "float64" if input.dtype_name == "float64" else "float32"
-    shape = [weights.dims[0], num_samples if replacement else 1, n]
-    unit = _creation.draw_floats("unit", shape, kind, input.device_name, generator)
+    unit = _creation.draw_unit(input, [weights.dims[0], num_samples if replacement else 1, n], generator)
     variate = _core.t_map("negative", _core.t_map("log1p", _core.t_map("negative", unit))) + 1e-37
     keys = _core.t_map("where", weights > 0, weights / variate, -1)
     if replacement:
@@ -44,5 +42,4 @@ def multinomial(
     return index.reshape([*input.dims[:-1], num_samples])
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"multinomial": multinomial}
-METHODS = FUNCTIONS
+METHODS = FUNCTIONS = by_name(multinomial)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.arguments import spread
 from cuprous._core import Tensor
 from cuprous.torch import _determinism, _indexing
-from cuprous.torch._args import wrap_dim
+from cuprous.torch._args import by_name, in_place, wrap_dim
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
 
@@ -132,20 +132,9 @@ def index_reduce(
     if index.ndim > 1 or source.ndim != input.ndim or source.dims[dim] != index.numel():
         raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip
-    shape = [-1 if k == dim else 1 for k in range(source.ndim)]
-    positions = _core.t_expand(index.reshape(shape), list(source.dims))
+    positions = _core.t_expand(spread(index, dim, source.ndim), list(source.dims))
     return scatter_reduce(input, dim, positions, source, reduce, include_self=include_self)
 
 
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        _core.t_update(self, function(self, *args, **kwargs))
-        return self
-
-    write.__name__ = write.__qualname__ = f"{function.__name__}_"
-    write.__doc__ = f"Applies `{function.__name__}` in place."
-    return write
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (scatter_reduce, index_reduce)}
-METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {f"{name}_": _in_place(f) for name, f in FUNCTIONS.items()}
+FUNCTIONS = by_name(scatter_reduce, index_reduce)
+METHODS = FUNCTIONS | by_name(*map(in_place, FUNCTIONS.values()))

@@ -8,8 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.torch import _determinism, backends
+from cuprous.torch._args import by_name
 
-_state = {"precision": "highest"}
+_precision = ["highest"]
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -34,13 +35,13 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):
         raise ValueError(f"{precision!r} is not one of 'highest', 'high', or 'medium'")
-    _state["precision"] = precision
+    _precision[0] = precision
     backends.cuda.matmul.allow_tf32 = precision != "highest"
 
 
 def get_float32_matmul_precision() -> str:
     """Returns the precision that was allowed."""
-    return str(_state["precision"])
+    return _precision[0]
 
 
 def get_num_threads() -> int:
@@ -64,8 +65,7 @@ def set_num_threads(num: int) -> None:
     if _core.stats()["planned"]:
         raise RuntimeError(
             f"[set_num_threads] the engine already runs with {get_num_threads()} threads; call it before the first "
-            "computation, or set "
-            f"RAYON_NUM_THREADS={num} in the environment"
+            f"computation, or set RAYON_NUM_THREADS={num} in the environment"
         )
     os.environ["RAYON_NUM_THREADS"] = str(num)
 
@@ -125,12 +125,8 @@ class compiler:
         """Has no effect: repeated steps are recognized automatically."""
 
 
-FUNCTIONS: dict[str, Any] = {
-    f.__name__: f
-    for f in (
-        use_deterministic_algorithms, are_deterministic_algorithms_enabled,
-        is_deterministic_algorithms_warn_only_enabled, set_float32_matmul_precision, get_float32_matmul_precision,
-        get_num_threads, set_num_threads, get_num_interop_threads, set_num_interop_threads, set_flush_denormal,
-        compile, compiler,
-    )
-}  # fmt: skip
+FUNCTIONS = by_name(
+    use_deterministic_algorithms, are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
+    set_float32_matmul_precision, get_float32_matmul_precision, get_num_threads, set_num_threads,
+    get_num_interop_threads, set_num_interop_threads, set_flush_denormal, compile, compiler
+)  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
-from cuprous.torch._args import sizes, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import Size
 from cuprous.torch._types import dtype as dtype_class
@@ -107,9 +109,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    size = 1
-    for n in input.dims[start : end + 1]:
-        size *= n
+    size = math.prod(input.dims[start : end + 1])
     return _core.t_reshape(input, [*input.dims[:start], size, *input.dims[end + 1 :]], False)
 
 
@@ -123,9 +123,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     parts = list(sizes)
     if -1 in parts:
-        known = 1
-        for n in parts:
-            known *= n if n != -1 else 1
+        known = math.prod(n for n in parts if n != -1)
         parts[parts.index(-1)] = input.dims[dim] // known if known else 0
     return _core.t_reshape(input, [*input.dims[:dim], *parts, *input.dims[dim + 1 :]], False)
 
@@ -164,10 +162,8 @@ def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
     names = {x.dtype_name for x in tensors}
     if len(names) <= 1:
         return list(tensors)
-    name = next(iter(names))
-    for other in names:
-        name = _core.t_promote_types(name, other)
-    return [x if x.dtype_name == name else _core.t_cast(x, name) for x in tensors]
+    name = functools.reduce(_core.t_promote_types, names)
+    return [astype(x, name) for x in tensors]
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -232,11 +228,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         if sum(parts) != n:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={parts}")  # fmt: skip
-    pieces, at = [], 0
-    for length in parts:
-        pieces.append(narrow(tensor, dim, at, length))
-        at += length
-    return tuple(pieces)
+    starts = accumulate(parts, initial=0)
+    return tuple(narrow(tensor, dim, at, length) for at, length in zip(starts, parts, strict=False))
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -431,13 +424,13 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return _core.t_cast(input, input.dtype_name)
 
 
-_BOTH = (reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
-         select, chunk, tensor_split, unbind, tile, repeat_interleave, movedim, flip, roll, tril, triu, diagonal, diag,
-         diag_embed, as_strided, clone, split)  # fmt: skip
-METHODS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
-    f.__name__: f for f in (view, view_as, reshape_as, expand, expand_as, repeat, unfold)
-} | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH} | {
-    f.__name__: f for f in (broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d)
-} | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim, "concat": cat, "concatenate": cat}  # fmt: skip
+_BOTH = by_name(
+    reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
+    select, chunk, tensor_split, unbind, tile, repeat_interleave, movedim, flip, roll, tril, triu, diagonal, diag,
+    diag_embed, as_strided, clone, split
+) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
+METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, repeat, unfold)
+FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(
+    broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d
+)  # fmt: skip
 PROPERTIES = {"H": adjoint, "mH": adjoint}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _indexing, _ordering, _products, _reductions, _shape
-from cuprous.torch._args import tensor_of, unsupported, wrap_dim
+from cuprous.torch._args import by_name, tensor_of, unsupported, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
@@ -63,10 +62,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
     order = _ordering.argsort(input.detach(), axis)
     at = _reductions.argmax(_indexing.gather(counts, axis, order), axis, True)
-    index = _indexing.gather(order, axis, at)
-    values = _indexing.gather(input, axis, index)
-    parts = (values, index) if keepdim else (_shape.squeeze(values, axis), _shape.squeeze(index, axis))
-    return _reductions.values_indices(*parts)
+    return _reductions.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
@@ -174,16 +170,13 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 # --- random numbers written in place
 
 
-def _unit(self: Tensor, generator: Any) -> Tensor:
-    kind = "float64" if self.dtype_name == "float64" else "float32"
-    return _creation.draw_floats("unit", self.dims, kind, self.device_name, generator)
-
-
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Writes exponential random numbers."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    _core.t_update(self, _map("divide", _map("log1p", _map("negative", _unit(self, generator))), -lambd))
+    _core.t_update(
+        self, _map("divide", _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator))), -lambd)
+    )
     return self
 
 
@@ -191,7 +184,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Writes geometric random numbers: the number of trials until the first success of probability p."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    log = _map("log1p", _map("negative", _unit(self, generator)))
+    log = _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator)))
     _core.t_update(self, clamp(_map("ceil", _map("divide", log, math.log1p(-p))), min=1))
     return self
 
@@ -205,14 +198,10 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Writes Cauchy random numbers."""
-    _core.t_update(self, _map("tan", (_unit(self, generator) - 0.5) * math.pi) * sigma + median)
+    _core.t_update(self, _map("tan", (_creation.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median)
     return self
 
 
-_BOTH = (quantile, mode, histc, diff, cov, corrcoef, logcumsumexp, renorm)
-METHODS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (*_BOTH, exponential_, geometric_, log_normal_, cauchy_)
-}
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (*_BOTH, bucketize, isin, trapezoid, poisson)
-} | {"trapz": trapezoid}  # fmt: skip
+_BOTH = by_name(quantile, mode, histc, diff, cov, corrcoef, logcumsumexp, renorm)
+METHODS = _BOTH | by_name(exponential_, geometric_, log_normal_, cauchy_)
+FUNCTIONS = _BOTH | by_name(bucketize, isin, trapezoid, poisson) | {"trapz": trapezoid}

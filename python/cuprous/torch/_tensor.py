@@ -23,7 +23,7 @@ from cuprous.torch import (
     _statistics,
     _types,
 )  # fmt: skip
-from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd._hooks import RemovableHandle
 
@@ -70,7 +70,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return self if self.dtype_name == name else _core.t_cast(self, name)
+        return astype(self, name)
 
     cast.__doc__ = f"Returns the tensor cast to {name}."
     return cast
@@ -263,10 +263,8 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     """Fills the tensor with random integers from [low, high), or from all integers that the dtype represents
     exactly."""
     if not bounds:
-        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
-
-        bounds = ((whole[self.dtype_name] + 1 if self.dtype_name != "bool" else 2) if self.dtype_name in whole
-                  else iinfo(self.dtype).max,)  # fmt: skip
+        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 1}
+        bounds = (whole[self.dtype_name] + 1 if self.dtype_name in whole else iinfo(self.dtype).max,)
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
     _update(self, _creation.draw_integers(low, high, self.dims, self.device_name, generator))
     return self
@@ -320,8 +318,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _rebuild(cls: type, host: Any, name: str, device_name: str, requires_grad: bool) -> Tensor:
     value = _core.t_wrap(_core.from_numpy(host, "cpu"))
-    value = value if name == value.dtype_name else _core.t_cast(value, name)
-    return cls(_core.t_to_device(value, device_name), requires_grad=requires_grad)
+    return cls(_core.t_to_device(astype(value, name), device_name), requires_grad=requires_grad)
 
 
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
@@ -359,44 +356,24 @@ def get_device(self: Tensor) -> int:
 
 def new(self: Tensor, *args: Any) -> Tensor:
     """Returns a tensor of the given sizes or values, with this tensor's dtype and device."""
-    if not args or all(isinstance(a, int) for a in args):
-        return _creation.empty(*(args or (0,)), dtype=self.dtype, device=self.device)
-    if len(args) == 1 and isinstance(args[0], _types.Size):
-        return _creation.empty(args[0], dtype=self.dtype, device=self.device)
-    return _creation.tensor(*args, dtype=self.dtype, device=self.device)
-
-
-def _triangular(name: str) -> Callable[..., Tensor]:
-    def in_place(self: Tensor, diagonal: int = 0) -> Tensor:
-        _update(self, getattr(_shape, name)(self, diagonal))
-        return self
-
-    in_place.__doc__ = f"Applies `{name}` in place."
-    return in_place
+    return _creation.of_sizes_or_values(args, self.dtype, self.device)
 
 
 def _viewed(name: str) -> Callable[..., Tensor]:
     view = getattr(_shape, name)
 
-    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if self.requires_grad and _core.is_grad_enabled():
             raise NotImplementedError(f"[{name}_] is not supported for tensors that require grad; use x = x.{name}()")
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
-    in_place.__doc__ = f"Applies `{name}` to the tensor's shape in place; for tensors without gradient."
-    return in_place
+    return named(change, f"{name}_", f"Applies `{name}` to the tensor's shape in place; for tensors without gradient.")
 
 
 def relu(self: Tensor) -> Tensor:
     """Returns `max(x, 0)`; the gradient at 0 is 0."""
     return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
-
-
-def relu_(self: Tensor) -> Tensor:
-    """Applies `relu` in place."""
-    _update(self, relu(self))
-    return self
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -418,26 +395,21 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (
-        size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, to_numpy, numpy, __array__, tolist,
-        requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_,
-        random_, ndimension, get_device, new, relu, relu_, where, record_stream, register_post_accumulate_grad_hook,
-        __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
-    )
-} | {
+_METHODS = by_name(
+    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, to_numpy, numpy, __array__, tolist,
+    requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
+    ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
+    __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
+    in_place(relu), in_place(_shape.tril), in_place(_shape.triu),
+    *map(_viewed, ("squeeze", "unsqueeze", "transpose", "t")),
+) | {
     "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
-    "tril_": _triangular("tril"), "triu_": _triangular("triu"), "resolve_conj": same, "resolve_neg": same,
-    "is_signed": lambda self: self.dtype.is_signed, "is_shared": lambda self: False,
-    "is_inference": lambda self: False, "ger": _products.outer,
+    "resolve_conj": same, "resolve_neg": same, "is_signed": lambda self: self.dtype.is_signed,
+    "is_shared": lambda self: False, "is_inference": lambda self: False, "ger": _products.outer,
 }  # fmt: skip
-_METHODS.update({f"{name}_": _viewed(name) for name in ("squeeze", "unsqueeze", "transpose", "t")})
 
 _CASTS = {
-    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64",
-    "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
-    "cdouble": "complex128",
+    **{short.lower(): name for short, name in _types.LEGACY.items()}, "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 
 _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
@@ -445,8 +417,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
     "imag": _pointwise.imag,
     "is_cuda": lambda self: self.device_name != "cpu",
     "is_cpu": lambda self: self.device_name == "cpu",
-    **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested"), lambda self: False),
-    "is_quantized": lambda self: False,
+    **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested", "is_quantized"), lambda self: False),
     "itemsize": lambda self: self.element_size(),
     "nbytes": lambda self: self.numel() * self.element_size(),
     "layout": lambda self: None,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.dtypes import TABLE
 
-_SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "long", "int32": "int", "int16": "short"}
+_SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "long", "int32": "int", "int16": "short",
+          "complex64": "cfloat", "complex128": "cdouble"}  # fmt: skip
 
 
 class Immutable:
@@ -59,18 +62,10 @@ class dtype(Immutable):
         return dtype_of, (self.name,)
 
 
-_SIZES = {
-    "bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
-    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
-}  # fmt: skip
-
 #: Every dtype by name.
-DTYPES = {name: dtype(name, size) for name, size in _SIZES.items()}
+DTYPES = {name: dtype(name, size) for name, (_, size) in TABLE.items()}
 #: PyTorch's alternative names.
-ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()} | {
-    "cfloat": DTYPES["complex64"],
-    "cdouble": DTYPES["complex128"],
-}
+ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()}
 #: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.
 LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
           "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}  # fmt: skip
@@ -196,10 +191,7 @@ class Size(tuple[int, ...]):
 
     def numel(self) -> int:
         """Returns the number of elements."""
-        result = 1
-        for n in self:
-            result *= n
-        return result
+        return math.prod(self)
 
     def __getitem__(self, key: Any) -> Any:
         got = super().__getitem__(key)

@@ -9,9 +9,9 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.fft import _transforms
 from cuprous.torch import _shape
-from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._args import astype, named, wrap_dim, write_out
 from cuprous.torch._creation import arange
-from cuprous.torch._types import DTYPES
+from cuprous.torch._info import get_default_dtype
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -81,7 +81,7 @@ def _cast(x: Tensor, to_complex: bool) -> Tensor:
         name = _core.t_default_dtype()
     if to_complex:
         name = {"float32": "complex64", "float64": "complex128"}.get(name, name)
-    return x if name == x.dtype_name else _core.t_cast(x, name)
+    return astype(x, name)
 
 
 def _all(x: Tensor, points: list[int | None], dims: list[int]) -> Tensor:
@@ -138,8 +138,7 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
                   out: Tensor | None = None) -> Tensor:  # fmt: skip
         return write_out(out, kernel(input, [n], [wrap_dim(dim, input.ndim)], forward, norm))
 
-    transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"""{what}, along a dimension.
+    doc = f"""{what}, along a dimension.
 
     Args:
         input: the values.
@@ -152,7 +151,7 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
     """
-    return transform
+    return named(transform, name, doc)
 
 
 def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
@@ -173,10 +172,9 @@ def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tenso
             raise RuntimeError(f"{name} must transform at least one axis")
         return write_out(out, kernel(input, points, dims, forward, norm))
 
-    transform.__name__ = transform.__qualname__ = name
-    two = " the last two by default" if fixed else " all by default"
-    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the numbers of values along each."
-    return transform
+    which = "the last two" if fixed else "all"
+    doc = f"{what}, along several dimensions: {which} by default. `s` are the numbers of values along each."
+    return named(transform, name, doc)
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_transform_1d, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
@@ -191,7 +189,7 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
 def _frequencies(name: str) -> Callable[..., Tensor]:
     def frequencies(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
                     device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-        positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
+        positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
         if name == "fftfreq":
             positions = _map("where", positions >= (n + 1) // 2, positions - n, positions)
         result = write_out(out, _map("divide", positions, n * d))
@@ -199,14 +197,10 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
             result.requires_grad = True
         return result
 
-    frequencies.__name__ = frequencies.__qualname__ = name
-    of = "fft" if name == "fftfreq" else "rfft"
-    frequencies.__doc__ = f"Returns the frequencies of the values of `{of}` for n samples with spacing d."
-    return frequencies
-
-
-def _default() -> Any:
-    return DTYPES[_core.t_default_dtype()]
+    transform = name.removesuffix("freq")
+    return named(
+        frequencies, name, f"Returns the frequencies of the values of `{transform}` for n samples with spacing d."
+    )
 
 
 fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")

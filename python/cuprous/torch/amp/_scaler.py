@@ -7,6 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.amp import _speculative
+from cuprous.torch.autograd._modes import no_grad
 
 
 class GradScaler:
@@ -76,8 +77,7 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         if id(optimizer) in self._nonfinite:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             bad, factors = None, {}
             for group in optimizer.param_groups:
                 for p in group["params"]:
@@ -91,8 +91,6 @@ class GradScaler:
                     if g.device_name not in factors:
                         factors[g.device_name] = _core.t_map("reciprocal", self._scale_on(g.device_name))
                     _core.t_map_inplace("multiply", g, factors[g.device_name])
-        finally:
-            _core.set_grad_enabled(before)
         if bad is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         self._nonfinite[id(optimizer)] = _core.t_map("greater", bad, 0.0)
@@ -137,11 +135,8 @@ class GradScaler:
         elif not self._nonfinite or self._scale is None or self._growth_tracker is None:
             raise AssertionError("No inf checks were recorded prior to update.")
         else:
-            before = _core.set_grad_enabled(False)
-            try:
+            with no_grad():
                 self._move(self._scale, self._growth_tracker)
-            finally:
-                _core.set_grad_enabled(before)
         self._new_round()
 
     def _move(self, scale: Tensor, tracker: Tensor) -> None:

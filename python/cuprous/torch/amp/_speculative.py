@@ -10,6 +10,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import no_grad
 
 #: Range of the number of parameters within which keeping old values is cheaper than waiting for a GPU. For smaller
 #: networks a step takes longer on the host than on the GPU, and recording the copies costs more than the wait (H200,
@@ -45,11 +46,8 @@ class SpeculativeStep:
         self._optimizer, self._nonfinite = optimizer, bad
         #: For each updated parameter, the entries of its state that are not tensors; None if it had no state.
         self._counts: dict[Tensor, dict[str, Any] | None] = {}
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             self._step()
-        finally:
-            _core.set_grad_enabled(before)
         optimizer._opt_called = True
         optimizer._unresolved = self
         _core.flush()

@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch._args import zeros_like
 from cuprous.torch.autograd import _function as function
 from cuprous.torch.autograd._anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from cuprous.torch.autograd._function import Function
@@ -41,17 +42,13 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     gradients = [None] * len(outputs) if grad_outputs is None else _list(grad_outputs)
     found = _core.t_grad(outputs, inputs, gradients, retain_graph, create_graph)
     if materialize_grads:
-        found = [_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+        found = [zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
     elif not allow_unused and any(g is None for g in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
             "this is the desired behavior."
         )
     return tuple(found)
-
-
-def _zeros(x: Tensor) -> Tensor:
-    return _core.t_full(list(x.dims), 0, x.dtype_name, x.device_name)
 
 
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:

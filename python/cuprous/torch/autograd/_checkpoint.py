@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
 from cuprous.torch._creation import get_rng_state, set_rng_state
 from cuprous.torch._pytree import leaves, tree_map, unflatten
+from cuprous.torch.random import fork_rng
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
@@ -47,26 +47,15 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
     def recompute() -> list[Tensor]:
         args, kwargs = unflatten(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
-        with _restored(state):
+        with fork_rng(enabled=state is not None):
+            if state is not None:
+                set_rng_state(state)
             made = function(*args, **kwargs)
         made = [made] if isinstance(made, Tensor) else list(made)
         return [made[k] for k in positions]
 
-    @contextlib.contextmanager
-    def _restored(state: Tensor | None) -> Any:
-        if state is None:
-            yield
-            return
-        now = get_rng_state()
-        set_rng_state(state)
-        try:
-            yield
-        finally:
-            set_rng_state(now)
-
-    for k, out in zip(
-        positions, _core.t_checkpoint([results[k] for k in positions], start, recompute, saved), strict=True
-    ):
+    made = _core.t_checkpoint([results[k] for k in positions], start, recompute, saved)
+    for k, out in zip(positions, made, strict=True):
         results[k] = out
     return results[0] if single else tuple(results)
 
@@ -85,8 +74,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
         return forward
 
-    start = 0
-    for _ in range(segments - 1):
+    end = size * max(segments - 1, 0)
+    for start in range(0, end, size):
         input = checkpoint(run(layers[start : start + size]), input, use_reentrant=use_reentrant, **kwargs)
-        start += size
-    return run(layers[start:])(input)
+    return run(layers[end:])(input)

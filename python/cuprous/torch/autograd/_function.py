@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import no_grad
 
 
 class FunctionCtx:
@@ -154,11 +155,4 @@ def _backward_function(cls: type[Function], ctx: FunctionCtx, results: list[Any]
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a `backward` that cannot be differentiated itself."""
 
-    def once(ctx: Any, *gradients: Any) -> Any:
-        before = _core.set_grad_enabled(False)
-        try:
-            return function(ctx, *gradients)
-        finally:
-            _core.set_grad_enabled(before)
-
-    return once
+    return no_grad()(function)

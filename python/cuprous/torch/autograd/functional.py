@@ -8,7 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
-from cuprous.torch._args import unsupported
+from cuprous.torch._args import unsupported, zeros_like
+from cuprous.torch.autograd._modes import enable_grad
 
 
 def _tuple(given: Any, what: str) -> tuple[bool, list[Tensor]]:
@@ -28,10 +29,6 @@ def _requiring_grad(inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
     return [x.detach().requires_grad_() for x in inputs]
 
 
-def _zeros(x: Tensor) -> Tensor:
-    return _core.t_full(list(x.dims), 0, x.dtype_name, x.device_name)
-
-
 def _grads(outputs: list[Tensor], inputs: list[Tensor], seeds: list[Any], create_graph: bool, strict: bool = False,
            retain: bool = True) -> list[Tensor]:  # fmt: skip
     pairs = [(y, g) for y, g in zip(outputs, seeds, strict=True) if y.requires_grad]
@@ -41,22 +38,21 @@ def _grads(outputs: list[Tensor], inputs: list[Tensor], seeds: list[Any], create
     if strict and any(g is None for g in found):
         raise RuntimeError("The output of the user-provided function is independent of one of the inputs. This is not "
                            "allowed in strict mode.")  # fmt: skip
-    return [_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+    return [zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
 def _call(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[Tensor]]:
-    before = _core.set_grad_enabled(True)
-    try:
+    with enable_grad():
         return _tuple(func(*inputs), "outputs of the user-provided function")
-    finally:
-        _core.set_grad_enabled(before)
 
 
 def rows_of(output: Tensor, inputs: list[Tensor], create_graph: bool, strict: bool = False) -> list[Tensor]:
     """Returns the Jacobian of one output with respect to each input, of shape (output's shape, input's shape)."""
     flat = output.reshape(-1)
     rows = [
-        _grads([flat[k]], inputs, [None], create_graph, strict) if output.requires_grad else [_zeros(x) for x in inputs]
+        _grads([flat[k]], inputs, [None], create_graph, strict)
+        if output.requires_grad
+        else [zeros_like(x) for x in inputs]
         for k in range(flat.numel())
     ]
     return [
@@ -134,7 +130,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], create_graph: bool) -> list[Tensor]:
     """Returns the product of the Jacobian with a vector. The vector-Jacobian product is linear in its vector, and its
     derivative with respect to that vector gives the result."""
-    seeds = [_zeros(y).requires_grad_() for y in outputs]
+    seeds = [zeros_like(y).requires_grad_() for y in outputs]
     back = _grads(outputs, xs, list(seeds), True)
     return _grads(back, seeds, list(vectors), create_graph)
 
@@ -145,7 +141,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     _, given = _tuple(inputs, "inputs given to jvp")
     xs = _requiring_grad(given, create_graph)
     several, outputs = _call(func, xs)
-    vectors = [_zeros(x) + 1 if t is None else t for x, t in zip(xs, _vector(v, xs, "the input"), strict=True)]
+    vectors = [zeros_like(x) + 1 if t is None else t for x, t in zip(xs, _vector(v, xs, "the input"), strict=True)]
     found = pushed(outputs, xs, vectors, create_graph)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
     return _packed(outputs, several), _packed(found, several)

@@ -11,6 +11,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation, _reductions, _shape
 from cuprous.torch._args import tensor_of
 from cuprous.torch._types import Size
+from cuprous.torch.autograd._modes import no_grad
 
 _map = _core.t_map
 
@@ -106,11 +107,8 @@ class Distribution:
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns samples without gradient, of shape `sample_shape` followed by those of batch and event."""
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             return self.rsample(sample_shape).detach()
-        finally:
-            _core.set_grad_enabled(before)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns reparameterized samples, through which gradients flow to the parameters."""

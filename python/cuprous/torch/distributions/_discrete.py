@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _sampling
+from cuprous.torch import _indexing, _reductions, _sampling, _shape
 from cuprous.torch._pointwise import clamp, xlogy
 from cuprous.torch._statistics import poisson
 from cuprous.torch.distributions._base import Distribution, common, unit
@@ -69,7 +69,7 @@ class Categorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Returns the logarithms of the probabilities of classes."""
-        shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
+        shape = _shape.broadcast_shapes(value.dims, self.batch_shape)
         logits = self.logits.expand([*shape, self._num_events])
         index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
         return _indexing.gather(logits, -1, index).squeeze(-1)
@@ -96,11 +96,6 @@ class Categorical(Distribution):
         n = self._num_events
         values = _core.t_iota([n], [1], 0, self.probs.device_name).reshape([n, *(1 for _ in self.batch_shape)])
         return values.expand([n, *self.batch_shape]) if expand else values
-
-
-def _aligned(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
-    n = max(len(a), len(b))
-    return [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
 
 
 class OneHotCategorical(Distribution):
@@ -174,8 +169,8 @@ class Bernoulli(_BinaryOutcome):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Returns the logarithms of the probabilities."""
-        shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
-        return -binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
+        logits, value = _shape.broadcast_tensors(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
         """Returns the entropy."""

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core, linalg
-from cuprous._common.indexing import on_array_device
+from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
-from cuprous.torch import _pointwise
 from cuprous.torch._creation import eye as identity
 
 
@@ -30,12 +29,14 @@ class LinAlgError(RuntimeError):
 
 
 @contextlib.contextmanager
-def errors(name: str) -> Iterator[None]:
-    """Converts the engine's errors to PyTorch's class within a `with` block.
+def checked(name: str, *tensors: Tensor, square: bool = False) -> Iterator[None]:
+    """Checks that tensors are matrices, and converts the engine's errors to PyTorch's class within a `with` block.
 
     Raises:
+        RuntimeError: if a tensor is not a (batch of) matrices of floats.
         LinAlgError: if a decomposition does not exist.
     """
+    matrices(name, *tensors, square=square)
     try:
         yield
     except RuntimeError:
@@ -69,16 +70,6 @@ def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
                 f"{name}: Expected A and B to have the same dtype, but found A of type {tensors[0].dtype_name} and B "
                 f"of type {a.dtype_name} instead"
             )
-
-
-def adjoint(a: Tensor) -> Tensor:
-    """Returns the conjugate transpose."""
-    return _pointwise.conj(a.mT) if a.is_complex() else a.mT
-
-
-def conj(a: Tensor) -> Tensor:
-    """Returns the conjugate; a real tensor is returned as is."""
-    return _pointwise.conj(a) if a.is_complex() else a
 
 
 def eye(n: int, like: Tensor) -> Tensor:

@@ -10,16 +10,16 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg._decompositions import results
 from cuprous.torch import _shape
-from cuprous.torch._args import write_out
+from cuprous.torch._args import astype, unsupported, write_out, zeros_like
+from cuprous.torch._pointwise import conj
+from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
 from cuprous.torch.linalg._common import (
     LinAlgError,
-    adjoint,
-    conj,
+    checked,
     diagonals,
     embedded,
     engine,
-    errors,
     eye,
     gaps,
     matrices,
@@ -38,7 +38,7 @@ cholesky_ex_result = namedtuple("cholesky_ex_result", ("L", "info"))
 
 def _complex(x: Tensor, like: Tensor) -> Tensor:
     """Returns a real tensor cast to the dtype of another."""
-    return x if x.dtype_name == like.dtype_name else _core.t_cast(x, like.dtype_name)
+    return astype(x, like.dtype_name)
 
 
 def _halved(a: Tensor) -> Tensor:
@@ -69,8 +69,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     Raises:
         LinAlgError: for matrices that are not positive definite.
     """
-    matrices("linalg.cholesky", A, square=True)
-    with errors("linalg.cholesky"):
+    with checked("linalg.cholesky", A, square=True):
         lower: Tensor = _Cholesky.apply(adjoint(A) if upper else A)
     return write_out(out, adjoint(lower) if upper else lower)
 
@@ -148,8 +147,7 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Returns A = Q R with orthonormal columns in Q and upper triangular R: Q (m by k) and R (k by n) with k = min(m,
     n) ("reduced"), Q (m by m) ("complete"), or R alone ("r")."""
-    if out is not None:
-        raise NotImplementedError(f"[linalg.qr] out={out!r} is not supported")
+    unsupported("linalg.qr", out=(out, None))
     matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
@@ -177,7 +175,7 @@ class _Svd(Function):
         if gu is None and gvh is None:
             # The gradient with respect to the values alone does not need the gaps between them, which may be zero.
             return (u[..., :k] * _complex(gs, u).unsqueeze(-2)) @ vh[..., :k, :], None
-        gu, gs, gvh = (_zeros_like(t) if g is None else g for g, t in ((gu, u), (gs, s), (gvh, vh)))
+        gu, gs, gvh = (zeros_like(t) if g is None else g for g, t in ((gu, u), (gs, s), (gvh, vh)))
         u, gu, vh, gvh = u[..., :k], gu[..., :k], vh[..., :k, :], gvh[..., :k, :]
         v, gv = adjoint(vh), adjoint(gvh)
         uu, vv = _skew(adjoint(u) @ gu), _skew(vh @ gv)
@@ -195,10 +193,6 @@ class _Svd(Function):
             part = gvh / scale.unsqueeze(-1)
             ga = ga + u @ (part - (part @ v) @ vh)
         return ga, None
-
-
-def _zeros_like(t: Tensor) -> Tensor:
-    return _core.t_full(list(t.dims), 0, t.dtype_name, t.device_name)
 
 
 def _skew(a: Tensor) -> Tensor:
@@ -220,19 +214,16 @@ class _Svdvals(Function):
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """Returns A = U diag(S) Vᴴ with S ≥ 0 descending. The columns that `full_matrices` adds have no gradient, because
     they are an arbitrary completion of a basis."""
-    if out is not None:
-        raise NotImplementedError(f"[linalg.svd] out={out!r} is not supported")
+    unsupported("linalg.svd", out=(out, None))
     if driver not in (None, "gesvd", "gesvdj", "gesvda"):
         raise RuntimeError(f"torch.linalg.svd: driver={driver!r} is not known")
-    matrices("linalg.svd", A)
-    with errors("linalg.svd"):
+    with checked("linalg.svd", A):
         return svd_result(*_Svd.apply(A, full_matrices))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """Returns the singular values, descending."""
-    matrices("linalg.svdvals", A)
-    with errors("linalg.svdvals"):
+    with checked("linalg.svdvals", A):
         result: Tensor = _Svdvals.apply(A)
     return write_out(out, result)
 
@@ -260,12 +251,10 @@ class _Eigh(Function):
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Returns the eigenvalues, ascending, and orthonormal eigenvectors (in columns) of Hermitian matrices. One triangle
     is read; the gradient is that of a symmetric input."""
-    if out is not None:
-        raise NotImplementedError(f"[linalg.eigh] out={out!r} is not supported")
-    matrices("linalg.eigh", A, square=True)
-    if UPLO.upper() not in ("L", "U"):
-        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    with errors("linalg.eigh"):
+    unsupported("linalg.eigh", out=(out, None))
+    with checked("linalg.eigh", A, square=True):
+        if UPLO.upper() not in ("L", "U"):
+            raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
         return eigh_result(*_Eigh.apply(A, UPLO.upper()))
 
 
@@ -273,8 +262,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     """Returns the eigenvalues of Hermitian matrices, ascending."""
     if A.requires_grad and _core.is_grad_enabled():
         return write_out(out, eigh(A, UPLO).eigenvalues)
-    matrices("linalg.eigvalsh", A, square=True)
-    with errors("linalg.eigvalsh"):
+    with checked("linalg.eigvalsh", A, square=True):
         return write_out(out, _wrap(engine.eigvalsh(A.as_array(), UPLO=UPLO.upper())))
 
 
@@ -301,12 +289,9 @@ class _Eig(Function):
 
 def eig(A: Tensor, *, out: Any = None) -> Any:
     """Returns the eigenvalues, in no particular order, and eigenvectors (of norm 1, in columns); both are complex."""
-    if out is not None:
-        raise NotImplementedError(f"[linalg.eig] out={out!r} is not supported")
-    matrices("linalg.eig", A, square=True)
-    name = {"float32": "complex64", "float64": "complex128"}.get(A.dtype_name)
-    with errors("linalg.eig"):
-        return eig_result(*_Eig.apply(A if name is None else _core.t_cast(A, name)))
+    unsupported("linalg.eig", out=(out, None))
+    with checked("linalg.eig", A, square=True):
+        return eig_result(*_Eig.apply(astype(A, _core.t_promote_types(A.dtype_name, "complex64"))))
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:

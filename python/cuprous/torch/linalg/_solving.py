@@ -9,13 +9,15 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
-from cuprous.linalg._products import _best_splits
-from cuprous.torch import _products, _shape
+from cuprous.linalg._products import chained, power
+from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
+from cuprous.torch._pointwise import conj
 from cuprous.torch._reductions import sum as total
+from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
-from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, engine, errors, eye, matrices
+from cuprous.torch.linalg._common import LinAlgError, arrays, checked, engine, eye, matrices
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -108,8 +110,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         LinAlgError: for singular matrices.
         RuntimeError: for matrices that are not square.
     """
-    matrices("linalg.inv", A, square=True)
-    with errors("linalg.inv"):
+    with checked("linalg.inv", A, square=True):
         result: Tensor = _Inverse.apply(A)
     return write_out(out, result)
 
@@ -163,7 +164,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
             f"({A.dims[-2]}x{A.dims[-1]} and {b.dims[-2]}x{b.dims[-1]})"
         )
     a, b = _broadcast(A if left else A.mT, b if left else b.mT)
-    with errors("torch.linalg.solve"):
+    with checked("torch.linalg.solve"):
         x: Tensor = _Solve.apply(a, b) if b.numel() else b.clone()
     x = x if left else x.mT
     return write_out(out, x.squeeze(-1) if vector else x)
@@ -190,7 +191,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     a, b = _broadcast(triangle, B)
     if not left:
         a, b = a.mT, b.mT
-    with errors("linalg.solve_triangular"):
+    with checked("linalg.solve_triangular"):
         x: Tensor = _Solve.apply(a, b)
     return write_out(out, x if left else x.mT)
 
@@ -268,7 +269,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss) but got " + str(driver)
         )
-    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.dims == A.dims[:-1])
+    vector = _is_vector(A, B)
     b = B.unsqueeze(-1) if vector else B
     matrices("torch.linalg.lstsq", A, b)
     if b.dims[-2] != A.dims[-2]:
@@ -292,13 +293,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     matrices("linalg.matrix_power", A, square=True)
     if n == 0:
         return write_out(out, _identities(A).clone())
-    base, left, result = (inv(A) if n < 0 else A), abs(n), None
-    while left:
-        if left & 1:
-            result = base if result is None else result @ base
-        left >>= 1
-        base = base @ base if left else base
-    assert result is not None
+    result = power(inv(A) if n < 0 else A, abs(n))
     return write_out(out, result.clone() if result is A else result)
 
 
@@ -331,15 +326,7 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     first, last = parts[0].ndim == 1, parts[-1].ndim == 1
     parts[0] = parts[0].unsqueeze(0) if first else parts[0]
     parts[-1] = parts[-1].unsqueeze(1) if last else parts[-1]
-    splits = _best_splits([parts[0].dims[0], *(p.dims[1] for p in parts)])
-
-    def product(i: int, j: int) -> Tensor:
-        if i == j:
-            return parts[i]
-        k = splits[i, j]
-        return _products.matmul(product(i, k), product(k + 1, j))
-
-    result = product(0, len(parts) - 1)
+    result = chained(parts, [parts[0].dims[0], *(p.dims[1] for p in parts)])
     result = result.squeeze(0) if first else result
     return write_out(out, result.squeeze(-1) if last else result)
 

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _shape
+from cuprous.torch._args import named
 from cuprous.torch._pointwise import clamp
 from cuprous.torch._reductions import log_softmax, softmax
 
@@ -80,8 +81,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Returns x if it is positive, otherwise `alpha (exp(x
-    alpha) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha (exp(x / alpha) - 1)`."""
     return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
 
 
@@ -110,8 +110,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @_autocast.policy
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """Returns `log(1 + exp(beta x))
-    beta`, and x if beta x is above the threshold."""
+    """Returns `log(1 + exp(beta x)) / beta`, and x if beta x is above the threshold."""
     scaled = input if beta == 1 else _map("multiply", input, beta)
     high = _map("greater", scaled, threshold)
     soft = _map("log1p", _map("exp", _map("where", high, 0, scaled)))
@@ -191,17 +190,15 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     the two."""
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    kind = "float64" if input.dtype_name == "float64" else "float32"
-    unit = _creation.draw_floats("unit", input.dims, kind, input.device_name)
-    slope = _core.t_cast(_map("add", _map("multiply", unit, upper - lower), lower), input.dtype_name)
+    scaled = _map("multiply", _creation.draw_unit(input), upper - lower)
+    slope = _core.t_cast(_map("add", scaled, lower), input.dtype_name)
     return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Returns a sample of the Gumbel-softmax distribution (Jang et al., 2017); with `hard`, a one-hot vector with the
     gradient of the soft sample."""
-    kind = "float64" if logits.dtype_name == "float64" else "float32"
-    unit = _creation.draw_floats("unit", logits.dims, kind, logits.device_name)
+    unit = _creation.draw_unit(logits)
     # An exponential random number from 1 - u, which is never 0.
     variate = _map("negative", _map("log1p", _map("negative", unit))) + 1e-37
     noise = _core.t_cast(_map("negative", _map("log", variate)), logits.dtype_name)
@@ -216,17 +213,15 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return _map("add", _map("subtract", one, soft.detach()), soft)
 
 
-def _in_place(name: str, function: Any) -> Any:
+def _in_place(function: Any) -> Any:
     def act(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, inplace=True, **kwargs)
 
-    act.__name__ = act.__qualname__ = name + "_"
-    act.__doc__ = f"Applies `{name}` in place."
-    return act
+    return named(act, f"{function.__name__}_", f"Applies `{function.__name__}` in place.")
 
 
-relu_, leaky_relu_, elu_, selu_, celu_, hardtanh_, threshold_, rrelu_ = (
-    _in_place(f.__name__, f) for f in (relu, leaky_relu, elu, selu, celu, hardtanh, threshold, rrelu)
+relu_, leaky_relu_, elu_, selu_, celu_, hardtanh_, threshold_, rrelu_ = map(
+    _in_place, (relu, leaky_relu, elu, selu, celu, hardtanh, threshold, rrelu)
 )
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
+from cuprous.torch._args import named
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis
@@ -110,8 +111,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
         y = _biased(y, bias, rank)
         return y if was_batched else y.squeeze(0)
 
-    conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
+    doc = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
@@ -125,7 +125,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
     """
-    return _autocast.policy(conv)
+    return _autocast.policy(named(conv, name, doc))
 
 
 def _transposed(rank: int) -> Callable[..., Tensor]:
@@ -156,8 +156,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         y = _biased(y, bias, rank)
         return y if was_batched else y.squeeze(0)
 
-    conv_transpose.__name__ = conv_transpose.__qualname__ = name
-    conv_transpose.__doc__ = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
+    doc = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
     the gradient of a convolution with respect to its input.
 
     Args:
@@ -173,7 +172,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
     """
-    return _autocast.policy(conv_transpose)
+    return _autocast.policy(named(conv_transpose, name, doc))
 
 
 conv1d, conv2d, conv3d = map(_convolution, (1, 2, 3))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation
+from cuprous.torch._args import named
 from cuprous.torch.nn._activation import written
 
 _map = _core.t_map
@@ -17,13 +18,17 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, input.dims)
 
 
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
+def _kept(input: Tensor, p: float, training: bool, shape: Sequence[int]) -> Tensor | None:
+    """Returns at random which elements remain; None if all do."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    return _map("greater_equal", _creation.draw_unit(input, shape), p) if training and p else None
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
+    keep = _kept(input, p, training, shape)
+    if keep is None:
         return input
-    kind = "float64" if input.dtype_name == "float64" else "float32"
-    keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
     scaled = _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0)
     return written(input, _map("where", keep, scaled, 0), inplace)
 
@@ -33,11 +38,8 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
         lead = 2 if input.ndim == ndim + 2 else 1
         return _dropped(input, p, training, inplace, [*input.dims[:lead], *(1 for _ in input.dims[lead:])])
 
-    drop.__name__ = drop.__qualname__ = function
-    drop.__doc__ = (
-        "Sets channels to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."
-    )
-    return drop
+    doc = "Sets channels to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."
+    return named(drop, function, doc)
 
 
 dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 3))
@@ -58,12 +60,9 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    keep = _kept(input, p, training, shape)
+    if keep is None:
         return input
-    kind = "float64" if input.dtype_name == "float64" else "float32"
-    keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
     scale = ((1 - p) * (1 + p * _SELU_LIMIT**2)) ** -0.5 if p < 1 else 0.0
     kept = _map("where", keep, input, _SELU_LIMIT)
     return written(input, _map("subtract", _map("multiply", kept, scale), scale * _SELU_LIMIT * p), inplace)

@@ -9,8 +9,9 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _indexing
+from cuprous.torch._args import named
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
-from cuprous.torch.nn._windows import batched
+from cuprous.torch.nn._windows import batched, chosen
 
 _map = _core.t_map
 
@@ -64,16 +65,13 @@ def _fractional(rank: int) -> Callable[..., Any]:
             positions.append(_core.t_expand(position, [*x.dims[:2], *sizes]).reshape([*x.dims[:2], -1]))
         seen = flat.detach()
         _, which = _max_of_views([_indexing.gather(seen, 2, position) for position in positions])
-        found = positions[0]
-        for k, position in enumerate(positions[1:], 1):
-            found = _map("where", _map("equal", which, k), position, found)
+        found = chosen(positions, which)
         y, found = (t.reshape([*x.dims[:2], *sizes]) for t in (_indexing.gather(flat, 2, found), found))
         if not was_batched:
             y, found = y.squeeze(0), found.squeeze(0)
         return (y, found) if return_indices else y
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
+    doc = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
 
     Args:
         input: (N, C, …) or (C, …).
@@ -86,7 +84,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
         ValueError: if neither `output_size` nor `output_ratio` is given.
         RuntimeError: where so many windows do not fit.
     """
-    return pool
+    return named(pool, name, doc)
 
 
 fractional_max_pool2d, fractional_max_pool3d = _fractional(2), _fractional(3)

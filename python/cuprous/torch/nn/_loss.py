@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _reductions, _shape
+from cuprous.torch._args import astype
 from cuprous.torch._pointwise import xlogy
 from cuprous.torch._reductions import log_softmax
 from cuprous.torch.nn._activation import logsigmoid
@@ -16,8 +17,9 @@ from cuprous.torch.nn._activation import logsigmoid
 _map = _core.t_map
 
 
-def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """Returns the mean, the sum, or all elements of a loss."""
+def reduced(loss: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
+    """Returns the mean, the sum, or all elements of a loss, multiplied by weights if any."""
+    loss = loss if weight is None else _map("multiply", loss, weight)
     if reduction == "mean":
         return _reductions.mean(loss)
     if reduction == "sum":
@@ -58,9 +60,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
         if mean is not None:
             return mean
     alike(input, target)
-    loss = (input - target) ** 2
-    loss = loss if weight is None else _map("multiply", loss, weight)
-    return reduced(loss, legacy(size_average, reduce, reduction))
+    return reduced((input - target) ** 2, legacy(size_average, reduce, reduction), weight)
 
 
 @_autocast.policy
@@ -69,8 +69,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
     """Returns the absolute difference."""
     alike(input, target)
     loss = _map("absolute", _map("subtract", input, target))
-    loss = loss if weight is None else _map("multiply", loss, weight)
-    return reduced(loss, legacy(size_average, reduce, reduction))
+    return reduced(loss, legacy(size_average, reduce, reduction), weight)
 
 
 def _huber(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
@@ -101,8 +100,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     alike(input, target)
-    loss = _huber(input, target, delta, delta)
-    return reduced(loss if weight is None else _map("multiply", loss, weight), reduction)
+    return reduced(_huber(input, target, delta, delta), reduction, weight)
 
 
 @_autocast.policy
@@ -115,8 +113,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     yes = _map("multiply", target, _log_from(input))
     no = _map("multiply", _map("subtract", 1, target), _log_from(_map("subtract", 1, input)))
     loss = _map("negative", _map("add", yes, no))
-    loss = loss if weight is None else _map("multiply", loss, weight)
-    return reduced(loss, legacy(size_average, reduce, reduction))
+    return reduced(loss, legacy(size_average, reduce, reduction), weight)
 
 
 def _log_from(p: Tensor) -> Tensor:
@@ -132,13 +129,11 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     if input.dims != target.dims:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     lower = logsigmoid(input)
-    if pos_weight is None:
-        loss = _map("subtract", _map("multiply", _map("subtract", 1, target), input), lower)
-    else:
+    if pos_weight is not None:
         factor = _map("add", _map("multiply", _map("subtract", pos_weight, 1), target), 1)
-        loss = _map("subtract", _map("multiply", _map("subtract", 1, target), input), _map("multiply", factor, lower))
-    loss = loss if weight is None else _map("multiply", loss, weight)
-    return reduced(loss, legacy(size_average, reduce, reduction))
+        lower = _map("multiply", factor, lower)
+    loss = _map("subtract", _map("multiply", _map("subtract", 1, target), input), lower)
+    return reduced(loss, legacy(size_average, reduce, reduction), weight)
 
 
 @_autocast.policy
@@ -178,8 +173,7 @@ def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: i
 
 
 def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
-    return _core.t_log_likelihood(x, index, dim)
+    return _core.t_log_likelihood(x, astype(index, "int64"), dim)
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,

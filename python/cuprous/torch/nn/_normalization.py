@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _reductions
-from cuprous.torch._args import write_out
+from cuprous.torch._args import astype, write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._padding import pad
@@ -26,7 +26,7 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) ->
     """Returns a tensor scaled, shifted, and cast to a dtype."""
     x = x if weight is None else _map("multiply", x, weight)
     x = x if bias is None else _map("add", x, bias)
-    return x if x.dtype_name == name else _core.t_cast(x, name)
+    return astype(x, name)
 
 
 def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.arguments import spread
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._args import named
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
@@ -112,19 +116,16 @@ class _Largest(Function):
 
 def _flat(index: Tensor, windows: Windows) -> Tensor:
     """Converts indices within windows to flat indices into the last dimensions of the input (int64)."""
-    rest, result = _core.t_cast(index, "int64"), None
-    weight = 1
+    rest, terms, weight = _core.t_cast(index, "int64"), [], 1
     for k in reversed(range(windows.rank)):
         inside = _map("remainder", rest, windows.kernel[k])
         rest = _map("floor_divide", rest, windows.kernel[k])
         strides = [0] * windows.rank
         strides[k] = windows.stride[k]
         start = _core.t_iota(windows.output, strides, -windows.before[k], index.device_name)
-        at = _map("multiply", _map("add", start, _map("multiply", inside, windows.dilation[k])), weight)
-        result = at if result is None else _map("add", result, at)
+        terms.append(_map("multiply", _map("add", start, _map("multiply", inside, windows.dilation[k])), weight))
         weight *= windows.input[k]
-    assert result is not None
-    return result
+    return reduce(operator.add, terms)
 
 
 def _max_pool(rank: int) -> Callable[..., Any]:
@@ -155,8 +156,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         positions = _flat(index, windows)
         return y, positions if was_batched else positions.squeeze(0)
 
-    max_pool.__name__ = max_pool.__qualname__ = name
-    max_pool.__doc__ = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    doc = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
@@ -170,7 +170,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     Raises:
         RuntimeError: if no window fits into the input.
     """
-    return max_pool
+    return named(max_pool, name, doc)
 
 
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
@@ -200,11 +200,8 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         y = flat.reshape([*x.dims[:2], *size])
         return y if was_batched else y.squeeze(0)
 
-    max_unpool.__name__ = max_unpool.__qualname__ = name
-    max_unpool.__doc__ = (
-        f"Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere."
-    )
-    return max_unpool
+    doc = f"Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere."
+    return named(max_unpool, name, doc)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
@@ -237,12 +234,8 @@ def _divisor(x: Tensor, windows: Windows, include: bool) -> Any:
     if all(min(along) == max(along) for along in counts):
         return math.prod(along[0] for along in counts)
 
-    result = None
-    for k, along in enumerate(counts):
-        shape = [-1 if i == k else 1 for i in range(windows.rank)]
-        factor = tensor(along, dtype=x.dtype, device=x.device).reshape(shape)
-        result = factor if result is None else _map("multiply", result, factor)
-    return result
+    factors = (spread(tensor(along, dtype=x.dtype, device=x.device), k, windows.rank) for k, along in enumerate(counts))
+    return reduce(operator.mul, factors)
 
 
 def _avg_pool(rank: int) -> Callable[..., Tensor]:
@@ -260,8 +253,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         y = _map("divide", _sums(x, windows), by)
         return y if was_batched else y.squeeze(0)
 
-    avg_pool.__name__ = avg_pool.__qualname__ = name
-    avg_pool.__doc__ = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    doc = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
@@ -276,16 +268,14 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         RuntimeError: if no window fits into the input.
     """
     if rank > 1:
-        return avg_pool
+        return named(avg_pool, name, doc)
 
     def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                    count_include_pad: bool = True) -> Tensor:  # fmt: skip
         return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
-    avg_pool1d.__doc__ = avg_pool.__doc__.replace(
-        "\n        divisor_override: the number by which sums are divided instead.", ""
-    )
-    return avg_pool1d
+    last = "\n        divisor_override: the number by which sums are divided instead."
+    return named(avg_pool1d, name, doc.replace(last, ""))
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
@@ -303,11 +293,8 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
         sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
         return _map("power", sums, 1.0 / norm_type)
 
-    lp_pool.__name__ = lp_pool.__qualname__ = name
-    lp_pool.__doc__ = (
-        f"Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
-    )
-    return lp_pool
+    doc = f"Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    return named(lp_pool, name, doc)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
@@ -387,12 +374,9 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                 y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
         return y if was_batched else y.squeeze(0)
 
-    adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
-    adaptive_avg_pool.__doc__ = (
-        f"Returns the means of windows over the last {rank} dimensions that give an output of `output_size`; None "
-        "keeps an extent."
-    )
-    return adaptive_avg_pool
+    doc = (f"Returns the means of windows over the last {rank} dimensions that give an output of `output_size`; None "
+           "keeps an extent.")  # fmt: skip
+    return named(adaptive_avg_pool, name, doc)
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg_pool, (1, 2, 3))
@@ -415,12 +399,9 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
             return y
         return y, positions if was_batched else positions.squeeze(0)
 
-    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
-    adaptive_max_pool.__doc__ = (
-        f"Returns the maxima of windows over the last {rank} dimensions that give an output of "
-        "`output_size`; None keeps an extent. With `return_indices` also their indices (int64)."
-    )
-    return adaptive_max_pool
+    doc = (f"Returns the maxima of windows over the last {rank} dimensions that give an output of `output_size`; None "
+           "keeps an extent. With `return_indices` also their indices (int64).")  # fmt: skip
+    return named(adaptive_max_pool, name, doc)
 
 
 def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:

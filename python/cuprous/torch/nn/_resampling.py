@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from cuprous import _core
@@ -106,13 +108,11 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     else:
         taps = [(0, 1 - t), (1, t)]
     lead = [-1, *(1 for _ in range(x.ndim - dim - 1))]
-    base, total = _core.t_cast(low, "int64"), None
+    base, terms = _core.t_cast(low, "int64"), []
     for shift, weight in taps:
         part = _indexing.index_select(x, dim, clamp(base + shift, 0, old - 1))
-        part = _map("multiply", part, _core.t_cast(weight, x.dtype_name).reshape(lead))
-        total = part if total is None else _map("add", total, part)
-    assert total is not None
-    return total
+        terms.append(_map("multiply", part, _core.t_cast(weight, x.dtype_name).reshape(lead)))
+    return reduce(operator.add, terms)
 
 
 def _cubic_near(d: Tensor, a: float = -0.75) -> Tensor:
@@ -269,7 +269,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         axes.append(_interpolation_points(at, n, mode, padding_mode, bool(align_corners)))
     shape = [input.dims[0], 1, *grid.dims[1:-1]]
     flat = input.reshape(*input.dims[:2], -1)
-    total = None
+    terms = []
     for corner in itertools.product(*axes):
         offset, weight, inside = None, None, None
         for n, (point, near) in zip(input.dims[2:], corner, strict=True):
@@ -282,10 +282,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         wide = _core.t_expand(offset.reshape(shape[0], 1, -1), [shape[0], input.dims[1], math.prod(shape[2:])])
         value = _indexing.gather(flat, 2, wide).reshape(shape[0], input.dims[1], *shape[2:])
         value = _map("where", inside.reshape(shape), value, 0)
-        value = value if weight is None else value * weight.reshape(shape)
-        total = value if total is None else total + value
-    assert total is not None
-    return total
+        terms.append(value if weight is None else value * weight.reshape(shape))
+    return reduce(operator.add, terms)
 
 
 __all__ = [

@@ -73,39 +73,34 @@ class Windows:
         """Iterates over the positions in a window."""
         return itertools.product(*map(range, self.kernel))
 
+    def _overlap(self, x: Tensor, padded: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns views of the part of an input that windows cover: in the input and in the padded input."""
+        for k, (n, r, b) in enumerate(zip(self.input, self.reach, self.before, strict=True), x.ndim - self.rank):
+            length = max(min(n, r - b), 0)
+            x, padded = x.narrow(k, 0, length), padded.narrow(k, min(b, r), length)
+        return x, padded
+
     def padded(self, x: Tensor, value: Any = 0) -> Tensor:
         """Returns the input padded with a value wherever windows extend beyond it."""
-        lead = list(x.dims[: x.ndim - self.rank])
-        inside = True
-        for n, r, b in zip(self.input, self.reach, self.before, strict=True):
-            inside = inside and b == 0 and r <= n
-        if inside:
+        if all(b == 0 and r <= n for n, r, b in zip(self.input, self.reach, self.before, strict=True)):
             return x
-        out = _core.t_full([*lead, *self.reach], value, x.dtype_name, x.device_name)
-        part, target = x, out
-        for k, (n, r, b) in enumerate(zip(self.input, self.reach, self.before, strict=True)):
-            length = max(min(n, r - b), 0)
-            part, target = part.narrow(len(lead) + k, 0, length), target.narrow(len(lead) + k, min(b, r), length)
+        out = _core.t_full([*x.dims[: x.ndim - self.rank], *self.reach], value, x.dtype_name, x.device_name)
+        part, target = self._overlap(x, out)
         _core.t_update(target, part)
         return out
 
     def unpadded(self, out: Tensor) -> Tensor:
         """Returns the part of a padded tensor that corresponds to the input."""
-        lead = out.ndim - self.rank
         if all(b == 0 and r == n for n, r, b in zip(self.input, self.reach, self.before, strict=True)):
             return out
-        whole = _core.t_full([*out.dims[:lead], *self.input], 0, out.dtype_name, out.device_name)
-        part, target = out, whole
-        for k, (n, r, b) in enumerate(zip(self.input, self.reach, self.before, strict=True)):
-            length = max(min(n, r - b), 0)
-            part, target = part.narrow(lead + k, min(b, r), length), target.narrow(lead + k, 0, length)
-        _core.t_update(target, part)
+        whole = _core.t_full([*out.dims[: out.ndim - self.rank], *self.input], 0, out.dtype_name, out.device_name)
+        _core.t_update(*self._overlap(whole, out))
         return whole
 
     def view(self, padded: Tensor) -> Tensor:
         """Returns a view of all windows: the leading dimensions, those of a window, those of the output."""
         lead = padded.ndim - self.rank
-        strides = list(padded.stride_tuple())
+        strides = padded.stride_tuple()
         inner = [s * d for s, d in zip(strides[lead:], self.dilation, strict=True)]
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
         return _core.t_strided(
@@ -115,7 +110,7 @@ class Windows:
     def taps(self, padded: Tensor) -> list[Tensor]:
         """Returns, for each position in a window, a view of the elements at that position of all windows."""
         lead = padded.ndim - self.rank
-        strides = list(padded.stride_tuple())
+        strides = padded.stride_tuple()
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
         shape = [*padded.dims[:lead], *self.output]
         offsets = [
@@ -128,12 +123,8 @@ class Windows:
 def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
     """Returns the sum of the windows over their positions, or the element at position `index` of each window."""
     result = taps[0]
-    if index is None:
-        for tap in taps[1:]:
-            result = _map("add", result, tap)
-        return result if len(taps) > 1 else result.clone()
-    for position, tap in enumerate(taps[1:], 1):
-        result = _map("where", _map("equal", index, position), tap, result)
+    for k, tap in enumerate(taps[1:], 1):
+        result = _map("add", result, tap) if index is None else _map("where", _map("equal", index, k), tap, result)
     return result if len(taps) > 1 else result.clone()
 
 

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._creation import draw_floats, from_numpy
 from cuprous.torch._creation import eye as _eye
+from cuprous.torch.autograd._modes import no_grad
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
           "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2),
           "selu": 3 / 4}  # fmt: skip
-
-
-def _untracked(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    @functools.wraps(function)
-    def inside(*args: Any, **kwargs: Any) -> Tensor:
-        before = _core.set_grad_enabled(False)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _core.set_grad_enabled(before)
-
-    return inside
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -46,19 +33,19 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.dims[1] * field, tensor.dims[0] * field
 
 
-@_untracked
+@no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fills the tensor with uniform random numbers from [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
-@_untracked
+@no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fills the tensor with normal random numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
-@_untracked
+@no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:  # fmt: skip
     """Fills the tensor with normal random numbers truncated to [a, b], by inversion of the distribution function."""
@@ -68,40 +55,40 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     return tensor.copy_(values.clamp(a, b))
 
 
-@_untracked
+@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills the tensor with a value."""
     return tensor.fill_(val)
 
 
-@_untracked
+@no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fills the tensor with 0."""
     return tensor.fill_(0.0)
 
 
-@_untracked
+@no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fills the tensor with 1."""
     return tensor.fill_(1.0)
 
 
-@_untracked
+@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fills a matrix with ones on the diagonal and zeros elsewhere."""
     return tensor.copy_(_eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers of variance 2 gain²
-    (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with uniform random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
+    2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers of variance 2 gain²
-    (fan in + fan out) (Glorot and Bengio, 2010)."""
+    """Fills the tensor with normal random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
+    2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -114,8 +101,7 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with uniform random numbers of variance gain²
-    fan (He et al., 2015)."""
+    """Fills the tensor with uniform random numbers of variance gain² / fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -125,15 +111,14 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with normal random numbers of variance gain²
-    fan (He et al., 2015)."""
+    """Fills the tensor with normal random numbers of variance gain² / fan (He et al., 2015)."""
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
-@_untracked
+@no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fills the tensor with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013).
 
@@ -153,7 +138,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return tensor.copy_(from_numpy(np.ascontiguousarray(q.reshape(tensor.dims))))
 
 
-@_untracked
+@no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fills the weights of a convolution so that it preserves as many channels as possible in each group."""
     if tensor.ndim not in (3, 4, 5):
@@ -169,7 +154,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-@_untracked
+@no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fills the tensor with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010)."""
     if tensor.ndim != 2:

@@ -7,7 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.optim._optimizer import Optimizer, check
+from cuprous.torch._args import zeros_like
+from cuprous.torch.optim._optimizer import Optimizer, check_betas, check_nonnegative
 
 
 class Adam(Optimizer):
@@ -19,14 +20,8 @@ class Adam(Optimizer):
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
                  decoupled_weight_decay: bool = False) -> None:  # fmt: skip
-        check(
-            learning_rate=(lr, lr >= 0),
-            epsilon_value=(eps, eps >= 0),
-            weight_decay_value=(weight_decay, weight_decay >= 0),
-        )
-        for k, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
                                   "capturable": capturable, "differentiable": differentiable, "fused": fused,
@@ -62,7 +57,7 @@ class Adam(Optimizer):
     def _start(state: dict[str, Any], p: Tensor, amsgrad: bool) -> None:
         state["step"] = 0
         for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
-            state[name] = _core.t_full(list(p.dims), 0, p.dtype_name, p.device_name)
+            state[name] = zeros_like(p)
 
 
 class AdamW(Adam):

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+from cuprous.torch._args import zeros_like
+from cuprous.torch.optim._optimizer import Optimizer, check_betas, check_nonnegative, gradients
 
 _map, _update = _core.t_map, _core.t_update
 
@@ -40,7 +41,7 @@ class Elementwise(Optimizer):
     def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
         state["step"] = 0
         for name in self._names(group):
-            state[name] = _core.t_full(list(p.dims), 0, p.dtype_name, p.device_name)
+            state[name] = zeros_like(p)
 
     def _update(self, group: dict[str, Any]) -> None:
         decay = group["weight_decay"]
@@ -64,25 +65,14 @@ class Elementwise(Optimizer):
         raise NotImplementedError
 
 
-def _betas(betas: tuple[float, float]) -> None:
-    for k, beta in enumerate(betas):
-        if not 0 <= beta < 1:
-            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-
-
-def _common(lr: Any, weight_decay: float, eps: float) -> None:
-    check(learning_rate=(lr, lr >= 0), epsilon_value=(eps, eps >= 0), weight_decay_value=(weight_decay,
-                                                                                        weight_decay >= 0))  # fmt: skip
-
-
 class RMSprop(Elementwise):
     """Divides the gradient by the root of its running mean square (Hinton, 2012; centered: Graves, 2013)."""
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        check(momentum_value=(momentum, momentum >= 0), alpha_value=(alpha, alpha >= 0))
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay,
+                          momentum_value=momentum, alpha_value=alpha)  # fmt: skip
         super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
                                   "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable})  # fmt: skip
@@ -110,9 +100,8 @@ class Adagrad(Elementwise):
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        check(lr_decay_value=(lr_decay, lr_decay >= 0),
-              initial_accumulator_value=(initial_accumulator_value, initial_accumulator_value >= 0))  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay, lr_decay_value=lr_decay,
+                          initial_accumulator_value=initial_accumulator_value)  # fmt: skip
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable, "fused": fused})  # fmt: skip
@@ -136,8 +125,9 @@ class Adadelta(Elementwise):
     def __init__(self, params: Any, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
                  foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
                  differentiable: bool = False) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        check(rho_value=(rho, 0 <= rho <= 1))
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        if not 0 <= rho <= 1:
+            raise ValueError(f"Invalid rho_value: {rho}")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
                                   "capturable": capturable, "foreach": foreach,
                                   "differentiable": differentiable})  # fmt: skip
@@ -159,8 +149,8 @@ class Adamax(Elementwise):
     def __init__(self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        _betas(betas)
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
                                   "capturable": capturable})  # fmt: skip
@@ -181,9 +171,9 @@ class NAdam(Elementwise):
                  weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        _betas(betas)
-        check(momentum_decay_value=(momentum_decay, momentum_decay >= 0))
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
+        check_nonnegative(momentum_decay_value=momentum_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
@@ -213,8 +203,8 @@ class RAdam(Elementwise):
     def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
-        _common(lr, weight_decay, eps)
-        _betas(betas)
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "decoupled_weight_decay": decoupled_weight_decay,

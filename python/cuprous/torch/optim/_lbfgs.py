@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._shape import cat
-from cuprous.torch.autograd._modes import enable_grad
+from cuprous.torch.autograd._modes import enable_grad, no_grad
 from cuprous.torch.optim._optimizer import Optimizer
 
 #: A point on the search line: its distance, the loss, the gradient, and the slope along the line.
@@ -61,11 +61,8 @@ class LBFGS(Optimizer):
         for hook in list(self._pre_hooks.values()):
             hook(self, (closure,), {})
         self._opt_called = True
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             loss = self._iterate(closure)
-        finally:
-            _core.set_grad_enabled(before)
         _core.flush()
         for hook in list(self._step_hooks.values()):
             hook(self, (closure,), {})
@@ -186,21 +183,18 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
         return point[0], point[1], point[3]
 
     before, point, calls = start, along(t), 1
-    bracket: list[Point] = []
+    bracket = [start, point]
     while calls < most:
-        if too_high(point) or (calls > 1 and point[1] >= before[1]):
-            bracket = [before, point]
-            break
-        if flat(point):
+        passed = too_high(point) or (calls > 1 and point[1] >= before[1])
+        if flat(point) and not passed:
             return point, calls
-        if point[3] >= 0:
+        if passed or point[3] >= 0:
             bracket = [before, point]
             break
         low, high = point[0] + 0.01 * (point[0] - before[0]), point[0] * 10
         before, point = point, along(_cubic(position(before), position(point), low, high))
-        calls += 1
-    if not bracket:
         bracket = [start, point]
+        calls += 1
     at_edge = False
     while calls < most:
         bracket.sort(key=lambda p: p[1])
@@ -211,14 +205,11 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
         t = _cubic(position(best), position(worst), low, high)
         # A trial point at the edge of the bracket twice in a row, or outside of it, would not narrow it.
         edge, width = min(high - t, t - low), high - low
-        if edge < 0.1 * width:
-            if at_edge or t >= high or t <= low:
-                t = high - 0.1 * width if abs(t - high) < abs(t - low) else low + 0.1 * width
-                at_edge = False
-            else:
-                at_edge = True
-        else:
-            at_edge = False
+        near = edge < 0.1 * width
+        if near and (at_edge or edge <= 0):
+            t = high - 0.1 * width if abs(t - high) < abs(t - low) else low + 0.1 * width
+            near = False
+        at_edge = near
         point = along(t)
         calls += 1
         if too_high(point) or point[1] >= best[1]:

@@ -10,7 +10,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd._modes import enable_grad
-from cuprous.torch.nn.modules.module import _hooked
+from cuprous.torch.nn.modules._hooks import registered
 
 
 class Optimizer:
@@ -105,11 +105,11 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Any) -> Any:
         """Registers `hook(optimizer, args, kwargs)`, called before each step."""
-        return _hooked(self._pre_hooks, hook)
+        return registered(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> Any:
         """Registers `hook(optimizer, args, kwargs)`, called after each step."""
-        return _hooked(self._step_hooks, hook)
+        return registered(self._step_hooks, hook)
 
     # --- state
     def state_dict(self) -> dict[str, Any]:
@@ -173,20 +173,18 @@ def _copied(name: str, value: Any, p: Tensor) -> Any:
 
 def gradients(params: Iterable[Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Returns pairs of parameter and gradient for parameters that have a gradient; the parameter is detached."""
-    pairs = []
-    for p in params:
-        gradient = p.grad
-        if gradient is not None:
-            pairs.append((p, gradient))
-    return pairs
+    return [(p, gradient) for p in params if (gradient := p.grad) is not None]
 
 
-def check(**bounds: tuple[Any, bool]) -> None:
-    """Checks that settings are within their bounds.
-
-    Raises:
-        ValueError: for the first setting that is not.
-    """
-    for name, (value, fine) in bounds.items():
-        if not fine:
+def check_nonnegative(**settings: Any) -> None:
+    """Raises ValueError for the first setting that is negative."""
+    for name, value in settings.items():
+        if not value >= 0:
             raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """Raises ValueError for a factor of a running average that is not in [0, 1)."""
+    for k, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous.torch.optim._optimizer import Optimizer, check, gradients
+from cuprous.torch.optim._optimizer import Optimizer, check_nonnegative, gradients
 
 _map, _overwrite, _update = _core.t_map, _core.t_map_inplace, _core.t_update
 
@@ -17,11 +17,7 @@ class SGD(Optimizer):
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:  # fmt: skip
-        check(
-            learning_rate=(lr, lr >= 0),
-            momentum=(momentum, momentum >= 0),
-            weight_decay=(weight_decay, weight_decay >= 0),
-        )
+        check_nonnegative(learning_rate=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,

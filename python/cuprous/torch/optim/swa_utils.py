@@ -9,6 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.optim._optimizer import Optimizer
 from cuprous.torch.optim.lr_scheduler import LRScheduler
@@ -79,8 +80,7 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Updates the averages with the model's parameters."""
         count = int(self.n_averaged)
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             both = zip(self._averaged(self.module), self._averaged(model), strict=True)
             pairs = [(average.detach(), new.detach().to(average.device)) for average, new in both]
             mixed = [pair for pair in pairs if count > 0 and pair[0].is_floating_point()]
@@ -96,8 +96,6 @@ class AveragedModel(Module):
                 for own_buffer, model_buffer in zip(self.module.buffers(), model.buffers(), strict=True):
                     _core.t_update(own_buffer, model_buffer.detach().to(own_buffer.device))
             _core.t_update(self.n_averaged, count + 1)
-        finally:
-            _core.set_grad_enabled(before)
         _core.flush()
 
     def _averaged(self, model: Module) -> Iterable[Tensor]:

@@ -21,6 +21,12 @@ def add(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> int:
     return number
 
 
+def registered(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    """Adds a hook after all others, and returns the handle that removes it."""
+    number = add(hooks, hook)
+    return RemovableHandle(lambda: hooks.pop(number, None))
+
+
 class Hooks:
     """The part of `Module` that stores and calls hooks."""
 

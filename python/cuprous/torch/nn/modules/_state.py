@@ -6,9 +6,10 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd._hooks import RemovableHandle
+from cuprous.torch.autograd._modes import no_grad
+from cuprous.torch.nn.modules._hooks import registered
 from cuprous.torch.nn.parameter import Parameter
 
 
@@ -111,8 +112,7 @@ class State:
         if problems:
             text = "\n\t".join(problems)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             for name, (table, key, target) in own.items():
                 if name not in state:
                     continue
@@ -120,8 +120,6 @@ class State:
                     table[key] = _replacement(target, state[name])
                 else:
                     target.copy_(state[name])
-        finally:
-            _core.set_grad_enabled(before)
         for name, module in extra.items():
             if name in state:
                 module.set_extra_state(state[name])
@@ -144,10 +142,7 @@ class State:
         return found
 
     def _state_hook(self, table: str, hook: Any) -> RemovableHandle:
-        hooks = self.__dict__.setdefault(table, {})
-        number = max(hooks, default=0) + 1
-        hooks[number] = hook
-        return RemovableHandle(lambda: hooks.pop(number, None))
+        return registered(self.__dict__.setdefault(table, {}), hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers `hook(module, state_dict, prefix, metadata)`, called after the state was saved."""

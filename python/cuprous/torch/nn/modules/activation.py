@@ -7,7 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, bound
 from cuprous.torch.nn.parameter import Parameter
 
 #: Marks a setting that has no default.
@@ -49,11 +49,7 @@ _ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
 def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) -> type[Module]:
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
-        values = dict(settings)
-        if len(args) > len(values) or not kwargs.keys() <= values.keys():
-            raise TypeError(f"{name}() takes the arguments {', '.join(values) or '(none)'}")
-        values.update(zip(values, args, strict=False))
-        values.update(kwargs)
+        values = bound(name, settings, args, kwargs)
         missing = [setting for setting, value in values.items() if value is _REQUIRED]
         if missing:
             raise TypeError(f"{name}() needs the arguments {', '.join(missing)}")
@@ -82,6 +78,8 @@ for _name, (_function, _settings, _shown) in _ACTIVATIONS.items():
 class PReLU(Module):
     """x if it is positive, otherwise x times a learned weight."""
 
+    _repr = "num_parameters={self.num_parameters}"
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
@@ -90,10 +88,6 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the activation."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """Returns the number of weights."""
-        return f"num_parameters={self.num_parameters}"
 
 
 class RReLU(Module):

@@ -25,8 +25,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """The log-softmax over many classes that are sorted from frequent to rare.
 
     In the head, each class below the first cutoff has a logit, and each cluster of the other classes has one. Cluster k
-    projects the input to `in_features
-    div_value**(k + 1)` features. All log-probabilities are computed, without branches that depend on the targets.
+    projects the input to `in_features / div_value**(k + 1)` features. All log-probabilities are computed, without
+    branches that depend on the targets.
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,

@@ -75,12 +75,9 @@ class MultiheadAttention(Module):
             is_causal: declares that `attn_mask` masks all later keys.
         """
         transposed = self.batch_first and query.ndim == 3
-        if transposed:
-            same_key, same_value = key is query, value is key
-            query = query.transpose(0, 1)
-            transposed_key = query if same_key else key.transpose(0, 1)
-            value = transposed_key if same_value else value.transpose(0, 1)
-            key = transposed_key
+        if transposed:  # equal inputs stay one object, because they share one product
+            found = {id(x): x.transpose(0, 1) for x in (query, key, value)}
+            query, key, value = (found[id(x)] for x in (query, key, value))
         try:
             out, weights = F.multi_head_attention_forward(
                 query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,

@@ -8,14 +8,15 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
-from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.module import Module
-from cuprous.torch.nn.parameter import Parameter
+from cuprous.torch.nn.modules.normalization import Affine
 
 
-class _NormBase(Module):
+class _NormBase(Affine):
     """Base class with a scale and a shift for each channel, and running statistics."""
 
+    _repr = ("{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+             "track_running_stats={self.track_running_stats}")  # fmt: skip
     _dims: tuple[int, ...] = ()
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -23,14 +24,11 @@ class _NormBase(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        n, options = num_features, {"device": device, "dtype": dtype}
-        self.register_parameter("weight", Parameter(_creation.ones(n, **options)) if affine else None)
-        self.register_parameter("bias", Parameter(_creation.zeros(n, **options)) if affine else None)
-        track = track_running_stats
-        self.register_buffer("running_mean", _creation.zeros(n, **options) if track else None)
-        self.register_buffer("running_var", _creation.ones(n, **options) if track else None)
-        count = _creation.tensor(0, dtype=DTYPES["int64"], device=device) if track else None
-        self.register_buffer("num_batches_tracked", count)
+        self._add_affine(num_features, affine, affine, device, dtype)
+        for name, make, size, kind in (("running_mean", _creation.zeros, num_features, dtype),
+                                       ("running_var", _creation.ones, num_features, dtype),
+                                       ("num_batches_tracked", _creation.zeros, (), DTYPES["int64"])):  # fmt: skip
+            self.register_buffer(name, make(size, dtype=kind, device=device) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
         """Resets the running statistics to mean 0 and variance 1."""
@@ -42,20 +40,13 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Resets the running statistics, the scale to 1 and the shift to 0."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if self._dims and input.ndim not in self._dims:
             wanted = " or ".join(f"{d}D" for d in self._dims)
             raise ValueError(f"expected {wanted} input (got {input.ndim}D input): [{self!r}] met an input of shape "
                              f"{list(input.dims)}")  # fmt: skip
-
-    def extra_repr(self) -> str:
-        """Returns the size and settings."""
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"track_running_stats={self.track_running_stats}")  # fmt: skip
 
 
 class _BatchNorm(_NormBase):

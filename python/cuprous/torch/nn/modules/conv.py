@@ -24,21 +24,9 @@ class _ConvNd(Module):
 
     _rank, _transposed = 0, False
 
-    def _build(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        output_padding: Any,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any,
-        dtype: Any,
-    ) -> None:
+    def _build(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+               output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any,
+               dtype: Any) -> None:  # fmt: skip
         n = self._rank
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -55,7 +43,7 @@ class _ConvNd(Module):
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride, self.dilation = _each(kernel_size, n), _each(stride, n), _each(dilation, n)
         self.padding: Any = padding if isinstance(padding, str) else _each(padding, n)
-        self.output_padding, self.padding_mode, self.transposed = _each(output_padding, n), padding_mode, False
+        self.output_padding, self.padding_mode = _each(output_padding, n), padding_mode
         self.transposed = self._transposed
         first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)

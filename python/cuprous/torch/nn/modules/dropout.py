@@ -10,6 +10,8 @@ from cuprous.torch.nn.modules.module import Module
 class _Dropout(Module):
     """Base class of layers that set elements (or channels) to 0 with probability p in training."""
 
+    _repr = "p={self.p}, inplace={self.inplace}"
+
     function = staticmethod(F.dropout)
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -21,10 +23,6 @@ class _Dropout(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the input, with elements dropped in training."""
         return type(self).function(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Returns the probability."""
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_Dropout):

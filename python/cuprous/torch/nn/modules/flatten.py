@@ -11,6 +11,8 @@ from cuprous.torch.nn.modules.module import Module
 class Flatten(Module):
     """Merges a range of dimensions into one."""
 
+    _repr = "start_dim={self.start_dim}, end_dim={self.end_dim}"
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -19,13 +21,11 @@ class Flatten(Module):
         """Returns the input with the dimensions merged."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        """Returns the dimensions."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """Splits one dimension into several."""
+
+    _repr = "dim={self.dim}, unflattened_size={self.unflattened_size}"
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -36,10 +36,6 @@ class Unflatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the input with the dimension split."""
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        """Returns the dimension and its new sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
 __all__ = ["Flatten", "Unflatten"]

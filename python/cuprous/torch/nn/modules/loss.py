@@ -7,7 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn._loss import legacy
-from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.modules.module import Module, bound
 
 _PLAIN = {"size_average": None, "reduce": None, "reduction": "mean"}
 
@@ -16,20 +16,17 @@ _PLAIN = {"size_average": None, "reduce": None, "reduction": "mean"}
 _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
     "L1Loss": (F.l1_loss, (), _PLAIN),
     "MSELoss": (F.mse_loss, (), _PLAIN),
-    "SmoothL1Loss": (F.smooth_l1_loss, (), {"size_average": None, "reduce": None, "reduction": "mean", "beta": 1.0}),
+    "SmoothL1Loss": (F.smooth_l1_loss, (), _PLAIN | {"beta": 1.0}),
     "HuberLoss": (F.huber_loss, (), {"reduction": "mean", "delta": 1.0}),
-    "BCELoss": (F.binary_cross_entropy, ("weight",),
-                {"weight": None, "size_average": None, "reduce": None, "reduction": "mean"}),
+    "BCELoss": (F.binary_cross_entropy, ("weight",), {"weight": None} | _PLAIN),
     "BCEWithLogitsLoss": (F.binary_cross_entropy_with_logits, ("weight", "pos_weight"),
-                          {"weight": None, "size_average": None, "reduce": None, "reduction": "mean",
-                           "pos_weight": None}),
+                          {"weight": None} | _PLAIN | {"pos_weight": None}),
     "NLLLoss": (F.nll_loss, ("weight",),
                 {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean"}),
     "CrossEntropyLoss": (F.cross_entropy, ("weight",),
                          {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None,
                           "reduction": "mean", "label_smoothing": 0.0}),
-    "KLDivLoss": (F.kl_div, (),
-                  {"size_average": None, "reduce": None, "reduction": "mean", "log_target": False}),
+    "KLDivLoss": (F.kl_div, (), _PLAIN | {"log_target": False}),
     "PoissonNLLLoss": (F.poisson_nll_loss, (),
                        {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None,
                         "reduction": "mean"}),
@@ -41,8 +38,7 @@ _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
     "MultiLabelMarginLoss": (F.multilabel_margin_loss, (), _PLAIN),
     "MultiLabelSoftMarginLoss": (F.multilabel_soft_margin_loss, ("weight",), {"weight": None} | _PLAIN),
     "MultiMarginLoss": (F.multi_margin_loss, ("weight",), {"p": 1, "margin": 1.0, "weight": None} | _PLAIN),
-    "TripletMarginLoss": (F.triplet_margin_loss, (),
-                          {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False} | _PLAIN),
+    "TripletMarginLoss": (F.triplet_margin_loss, (), {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False} | _PLAIN),
     "TripletMarginWithDistanceLoss": (F.triplet_margin_with_distance_loss, (),
                                       {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}),
     "CTCLoss": (F.ctc_loss, (), {"blank": 0, "reduction": "mean", "zero_infinity": False}),
@@ -52,11 +48,7 @@ _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
 def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str, Any]) -> type[Module]:
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
-        values = dict(settings)
-        if len(args) > len(values) or not kwargs.keys() <= values.keys():
-            raise TypeError(f"{name}() takes the arguments {', '.join(values)}")
-        values.update(zip(values, args, strict=False))
-        values.update(kwargs)
+        values = bound(name, settings, args, kwargs)
         values["reduction"] = legacy(values.pop("size_average", None), values.pop("reduce", None), values["reduction"])
         for setting, value in values.items():
             if setting in buffers:

@@ -10,18 +10,12 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _types
 from cuprous.torch._creation import empty_like
-from cuprous.torch.autograd._hooks import RemovableHandle
-from cuprous.torch.nn.modules._hooks import Hooks, add
+from cuprous.torch.nn.modules._hooks import Hooks
 from cuprous.torch.nn.modules._state import State
 from cuprous.torch.nn.parameter import Buffer, Parameter
 
 M = TypeVar("M", bound="Module")
 FN = TypeVar("FN", bound=Callable[..., Any])
-
-
-def _hooked(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    number = add(hooks, hook, prepend)
-    return RemovableHandle(lambda: hooks.pop(number, None))
 
 
 def names_layer(forward: FN) -> FN:
@@ -36,6 +30,17 @@ def names_layer(forward: FN) -> FN:
             raise type(error)(f"[{self!r}] {error} (met an input of shape {shapes})") from None
 
     return cast(FN, named)
+
+
+def bound(name: str, settings: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a layer that is generated from a table: the arguments given, otherwise the defaults.
+
+    Raises:
+        TypeError: for an argument that the layer does not take.
+    """
+    if len(args) > len(settings) or not kwargs.keys() <= settings.keys():
+        raise TypeError(f"{name}() takes the arguments {', '.join(settings) or '(none)'}")
+    return settings | dict(zip(settings, args, strict=False)) | kwargs
 
 
 class Module(State, Hooks):
@@ -342,9 +347,12 @@ class Module(State, Hooks):
         return self._apply(lambda t: t.type(dst_type))
 
     # --- text
+    #: The format of `extra_repr`.
+    _repr = ""
+
     def extra_repr(self) -> str:
         """Returns the text that `repr` shows between the parentheses."""
-        return ""
+        return self._repr.format(self=self)
 
     def _get_name(self) -> str:
         return type(self).__name__

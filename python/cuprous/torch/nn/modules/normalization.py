@@ -16,19 +16,12 @@ def _shape(given: Any) -> tuple[int, ...]:
     return (given,) if isinstance(given, int) else tuple(given)
 
 
-class LayerNorm(Module):
-    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them."""
+class Affine(Module):
+    """Base class of layers with a scale and a shift, which are None if they are not wanted."""
 
-    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__()
-        self.normalized_shape, self.eps, self.elementwise_affine = _shape(normalized_shape), eps, elementwise_affine
-        size = self.normalized_shape
-        affine = elementwise_affine
-        weight = Parameter(_creation.ones(size, device=device, dtype=dtype)) if affine else None
-        shift = Parameter(_creation.zeros(size, device=device, dtype=dtype)) if affine and bias else None
-        self.register_parameter("weight", weight)
-        self.register_parameter("bias", shift)
+    def _add_affine(self, size: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+        for name, wanted, make in (("weight", weight, _creation.ones), ("bias", bias, _creation.zeros)):
+            self.register_parameter(name, Parameter(make(size, device=device, dtype=dtype)) if wanted else None)
 
     def reset_parameters(self) -> None:
         """Sets the scale to 1 and the shift to 0."""
@@ -37,18 +30,28 @@ class LayerNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
+
+class LayerNorm(Affine):
+    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them."""
+
+    _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.normalized_shape, self.eps, self.elementwise_affine = _shape(normalized_shape), eps, elementwise_affine
+        self._add_affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """Returns the shape and settings."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
 
 class RMSNorm(Module):
     """Divides the last dimensions by their root mean square, then scales them."""
+
+    _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
     def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -67,13 +70,11 @@ class RMSNorm(Module):
         """Returns the normalized input."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        """Returns the shape and settings."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
-class GroupNorm(Module):
+class GroupNorm(Affine):
     """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them."""
+
+    _repr = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
@@ -81,27 +82,18 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        for name, make in (("weight", _creation.ones), ("bias", _creation.zeros)):
-            self.register_parameter(name, Parameter(make(num_channels, device=device, dtype=dtype)) if affine else None)
-
-    def reset_parameters(self) -> None:
-        """Sets the scale to 1 and the shift to 0."""
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        self._add_affine(num_channels, affine, affine, device, dtype)
 
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """Returns the sizes and settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
-
 
 class LocalResponseNorm(Module):
     """Divides the input by a power of the mean of squares of neighboring channels."""
+
+    _repr = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -111,10 +103,6 @@ class LocalResponseNorm(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]

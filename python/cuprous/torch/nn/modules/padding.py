@@ -13,6 +13,7 @@ class _Pad(Module):
     """Pads the last dimensions; `padding` is one width for all sides, or (before, after) of each dimension, the last
     dimension first."""
 
+    _repr = "{self.padding}"
     _dims, _mode = 1, "constant"
 
     def __init__(self, padding: Any) -> None:
@@ -26,21 +27,15 @@ class _Pad(Module):
         """Returns the padded input."""
         return F.pad(input, self.padding, self._mode, getattr(self, "value", None))
 
-    def extra_repr(self) -> str:
-        """Returns the widths."""
-        return f"{self.padding}"
-
 
 class _Constant(_Pad):
     """Padding with a value."""
 
+    _repr = "padding={self.padding}, value={self.value}"
+
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
-
-    def extra_repr(self) -> str:
-        """Returns the widths and the value."""
-        return f"padding={self.padding}, value={self.value}"
 
 
 class _Zero(_Pad):

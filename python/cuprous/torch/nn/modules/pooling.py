@@ -22,6 +22,8 @@ class _Pool(Module):
 class _MaxPool(_Pool):
     """The maximum of each window; with `return_indices` also its index."""
 
+    _repr = ("kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+             "dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
     _function = "max_pool{}d"
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
@@ -36,15 +38,11 @@ class _MaxPool(_Pool):
         return self._of(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
                         self.return_indices)  # fmt: skip
 
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
-
 
 class _MaxUnpool(_Pool):
     """The inverse of `MaxPool`: its values at their indices, zeros elsewhere."""
 
+    _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
     _function = "max_unpool{}d"
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -58,14 +56,11 @@ class _MaxUnpool(_Pool):
         """Returns the values at their indices."""
         return self._of(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class _AvgPool(_Pool):
     """The mean of each window; with `count_include_pad`, padding counts as zeros."""
 
+    _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
     _function = "avg_pool{}d"
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
@@ -85,14 +80,12 @@ class _AvgPool(_Pool):
         return self._of(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                         *more)  # fmt: skip
 
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class _LPPool(_Pool):
     """The p-norm of each window."""
 
+    _repr = ("norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+             "ceil_mode={self.ceil_mode}")  # fmt: skip
     _function = "lp_pool{}d"
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
@@ -103,15 +96,11 @@ class _LPPool(_Pool):
         """Returns the norms."""
         return self._of(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"ceil_mode={self.ceil_mode}")  # fmt: skip
-
 
 class _AdaptiveAvgPool(_Pool):
     """The means of a given number of windows that cover the input."""
 
+    _repr = "output_size={self.output_size}"
     _function = "adaptive_avg_pool{}d"
 
     def __init__(self, output_size: Any) -> None:
@@ -122,14 +111,11 @@ class _AdaptiveAvgPool(_Pool):
         """Returns the means."""
         return self._of(input, self.output_size)
 
-    def extra_repr(self) -> str:
-        """Returns the output size."""
-        return f"output_size={self.output_size}"
-
 
 class _AdaptiveMaxPool(_Pool):
     """The maxima of a given number of windows that cover the input."""
 
+    _repr = "output_size={self.output_size}"
     _function = "adaptive_max_pool{}d"
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -139,10 +125,6 @@ class _AdaptiveMaxPool(_Pool):
     def forward(self, input: Tensor) -> Any:
         """Returns the maxima."""
         return self._of(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        """Returns the output size."""
-        return f"output_size={self.output_size}"
 
 
 class _FractionalMaxPool(_Pool):

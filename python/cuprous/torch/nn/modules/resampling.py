@@ -50,6 +50,8 @@ class UpsamplingBilinear2d(Upsample):
 class PixelShuffle(Module):
     """Rearranges channels to finer images: (*, C·r², H, W) to (*, C, H·r, W·r)."""
 
+    _repr = "upscale_factor={self.upscale_factor}"
+
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
@@ -59,13 +61,11 @@ class PixelShuffle(Module):
         """Returns the finer images."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        """Returns the factor."""
-        return f"upscale_factor={self.upscale_factor}"
-
 
 class PixelUnshuffle(Module):
     """Rearranges images to coarser ones with more channels: (*, C, H·r, W·r) to (*, C·r², H, W)."""
+
+    _repr = "downscale_factor={self.downscale_factor}"
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -76,13 +76,11 @@ class PixelUnshuffle(Module):
         """Returns the coarser images."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self) -> str:
-        """Returns the factor."""
-        return f"downscale_factor={self.downscale_factor}"
-
 
 class ChannelShuffle(Module):
     """Interleaves the channels of groups."""
+
+    _repr = "groups={self.groups}"
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -93,13 +91,11 @@ class ChannelShuffle(Module):
         """Returns the input with its channels interleaved."""
         return F.channel_shuffle(input, self.groups)
 
-    def extra_repr(self) -> str:
-        """Returns the number of groups."""
-        return f"groups={self.groups}"
-
 
 class Unfold(Module):
     """Extracts windows of images as columns."""
+
+    _repr = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -110,14 +106,12 @@ class Unfold(Module):
         """Returns the columns."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-                f"stride={self.stride}")  # fmt: skip
-
 
 class Fold(Module):
     """Sums columns of windows into images, the adjoint of `Unfold`."""
+
+    _repr = ("output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+             "padding={self.padding}, stride={self.stride}")  # fmt: skip
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -130,11 +124,6 @@ class Fold(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the images."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        """Returns the settings."""
-        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-                f"padding={self.padding}, stride={self.stride}")  # fmt: skip
 
 
 class CosineSimilarity(Module):

@@ -16,7 +16,17 @@ from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.nn.utils.rnn import PackedSequence
 
 
-class RNNBase(Module):
+class _Recurrent(Module):
+    hidden_size: int
+
+    def reset_parameters(self) -> None:
+        """Initializes the parameters at random."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+
+class RNNBase(_Recurrent):
     """Base class of recurrent layers, in one or both directions.
 
     Parameters of layer k: `weight_ih_lk` (gates·hidden, input), `weight_hh_lk` (gates·hidden, hidden), `bias_ih_lk`,
@@ -58,12 +68,6 @@ class RNNBase(Module):
                     setattr(self, name, Parameter(_creation.empty(shape, device=device, dtype=dtype)))
                 self._weight_names.append(names)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initializes the parameters at random."""
-        bound = 1.0 / math.sqrt(self.hidden_size)
-        for parameter in self.parameters():
-            init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
         """Has no effect: parameters need not be contiguous in memory."""
@@ -231,7 +235,7 @@ class GRU(RNNBase):
 # --- single steps
 
 
-class RNNCellBase(Module):
+class RNNCellBase(_Recurrent):
     """Base class for one step of a recurrent layer; parameters `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
 
     _mode = ""
@@ -248,12 +252,6 @@ class RNNCellBase(Module):
             made = Parameter(_creation.empty(shape, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, made)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initializes the parameters at random."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for parameter in self.parameters():
-            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Returns the next state (h, or (h, c)) for an input (B, input_size) or (input_size); `hx` is zero by

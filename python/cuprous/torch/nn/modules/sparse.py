@@ -23,7 +23,27 @@ def _padding(layer: Any) -> str:
     return "" if layer.padding_idx is None else f", padding_idx={layer.padding_idx}"
 
 
-class Embedding(Module):
+class _Table(Module):
+    """Base class of layers with a table of rows, of which one may be padding."""
+
+    def _add_table(self, padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any) -> None:
+        rows, width = self.num_embeddings, self.embedding_dim
+        if padding_idx is not None and not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        self.padding_idx = None if padding_idx is None else padding_idx % rows
+        empty = _creation.empty(rows, width, device=device, dtype=dtype) if weight is None else weight
+        self.weight = Parameter(empty)
+        if weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initializes the table at random."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            init.zeros_(self.weight.data[self.padding_idx])
+
+
+class Embedding(_Table):
     """A table of rows that are looked up by index, initialized with normal random numbers."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -32,25 +52,14 @@ class Embedding(Module):
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        self.padding_idx = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + num_embeddings
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         unsupported("Embedding", sparse=(sparse, False))
-        if _weight is None:
-            self.weight = Parameter(_creation.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
-            self.reset_parameters()
-        elif _weight.dims != (num_embeddings, embedding_dim):
+        if _weight is not None and _weight.dims != (num_embeddings, embedding_dim):
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-        else:
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Initializes the table at random."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            init.zeros_(self.weight.data[self.padding_idx])
+        self._add_table(padding_idx, _weight, device, dtype)
+        if _weight is not None:
+            self.weight.requires_grad = not _freeze
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
@@ -72,7 +81,7 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{_padding(self)}{_settings(self)}"
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of rows."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
@@ -84,20 +93,7 @@ class EmbeddingBag(Module):
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.sparse, self.include_last_offset = sparse, include_last_offset
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        self.padding_idx = padding_idx if padding_idx is None or padding_idx >= 0 else padding_idx + num_embeddings
-        if _weight is None:
-            self.weight = Parameter(_creation.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight)
-
-    def reset_parameters(self) -> None:
-        """Initializes the table at random."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            init.zeros_(self.weight.data[self.padding_idx])
+        self._add_table(padding_idx, _weight, device, dtype)
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,

@@ -43,6 +43,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
+def _matrix(weight: Tensor, dim: int) -> Tensor:
+    """Returns a weight as a matrix whose rows lie along a dimension."""
+    return weight.movedim(dim, 0).reshape(weight.dims[dim], -1)
+
+
 class _SpectralNorm(Module):
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
@@ -55,16 +60,11 @@ class _SpectralNorm(Module):
         self.dim = dim % weight.ndim
         self.n_power_iterations, self.eps = n_power_iterations, eps
         if weight.ndim > 1:
-            matrix = self._matrix(weight.detach())
+            matrix = _matrix(weight.detach(), self.dim)
             for name, n in (("_u", matrix.dims[0]), ("_v", matrix.dims[1])):
                 draw = _creation.draw_floats("normal", [n], weight.dtype_name, weight.device_name)
                 self.register_buffer(name, normalize(draw, dim=0, eps=eps))
             self._power(matrix, 15)
-
-    def _matrix(self, weight: Tensor) -> Tensor:
-        if self.dim:
-            weight = weight.permute([self.dim, *(k for k in range(weight.ndim) if k != self.dim)])
-        return weight.reshape(weight.dims[0], -1)
 
     def _power(self, matrix: Tensor, count: int) -> None:
         u, v = self._u.detach(), self._v.detach()
@@ -78,7 +78,7 @@ class _SpectralNorm(Module):
         """Returns the weight divided by its spectral norm."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = _matrix(weight, self.dim)
         if self.training:
             self._power(matrix.detach(), self.n_power_iterations)
         sigma = (self._u.clone() * (matrix @ self._v.clone())).sum()
@@ -166,8 +166,7 @@ class _SpectralNormBefore(_RecomputedWeight):
 
     def compute(self, module: Module) -> Tensor:
         weight = getattr(module, self.name + "_orig")
-        order = [self.dim, *(k for k in range(weight.ndim) if k != self.dim)]
-        matrix = weight.permute(order).reshape(weight.dims[self.dim], -1)
+        matrix = _matrix(weight, self.dim)
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         if module.training:
             new_u, fixed = u.detach(), matrix.detach()

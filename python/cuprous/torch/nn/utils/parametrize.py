@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.nn.modules.container import ModuleDict, ModuleList
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
@@ -17,18 +17,13 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: list[Module], original: Tensor) -> None:
         super().__init__(modules)
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             new: Any = original
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
                     new = module.right_inverse(new)
-        finally:
-            _core.set_grad_enabled(before)
         self.count = 0 if isinstance(new, Tensor) else len(new)
-        parts = [new] if isinstance(new, Tensor) else list(new)
-        for k, part in enumerate(parts):
-            name = "original" if not self.count else f"original{k}"
+        for name, part in zip(self._names(), new if self.count else [new], strict=True):
             if isinstance(original, Parameter):
                 part = part.detach()
                 copy = part if part is new and not self.count else part.clone()
@@ -36,33 +31,27 @@ class ParametrizationList(ModuleList):
             else:
                 self.register_buffer(name, part)
 
+    def _names(self) -> list[str]:
+        return [f"original{k}" for k in range(self.count)] or ["original"]
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the tensor."""
-        modules = list(self)
-        if not self.count:
-            x = self.original
-            for module in modules:
-                x = module(x)
-            return x
-        x = modules[0](*(getattr(self, f"original{k}") for k in range(self.count)))
-        for module in modules[1:]:
+        first, *rest = self
+        x = first(*(getattr(self, name) for name in self._names()))
+        for module in rest:
             x = module(x)
         return x
 
     def right_inverse(self, value: Tensor) -> None:
         """Sets the original parameters so that the tensor equals a value."""
-        before = _core.set_grad_enabled(False)
-        try:
+        with no_grad():
             new: Any = value
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 new = module.right_inverse(new)
-            parts = {"original": new} if not self.count else {f"original{k}": part for k, part in enumerate(new)}
-            for name, part in parts.items():
+            for name, part in zip(self._names(), new if self.count else [new], strict=True):
                 getattr(self, name).copy_(part)
-        finally:
-            _core.set_grad_enabled(before)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

@@ -146,8 +146,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate times `(1 - step
-    total_iters) ** power`, which ends at 0."""
+    """The rate times `(1 - step / total_iters) ** power`, which ends at 0."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
