@@ -185,8 +185,7 @@ functions! {
     cuGraphAddEventRecordNode(
         state, to: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, event: CUevent,
     ) {
-        let work = state.record_in_graph(event as usize)?;
-        state.add(to, graph, after, count, work)
+        state.add(to, graph, after, count, Work::RecordAtLaunch(event as usize))
     }
 
     cuGraphInstantiateWithFlags(state, to: *mut CUgraphExec, graph: CUgraph, _flags: u64) {
@@ -238,14 +237,10 @@ functions! {
     cuGraphLaunch(state, exec: CUgraphExec, stream: CUstream) {
         let stream = if stream as usize <= 2 { 0 } else { stream as usize };
         let mut plan = state.execs.get(&(exec as usize)).ok_or(INVALID_HANDLE)?.plan.clone();
-        let events: Vec<(usize, usize)> = plan.0.iter().enumerate().filter_map(|(k, (work, _))| match work {
-            Work::Record(event, _) => Some((k, *event)),
-            _ => None,
-        }).collect();
-        // An event's recording in a graph is one of this launch.
-        for (k, event) in events {
-            let number = state.announce(event, stream);
-            Arc::make_mut(&mut plan).0[k].0 = Work::Record(event, number);
+        for k in 0..plan.0.len() {
+            if let Work::RecordAtLaunch(event) = plan.0[k].0 {
+                Arc::make_mut(&mut plan).0[k].0 = state.recording(event, stream)?;
+            }
         }
         state.submit(stream, Work::Graph(plan))
     }

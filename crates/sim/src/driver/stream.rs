@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use cuprous_cuda_sys::driver::{CUevent, CUgraph, CUresult, CUstream, CUstreamCaptureMode};
+use cuprous_cuda_sys::driver::{CUevent, CUgraph, CUstream, CUstreamCaptureMode};
 
 use super::graph::{self, Graph, Plan};
 use super::module::Launch;
@@ -36,9 +36,10 @@ pub(crate) enum Work {
     /// A library's.
     Host(Arc<dyn Fn() + Send + Sync>),
     Graph(Arc<Plan>),
-    /// An event's recording, by its number.
-    Record(usize, u64),
-    Wait(usize, u64),
+    Record(Arc<Recording>),
+    Wait(Arc<Recording>),
+    /// The recording of an event by a graph's node; each launch makes one.
+    RecordAtLaunch(usize),
 }
 
 pub(crate) struct Stream {
@@ -55,15 +56,22 @@ impl Stream {
     }
 }
 
-#[derive(Default)]
-pub(crate) struct Event {
-    /// Recordings that were submitted, and the last one that happened.
-    submitted: u64,
-    done: u64,
-    at: Option<Instant>,
-    /// The stream of the last recording.
+/// One recording of an event, which outlives the event if somebody waits for it.
+pub(crate) struct Recording {
     stream: usize,
+    /// When it happened.
+    at: OnceLock<Instant>,
 }
+
+impl Recording {
+    fn is_done(&self) -> bool {
+        self.at.get().is_some()
+    }
+}
+
+/// An event, by its last recording.
+#[derive(Default)]
+pub(crate) struct Event(Option<Arc<Recording>>);
 
 /// Returns the stream of a handle. 0, 1 and 2 are the default stream.
 fn id(stream: CUstream) -> usize {
@@ -76,7 +84,7 @@ impl State {
     pub(crate) fn submit(&mut self, stream: usize, work: Work) -> Outcome {
         let target = self.streams.get_mut(&stream).ok_or(INVALID_HANDLE)?;
         if let Some(nodes) = &mut target.capture {
-            if matches!(work, Work::Record(..) | Work::Wait(..)) {
+            if matches!(work, Work::Record(_) | Work::Wait(_)) {
                 return Err(CAPTURE_UNSUPPORTED);
             }
             nodes.push(work);
@@ -111,17 +119,15 @@ impl State {
 
     /// Returns true if a stream's next work waits for an event that did not happen.
     fn is_blocked(&self, stream: usize) -> bool {
-        match self.streams.get(&stream).and_then(|s| s.queue.front()) {
-            Some(Work::Wait(event, number)) => self.events.get(event).is_some_and(|e| e.done < *number),
-            _ => false,
-        }
+        let next = self.streams.get(&stream).and_then(|s| s.queue.front());
+        matches!(next, Some(Work::Wait(recording)) if !recording.is_done())
     }
 
     /// Runs the next work of a stream, and what it waits for.
     fn step(&mut self, stream: usize) -> Outcome {
-        if let Some(Work::Wait(event, number)) = self.streams.get(&stream).and_then(|s| s.queue.front()) {
-            let (event, number) = (*event, *number);
-            self.reach(event, number)?;
+        if let Some(Work::Wait(recording)) = self.streams.get(&stream).and_then(|s| s.queue.front()) {
+            let recording = recording.clone();
+            self.reach(&recording)?;
         }
         match self.streams.get_mut(&stream).and_then(|s| s.queue.pop_front()) {
             Some(work) => self.run(&work),
@@ -143,14 +149,10 @@ impl State {
         streams.into_iter().try_for_each(|stream| self.drain(stream))
     }
 
-    /// Runs work until a recording of an event has happened.
-    fn reach(&mut self, event: usize, number: u64) -> Outcome {
-        while let Some(Event { done, stream, .. }) = self.events.get(&event) {
-            let stream = *stream;
-            if *done >= number || self.streams.get(&stream).is_none_or(|s| s.queue.is_empty()) {
-                break;
-            }
-            self.step(stream)?;
+    /// Runs work until a recording has happened.
+    fn reach(&mut self, recording: &Recording) -> Outcome {
+        while !recording.is_done() && self.streams.get(&recording.stream).is_some_and(|s| !s.queue.is_empty()) {
+            self.step(recording.stream)?;
         }
         Ok(())
     }
@@ -177,41 +179,23 @@ impl State {
             }
             Work::Host(work) => work(),
             Work::Graph(plan) => graph::run(self, plan)?,
-            Work::Record(event, number) => {
-                if let Some(event) = self.events.get_mut(event) {
-                    (event.done, event.at) = (event.done.max(*number), Some(Instant::now()));
-                }
-            }
-            Work::Wait(..) => {}
+            Work::Record(recording) => drop(recording.at.set(Instant::now())),
+            Work::Wait(_) | Work::RecordAtLaunch(_) => {}
         }
         Ok(())
     }
 
-    /// Records an event in a stream.
-    fn record(&mut self, event: usize, stream: usize) -> Outcome {
+    /// Returns the work that records an event in a stream. Who waits for the event from now on waits for it.
+    pub(crate) fn recording(&mut self, event: usize, stream: usize) -> Outcome<Work> {
         let slot = self.events.get_mut(&event).ok_or(INVALID_HANDLE)?;
-        slot.submitted += 1;
-        slot.stream = stream;
-        let number = slot.submitted;
-        self.submit(stream, Work::Record(event, number))
+        let recording = Arc::new(Recording { stream, at: OnceLock::new() });
+        slot.0 = Some(recording.clone());
+        Ok(Work::Record(recording))
     }
 
-    /// Returns the work that records an event when a graph gets to it.
-    pub(crate) fn record_in_graph(&mut self, event: usize) -> Outcome<Work> {
-        let slot = self.events.get(&event).ok_or(INVALID_HANDLE)?;
-        Ok(Work::Record(event, slot.submitted))
-    }
-
-    /// Notes that a launched graph will record an event, so that whoever waits for it waits for the graph.
-    pub(crate) fn announce(&mut self, event: usize, stream: usize) -> u64 {
-        match self.events.get_mut(&event) {
-            Some(slot) => {
-                slot.submitted += 1;
-                slot.stream = stream;
-                slot.submitted
-            }
-            None => 0,
-        }
+    /// Returns the last recording of an event.
+    fn last(&self, event: CUevent) -> Outcome<Option<Arc<Recording>>> {
+        self.events.get(&(event as usize)).map(|event| event.0.clone()).ok_or(INVALID_HANDLE)
     }
 }
 
@@ -247,8 +231,10 @@ functions! {
     }
 
     cuStreamWaitEvent(state, stream: CUstream, event: CUevent, _flags: u32) {
-        let number = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.submitted;
-        state.submit(id(stream), Work::Wait(event as usize, number))
+        match state.last(event)? {
+            Some(recording) => state.submit(id(stream), Work::Wait(recording)),
+            None => Ok(()),
+        }
     }
 
     cuStreamBeginCapture_v2(state, stream: CUstream, _mode: CUstreamCaptureMode) {
@@ -278,24 +264,25 @@ functions! {
     }
 
     cuEventRecord(state, event: CUevent, stream: CUstream) {
-        state.record(event as usize, id(stream))
+        let work = state.recording(event as usize, id(stream))?;
+        state.submit(id(stream), work)
     }
 
     cuEventQuery(state, event: CUevent) {
         state.step_any()?;
-        let event = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?;
-        if event.done >= event.submitted { Ok(()) } else { Err(NOT_READY) }
+        if state.last(event)?.is_none_or(|recording| recording.is_done()) { Ok(()) } else { Err(NOT_READY) }
     }
 
     cuEventSynchronize(state, event: CUevent) {
-        let number = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.submitted;
-        state.reach(event as usize, number)
+        match state.last(event)? {
+            Some(recording) => state.reach(&recording),
+            None => Ok(()),
+        }
     }
 
     cuEventElapsedTime(state, to: *mut f32, start: CUevent, end: CUevent) {
-        let at = |event: CUevent| -> Result<Instant, CUresult> {
-            let event = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?;
-            if event.done < event.submitted { Err(NOT_READY) } else { event.at.ok_or(INVALID_HANDLE) }
+        let at = |event: CUevent| -> Outcome<Instant> {
+            state.last(event)?.ok_or(INVALID_HANDLE)?.at.get().copied().ok_or(NOT_READY)
         };
         let passed = at(end)?.saturating_duration_since(at(start)?);
         put(to, passed.as_secs_f32() * 1e3)
