@@ -13,6 +13,7 @@
 #   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
+#   make test-sim   the CUDA device on a simulated GPU                        (part of test; SIM_PROGRAMS=2000)
 #   make wheel      dist/cuprous-*.whl for glibc 2.28, linked by zig          (GLIBC= for this machine's own)
 #   make sdist      dist/cuprous-*.tar.gz
 #   make coverage   docs/coverage.md, the table of NumPy's functions
@@ -210,6 +211,19 @@ test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
+# The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
+# second width finds what the first one compiled.
+SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
+                tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/arrays/test_reductions.py \
+                tests/arrays/test_sorting_and_sets.py tests/arrays/test_assignment.py tests/arrays/test_layouts.py \
+                tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
+SIM_PROGRAMS ?= 2000
+test-sim: $(TEST_READY) build/sim/.built
+	for device in sim:32 sim:64; do \
+	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) -m "not slow" -n auto; \
+	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto; \
+	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
+
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
@@ -244,6 +258,7 @@ test:
 	@$(MAKE) --no-print-directory lint-rust
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-sim
 	@$(MAKE) --no-print-directory test-clients
 	@$(MAKE) --no-print-directory docs
 

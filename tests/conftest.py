@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.simulated import select
+from tests.simulated import NOT_SIMULATED, is_simulated, select
 
 # The first program of a kind is planned and, on a GPU, compiled, which hypothesis must not report as a slow example.
 settings.register_profile("cuprous", deadline=None)
@@ -47,6 +47,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, places in MARKED.items():
             if any(item.path == root / place or root / place in item.path.parents for place in places):
                 item.add_marker(marker)
+    for item in items if is_simulated() else []:
+        if why := NOT_SIMULATED.get(item.name.split("[")[0]):
+            item.add_marker(pytest.mark.skip(reason=f"not simulated: {why}"))
     wanting = [item for item in items if item.get_closest_marker("nvrtc")]
     if wanting and not _has_nvrtc():
         for item in wanting:

@@ -1,4 +1,4 @@
-"""Selects the simulated GPU (crates/sim) as the device of this process: `sim:32` and `sim:64`, by the width of a wave."""
+"""Selects the simulated GPU (crates/sim) as the device of this process: `sim:32`, `sim:64` with waves of 64 threads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,25 @@ from pathlib import Path
 
 #: Where `make build/sim/.built` puts the simulator under the names of NVIDIA's libraries.
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "sim"
+
+#: Tests that a simulated GPU cannot run, with the reason.
+NOT_SIMULATED = {
+    "test_mapped_managed_and_pinned_arrays": "mapped and managed memory",
+    "test_views_and_numba_api": "mapped memory",
+    "test_mapped_memory_has_array_interface": "mapped memory",
+    "test_ipc_handles_need_gpu_memory": "memory of other processes",
+    "test_opt_in_warnings": "memory of other processes",
+    "test_device_code_is_linked": "nvJitLink",
+    "test_modules_of_several_parts": "PTX",
+    "test_names_of_templates": "names of templates in NVRTC",
+    "test_functions_of_libdevice": "rounding modes",
+    "test_kernels_of_cuda_cpp": "targets other than the device's",
+}
+
+
+def is_simulated() -> bool:
+    """Returns true if the device under test is a simulated GPU."""
+    return "CUPROUS_SIM" in os.environ
 
 
 def select(device: str) -> str:

@@ -22,6 +22,8 @@ import numpy as np
 from cuprous import cuda
 from cuprous.cuda import errors
 
+from tests.simulated import select
+
 from . import test_random_kernels, test_random_threads
 from .test_random_kernels import Writer, compiled
 
@@ -244,6 +246,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=0, help="default: one a core")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no program after that time")
     args = parser.parse_args()
+    device = select(args.device)
     processes = args.processes or (os.cpu_count() or 1)
     start = time.monotonic()
     context = multiprocessing.get_context("spawn")
@@ -252,7 +255,7 @@ def main() -> int:
     for k in range(processes):
         current = context.Value("q", -1, lock=False)
         seeds = range(args.seed + k, args.seed + args.programs, processes)
-        rest = (queue, args.what, args.device, start + args.seconds, current, seeds)
+        rest = (queue, args.what, device, start + args.seconds, current, seeds)
         workers.append((context.Process(target=child, args=rest), current))
         workers[-1][0].start()
     done = good = 0

@@ -15,12 +15,21 @@ pub(crate) struct Source {
     /// What messages call it.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Options about macros and headers.
+    /// Options about macros and headers, for the C++ compiler.
     pub(crate) options: Vec<String>,
+    /// Written by Cuprous. A user's source may define anything, so it has no namespace and a library of its own.
+    pub(crate) generated: bool,
 }
 
-/// Compiles sources to one library. What the source at position `k` defines is in the namespace `m<k>`, and the
-/// description of its kernel `name` is the symbol `m<k>_name`.
+impl Source {
+    /// Returns the namespace of the source at position `k`; empty for a user's.
+    pub(crate) fn space(&self, k: usize) -> String {
+        if self.generated { format!("m{k}") } else { String::new() }
+    }
+}
+
+/// Compiles sources to one library. What a source defines is in its namespace, and the description of the kernel `name`
+/// of the source at position `k` is the symbol `sim<k>_name`.
 ///
 /// # Errors
 /// A source has errors, or there is no compiler. The text has the form of NVRTC's log.
@@ -92,25 +101,58 @@ extern "C" fn remove_folder() {
     }
 }
 
-/// Returns a source as C++ in a namespace of its own: dynamic shared memory by its address, and a description of each
-/// kernel.
+/// Returns a source as C++ in its namespace: dynamic shared memory by its address, libdevice's functions by the names of
+/// CUDA C++, and a description of each kernel.
 fn namespace(k: usize, source: &Source) -> String {
-    // The names of kernels belong to the namespace; headers do not.
-    let (includes, rest): (Vec<&str>, Vec<&str>) =
-        source.text.lines().partition(|line| line.trim_start().starts_with("#include"));
-    let kernels = kernels(&source.text);
-    let mut text = includes.join("\n");
-    let _ = write!(text, "\nnamespace m{k} {{\n#line {} \"{}\"\n", 1 + includes.len(), source.name);
-    for line in rest {
-        text += &dynamic_shared(line).unwrap_or_else(|| line.replace("extern \"C\" __global__", "__global__"));
+    let space = source.space(k);
+    let mut text = format!("#line 1 \"{}\"\n", source.name);
+    if source.generated {
+        text = format!("namespace {space} {{\n{text}");
+    }
+    for line in source.text.lines() {
+        let line = dynamic_shared(line).unwrap_or_else(|| line.to_owned());
+        if source.generated && line.contains("__nv_") {
+            text += &if line.starts_with("extern \"C\"") { String::new() } else { libdevice(&line) };
+        } else if source.generated {
+            text += &line.replace("extern \"C\" __global__", "__global__");
+        } else {
+            text += &line;
+        }
         text.push('\n');
     }
-    text += "}\n";
-    for kernel in kernels {
+    if source.generated {
+        text += "}\n";
+    }
+    for kernel in kernels(&source.text) {
         let _ = writeln!(
             text,
-            "extern \"C\" __attribute__((used)) const sim::kernel m{k}_{kernel} = sim::describe<&m{k}::{kernel}>::value;"
+            "extern \"C\" __attribute__((used)) const sim::kernel sim{k}_{kernel} = sim::describe<&{space}::{kernel}>::value;"
         );
+    }
+    text
+}
+
+/// Returns a line with CUDA's names in place of libdevice's: `__nv_sinf` is `sinf`, `__nv_fast_sinf` is `__sinf`, and
+/// functions about bits and rounding have two underscores.
+fn libdevice(line: &str) -> String {
+    const MARKS: [&str; 10] =
+        ["2int", "2uint", "2float", "2ll", "2ull", "2half", "2double", "_as_", "2hiint", "2loint"];
+    const BITS: &str = " brev brevll clz clzll ffs ffsll popc popcll byte_perm sad usad mulhi umulhi mul64hi umul64hi \
+                        mul24 umul24 hadd rhadd uhadd urhadd saturatef hiloint2double ";
+    let mut parts = line.split("__nv_");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        let rounds = ["_rn", "_rd", "_ru", "_rz"].iter().any(|end| name.ends_with(end));
+        text += &match name.strip_prefix("fast_") {
+            Some(fast) => format!("__{fast}"),
+            None if rounds || MARKS.iter().any(|mark| name.contains(mark)) || BITS.contains(&format!(" {name} ")) => {
+                format!("__{name}")
+            }
+            None => name.to_owned(),
+        };
+        text += rest;
     }
     text
 }
@@ -184,6 +226,12 @@ mod tests {
         let text = "extern \"C\" __global__ void __launch_bounds__(256, 2) one(int* p) {}\n\
                     extern \"C\" __global__ __launch_bounds__(32) void two() {}\n__global__ void three() {}";
         assert_eq!(kernels(text), ["one", "two"]);
+    }
+
+    #[test]
+    fn libdevices_functions_have_cudas_names() {
+        assert_eq!(libdevice("x = __nv_sinf(a) + __nv_fast_sinf(__nv_popc(b));"), "x = sinf(a) + __sinf(__popc(b));");
+        assert_eq!(libdevice("__nv_float_as_int(x)"), "__float_as_int(x)");
     }
 
     #[test]

@@ -28,13 +28,14 @@ static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
 
 fn key(source: &Source) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&source.name, &source.text, &source.options, &settings().flags).hash(&mut hasher);
+    (&source.name, &source.text, &source.options, source.generated, &settings().flags).hash(&mut hasher);
     hasher.finish()
 }
 
 /// Returns an image of a source, which will be compiled when an image is loaded.
 pub(crate) fn image(source: Source) -> Vec<u8> {
-    let parts = [&source.name, &source.options.join("\u{1}"), &source.text].map(String::as_str).join("\0");
+    let origin = if source.generated { "generated" } else { "user" };
+    let parts = [source.name.as_str(), &source.options.join("\u{1}"), origin, &source.text].join("\0");
     let mut image = MAGIC.to_vec();
     image.extend((parts.len() as u64).to_ne_bytes());
     image.extend(parts.into_bytes());
@@ -57,10 +58,11 @@ pub(crate) unsafe fn source(image: *const u8) -> Option<Source> {
         let length = image.add(MAGIC.len()).cast::<u64>().read_unaligned();
         std::slice::from_raw_parts(image.add(MAGIC.len() + 8), length as usize)
     };
-    let mut parts = std::str::from_utf8(parts).ok()?.splitn(3, '\0');
-    let (name, options, text) = (parts.next()?.into(), parts.next()?, parts.next()?.into());
+    let mut parts = std::str::from_utf8(parts).ok()?.splitn(4, '\0');
+    let (name, options) = (parts.next()?.into(), parts.next()?);
+    let (generated, text) = (parts.next()? == "generated", parts.next()?.into());
     let options = options.split('\u{1}').filter(|option| !option.is_empty()).map(String::from).collect();
-    Some(Source { name, text, options })
+    Some(Source { name, text, options, generated })
 }
 
 /// Returns where a source is compiled, after compiling it if it was not, with the others that wait.
@@ -80,9 +82,7 @@ pub(crate) fn place(source: &Source) -> Result<Place, String> {
             batch.push((key, source));
         }
     }
-    // Headers and macros of one source must not reach another.
-    let plain = |source: &Source| source.options.is_empty() && !source.text.contains("#include");
-    let (together, alone): (Vec<_>, Vec<_>) = batch.into_iter().partition(|(_, source)| plain(source));
+    let (together, alone): (Vec<_>, Vec<_>) = batch.into_iter().partition(|(_, source)| source.generated);
     let mut groups: Vec<Vec<(u64, Source)>> = alone.into_iter().map(|one| vec![one]).collect();
     let size = together.len().div_ceil(2).clamp(BATCH / 3, BATCH);
     groups.extend(together.chunks(size).map(<[_]>::to_vec));

@@ -110,9 +110,13 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     let options: Vec<String> = (0..count as usize).map(|k| text(unsafe { *options.add(k) })).collect();
     // Only code that Cuprous generates is compiled with this option. A user's source is compiled at once, for its errors.
     let generated = options.iter().any(|option| option == "--minimal");
-    let starts = ["-D", "-U", "-I"];
-    let options = options.into_iter().filter(|option| starts.iter().any(|start| option.starts_with(start))).collect();
-    let source = Source { name: program.name.clone(), text: program.source.clone(), options };
+    let for_compiler = |option: &String| -> Option<String> {
+        let folder = ["--include-path=", "-I"].iter().find_map(|start| option.strip_prefix(start));
+        let macros = ["-D", "-U"].iter().any(|start| option.starts_with(start));
+        folder.map(|folder| format!("-I{folder}")).or(macros.then(|| option.clone()))
+    };
+    let options = options.iter().filter_map(for_compiler).collect();
+    let source = Source { name: program.name.clone(), text: program.source.clone(), options, generated };
     let compile = AssertUnwindSafe(|| {
         if !generated {
             images::place(&source)?;

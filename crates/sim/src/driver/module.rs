@@ -18,8 +18,9 @@ use crate::settings::settings;
 /// A source in a loaded library; closed when the last launch of its kernels is done.
 pub(crate) struct Module {
     library: *mut c_void,
-    /// Its position among the sources of the library.
+    /// Its position among the sources of the library, and its namespace.
     index: usize,
+    space: String,
     position: unsafe extern "C" fn() -> *mut Position,
 }
 
@@ -88,14 +89,23 @@ impl Module {
             let start: unsafe extern "C" fn(*const Services) = std::mem::transmute(start);
             start(&raw const SERVICES);
             let position = std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut Position>(position);
-            Ok(Module { library, index, position })
+            Ok(Module { library, index, space: source.space(index), position })
         }
     }
 
-    /// Returns the address of what the module's source calls `name`: a kernel's description, or a variable.
-    fn find(&self, form: impl FnOnce(usize) -> String) -> Outcome<*mut c_void> {
-        let name = CString::new(form(self.index)).map_err(|_| INVALID_VALUE)?;
-        symbol(self.library, &name).ok_or(NOT_FOUND)
+    /// Returns the description of a kernel.
+    fn kernel(&self, name: &str) -> Outcome<*const Description> {
+        let name = CString::new(format!("sim{}_{name}", self.index)).map_err(|_| INVALID_VALUE)?;
+        symbol(self.library, &name).map(|found| found.cast_const().cast()).ok_or(NOT_FOUND)
+    }
+
+    /// Returns the address of a variable.
+    fn variable(&self, name: &str) -> Outcome<*mut c_void> {
+        let Module { space, .. } = self;
+        // As the C++ ABI for Linux writes names in a namespace.
+        let mangled = format!("_ZN{}{space}{}{name}E", space.len(), name.len());
+        let exported = CString::new(if space.is_empty() { name.to_owned() } else { mangled });
+        symbol(self.library, &exported.map_err(|_| INVALID_VALUE)?).ok_or(NOT_FOUND)
     }
 
     /// Returns true if the address lies in one of the module's variables.
@@ -220,7 +230,7 @@ functions! {
         let module = state.modules.get(&(module as usize)).ok_or(INVALID_HANDLE)?.clone();
         // SAFETY: the caller passes a string.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-        let description: *const Description = module.find(|index| format!("m{index}_{name}"))?.cast();
+        let description = module.kernel(&name)?;
         // SAFETY: the compiler's text defines the symbol as a description, whose sizes are as many as it says.
         let (call, sizes) = unsafe {
             let Description { call, count, sizes } = &*description;
@@ -235,12 +245,7 @@ functions! {
         let module = state.modules.get(&(module as usize)).ok_or(INVALID_HANDLE)?;
         // SAFETY: the caller passes a string.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-        // The name of a variable in a namespace, as the C++ ABI for Linux writes it.
-        let mangled = |index: usize| {
-            let space = format!("m{index}");
-            format!("_ZN{}{space}{}{name}E", space.len(), name.len())
-        };
-        let address = module.find(mangled).or_else(|_| module.find(|_| name.clone()))?;
+        let address = module.variable(&name)?;
         // SAFETY: a plain C struct of pointers, for which zero is a value.
         let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
         let mut entry: *mut c_void = std::ptr::null_mut();
