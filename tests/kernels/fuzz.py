@@ -21,7 +21,6 @@ import numpy as np
 
 from cuprous import cuda
 from cuprous.cuda import errors
-
 from tests.simulated import select
 
 from . import test_random_kernels, test_random_threads

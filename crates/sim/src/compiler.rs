@@ -162,7 +162,7 @@ fn dynamic_shared(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("extern __shared__ ")?;
     let rest = rest.trim_start();
     let rest = rest.strip_prefix("__align__(").map_or(rest, |r| r.split_once(')').map_or(r, |(_, r)| r));
-    let (declaration, after) = rest.split_once("[]")?;
+    let (declaration, after) = rest.trim_start().split_once("[]")?;
     let (kind, name) = declaration.split_at(declaration.rfind([' ', '*', '>'])? + 1);
     // Within a function the address is fixed; outside of all functions it is found at each use.
     Some(if before.is_empty() {

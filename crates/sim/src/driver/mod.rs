@@ -194,3 +194,6 @@ pub unsafe extern "C" fn cuGetErrorName(status: CUresult, to: *mut *const c_char
 pub unsafe extern "C" fn cuGetErrorString(status: CUresult, to: *mut *const c_char) -> CUresult {
     text(status, to, |row| row.2)
 }
+
+#[cfg(test)]
+mod tests;
