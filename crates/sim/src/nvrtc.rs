@@ -115,7 +115,7 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     let source = Source { name: program.name.clone(), text: program.source.clone(), options };
     let compile = AssertUnwindSafe(|| {
         if !generated {
-            images::place(&source)?;
+            images::locate(&source)?;
         }
         Ok(images::image(source))
     });

@@ -2,44 +2,18 @@
 //! go on: so work that lacks a dependency runs at a wrong time and gives wrong results.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuprous_cuda_sys::driver::{CUevent, CUgraph, CUresult, CUstream, CUstreamCaptureMode};
+use cuprous_cuda_sys::driver::{CUevent, CUfunction, CUgraph, CUresult, CUstream, CUstreamCaptureMode};
 
-use super::graph::{self, Graph, Plan};
+use super::graph::{self, Graph};
 use super::module::Launch;
+use super::work::Work;
 use super::{
     CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, State, functions, lock, put,
 };
-
-/// Work of a stream or of a graph's node.
-#[derive(Clone)]
-pub(crate) enum Work {
-    Kernel(Launch),
-    Copy {
-        to: u64,
-        from: u64,
-        bytes: usize,
-    },
-    /// A copy of bytes that the caller passed.
-    Write {
-        to: u64,
-        from: Arc<Vec<u8>>,
-    },
-    Fill {
-        to: u64,
-        pattern: Vec<u8>,
-        count: usize,
-    },
-    /// A library's.
-    Host(Arc<dyn Fn() + Send + Sync>),
-    Graph(Arc<Plan>),
-    /// An event's recording, by its number.
-    Record(usize, u64),
-    Wait(usize, u64),
-}
 
 pub(crate) struct Stream {
     queue: VecDeque<Work>,
@@ -265,6 +239,24 @@ functions! {
         let handle = state.handle();
         state.graphs.insert(handle, Graph::chain(nodes));
         put(to, handle as CUgraph)
+    }
+
+    cuLaunchKernel(
+        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void, _extra: *mut *mut c_void,
+    ) {
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        let launch = Launch::new(state, function, shape, dynamic, arguments, false)?;
+        state.submit(id(stream), Work::Kernel(launch))
+    }
+
+    cuLaunchCooperativeKernel(
+        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void,
+    ) {
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        let launch = Launch::new(state, function, shape, dynamic, arguments, true)?;
+        state.submit(id(stream), Work::Kernel(launch))
     }
 
     cuEventCreate(state, to: *mut CUevent, _flags: u32) {
