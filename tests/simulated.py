@@ -1,4 +1,4 @@
-"""Selects the simulated GPU (crates/sim) as the device of this process: `sim:32`, `sim:64` with waves of 64 threads."""
+"""Selects the simulated GPU (crates/sim) as this process's device: `sim:32` or `sim:64`, by the width of a wave."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import cuprous.cuda
 import cuprous.random
 import cuprous.scipy.ndimage
 import cuprous.scipy.special
+import cuprous.torch as torch
 from tests.support import outcome
 
 ROOT = pathlib.Path(inspect.getfile(cp)).parent
@@ -80,6 +81,61 @@ _HINTS = {
 }
 HINTS = {name: reason for reason, names in _HINTS.items() for name in names.split()}
 
+#: The same for `cuprous.torch`.
+_TORCH_HINTS = {
+    _ORDERED: """
+        _tensor.record_stream.stream cuda._streams.record.stream cuda._streams.wait.stream
+        cuda._streams.wait_stream.stream cuda._streams.wait_event.event cuda._streams.current_stream.device
+        cuda._streams.default_stream.device cuda._device.synchronize.device""",
+    "one random number generator serves all devices": """
+        cuda.get_rng_state.device cuda.set_rng_state.device random.fork_rng.devices random.fork_rng._caller
+        random.fork_rng._devices_kw random.fork_rng.device_type""",
+    "every sort is stable, and what is selected by sorting is sorted": """
+        _ordering.argsort.stable _ordering.sort.stable _ordering.topk.sorted _ordering.unique.sorted""",
+    "a promise about the input, which needs none here": "_statistics.isin.assume_unique",
+    "a transfer never outlives the call": """
+        _tensor.type_.non_blocking _tensor.copy_.non_blocking nn.modules.module._target.non_blocking""",
+    "a choice between ways to one result": """
+        autograd._checkpoint.checkpoint.use_reentrant autograd._checkpoint.checkpoint.early_stop
+        autograd._gradcheck.gradcheck.fast_mode autograd._gradcheck.gradcheck.check_undefined_grad
+        autograd._gradcheck.gradcheck.check_grad_dtypes autograd.functional.jacobian.vectorize
+        func.jacrev.chunk_size func._vmap.vmap.chunk_size nn.modules.transformer.__init__.enable_nested_tensor
+        nn.modules.transformer.__init__.mask_check nn.utils._gradients.clip_grad_norm_.foreach
+        nn.utils._gradients.get_total_norm.foreach nn.utils._gradients.clip_grads_with_norm_.foreach
+        nn.utils._gradients.clip_grad_value_.foreach amp._autocast.__init__.cache_enabled""",
+    "programs are recorded, fused and replayed without a compiler's options": """
+        _settings.compile.fullgraph _settings.compile.dynamic _settings.compile.backend _settings.compile.disable
+        _settings.disable.recursive _settings.disable.reason""",
+    "a function is called once, whatever it draws": "func.jacfwd.randomness",
+    "the function returns False: denormals are never flushed": "_settings.set_flush_denormal.mode",
+    "both devices are always measured": "profiler.__init__.activities profiler.__init__.use_cuda",
+    "availability is always checked": "accelerator.current_accelerator.check_available",
+    "there is one device": "nn.parallel.data_parallel.dim",
+    "the table is short": "cuda._memory.memory_summary.abbreviated",
+    "PyTorch ignores it too": """
+        _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _tensor.is_pinned.device
+        autograd.Variable.volatile nn._activation.gumbel_softmax.eps nn.modules.linear.__init__.args
+        nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
+    "Python's protocol": """
+        _alternative_names.find_spec.path _alternative_names.find_spec.target _alternative_names.create_module.spec
+        _tensor.__reduce_ex__.protocol nn.__getattr__.name nn.modules.__getattr__.name""",
+    "taken by __new__": """
+        autograd._modes.__init__.function nn.parameter.__init__._ nn.parameter.__init__.__""",
+    "a signature that several functions or classes share": """
+        _placeholders.<lambda>._ _printing.__init__.floating autograd._checkpoint.<lambda>._
+        nn._normalization._trailing.function nn._padding._constant.first nn._padding._replicate.value
+        nn._padding._reflect.value nn._padding._circular.value nn._pooling.backward._
+        nn._recurrent_autograd._tanh.state nn._recurrent_autograd._relu.state nn.modules._state._before_load.state
+        nn.modules._state._before_load.prefix nn.modules.lazy._materialize.like
+        nn.utils.parametrizations.__call__.args nn.utils.parametrize.forward.args
+        nn.utils.parametrize.forward.kwargs optim._elementwise._names.group
+        optim.lr_scheduler._cyclic.<lambda>.x optim.lr_scheduler._cyclic.<lambda>.gamma
+        optim.swa_utils.<lambda>.num_averaged profiler.<lambda>.step serialization._read._tensor.hooks
+        serialization._read._parameter.hooks serialization._read._parameter.state serialization._read._of_type.kind
+        serialization._read._of_type.state utils.data._fetch.<lambda>.indices""",
+}
+HINTS |= {f"torch.{name}": reason for reason, names in _TORCH_HINTS.items() for name in names.split()}
+
 #: PyCUDA: streams, and options of its compiler and cache folders.
 _IN_ORDER = """
 _gpuarray.set _gpuarray.set_async _gpuarray.get _gpuarray.get_async _gpuarray.fill _gpuarray.reverse _gpuarray.astype
@@ -122,7 +178,7 @@ Function = ast.FunctionDef | ast.Lambda
 def _functions() -> Iterator[tuple[str, Function]]:
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[0] == "torch" or parts[:2] == ("_tools", "demo"):
+        if parts[:2] == ("_tools", "demo"):
             continue
         module = ".".join(part for part in parts if part != "__init__")
         for node in ast.walk(ast.parse(path.read_text())):
@@ -240,6 +296,104 @@ def test_what_is_not_supported_says_so(name: str) -> None:
     call, words = REFUSED[name]
     with pytest.raises(NotImplementedError, match=words):
         call()
+
+
+def _x() -> Any:
+    return torch.arange(4.0)
+
+
+def _index() -> Any:
+    return torch.tensor([1])
+
+
+#: Calls of `cuprous.torch` with an argument that is refused: (call, class of the error, words of the message).
+TORCH_REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "clone memory_format": (lambda: _x().clone(memory_format=1), NotImplementedError, "clone.*memory_format"),
+    "float memory_format": (lambda: _x().float(memory_format=1), NotImplementedError, "float32.*memory_format"),
+    "gather sparse_grad": (
+        lambda: torch.gather(_x(), 0, _index(), sparse_grad=True), NotImplementedError, "gather.*sparse_grad",
+    ),
+    "fftfreq layout": (lambda: torch.fft.fftfreq(3, layout="sparse"), NotImplementedError, "layout"),
+    "cdist compute_mode": (lambda: torch.cdist(_x()[None], _x()[None], compute_mode="no"), ValueError, "compute_mode"),
+    "svdvals driver": (lambda: torch.linalg.svdvals(torch.eye(2), driver="no"), RuntimeError, "driver='no'"),
+    "repeat output_size": (lambda: _x().repeat_interleave(2, output_size=7), RuntimeError, "output_size 8, got 7"),
+    "repeats output_size": (
+        lambda: _x().repeat_interleave(torch.tensor([1, 2, 0, 1]), output_size=5), RuntimeError, "output_size 4, got 5",
+    ),
+    "array copy": (lambda: np.asarray(_x(), copy=False), ValueError, "without a copy"),
+    "profile acc_events": (lambda: torch.profiler.profile(acc_events=True), NotImplementedError, "acc_events"),
+    "record args": (lambda: torch.profiler.record_function("a", "b"), NotImplementedError, "record_function.*args"),
+    "checkpoint determinism": (
+        lambda: torch.utils.checkpoint.checkpoint(len, [], determinism_check="no"), ValueError, "determinism_check",
+    ),
+    "gradcheck backward": (
+        lambda: torch.autograd.gradcheck(len, _x(), check_backward_ad=False), NotImplementedError, "check_backward_ad",
+    ),
+    "jvp strict": (
+        lambda: torch.autograd.functional.jvp(lambda a, b: a * 2, (_x(), _x()), (_x(), _x()), strict=True),
+        RuntimeError, "strict",
+    ),
+    "func.jvp strict": (
+        lambda: torch.func.jvp(lambda a, b: a * 2, (_x(), _x()), (_x(), _x()), strict=True), RuntimeError, "strict",
+    ),
+    "solve_ex check_errors": (
+        lambda: torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2), check_errors=True),
+        torch.linalg.LinAlgError, "Singular",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TORCH_REFUSED)
+def test_torch_refuses_what_it_does_not_do(name: str) -> None:
+    call, error, words = TORCH_REFUSED[name]
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_arguments_of_torch_have_an_effect() -> None:
+    assert _x().repeat_interleave(2, output_size=8).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert np.asarray(_x(), copy=True).tolist() == [0, 1, 2, 3]
+
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
+    weight = module[0].weight.item()
+    assert module.to_empty(device="cpu", recurse=False)[0].weight.item() == weight
+
+    _, back = torch.func.vjp(torch.sin, _x())
+    seed = torch.ones(4, requires_grad=True)
+    assert back(seed)[0].requires_grad and back(seed, create_graph=True)[0].requires_grad
+    assert not back(seed, create_graph=False)[0].requires_grad
+
+
+def test_solve_ex_reports_singular_matrices() -> None:
+    a = torch.tensor([[[1.0, 2], [3, 4]], [[1, 2], [2, 4]]], requires_grad=True)
+    for b, left in ((torch.ones(2, 2), True), (torch.ones(2, 2, 3), True), (torch.ones(2, 3, 2), False)):
+        found = torch.linalg.solve_ex(a, b, left=left)
+        assert found.info.tolist() == [0, 1] and found.info.dtype == torch.int32
+        assert found.result[1].isnan().all()
+        expected = torch.linalg.solve(a[0], b[0], left=left)
+        assert torch.allclose(found.result[0], expected)
+    found.result[0].sum().backward()
+    assert a.grad.isfinite().all() and a.grad[0].abs().sum() > 0
+
+
+def test_gradcheck_finds_a_backward_pass_that_varies() -> None:
+    class Varying(torch.autograd.Function):
+        calls = 0
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            Varying.calls += 1
+            return g * (2 + 1e-9 * Varying.calls)
+
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="not reentrant"):
+        torch.autograd.gradcheck(Varying.apply, x)
+    assert not torch.autograd.gradcheck(Varying.apply, x, raise_exception=False)
+    assert torch.autograd.gradcheck(Varying.apply, x, nondet_tol=1e-6)
 
 
 def test_fuse_takes_cupys_arguments_only() -> None:

@@ -343,7 +343,7 @@ def test_a_module_is_profiled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["none.py"], "there is no file 'none.py'"),
+    (["none.py"], "file 'none.py' does not exist"),
     (["-o", "trace.txt", "script.py"], "must end with .json or .svg"),
     (["-o", "no/such/trace.json", "script.py"], "in a folder that is there"),
     (["--limit", "-1", "script.py"], "negative"),

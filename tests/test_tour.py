@@ -138,7 +138,7 @@ def test_memory_is_shared_with_numpy_where_it_lies_on_the_host() -> None:
     np.testing.assert_array_equal(shared, [10, 11, 12, 13, 14])
 
 
-def test_numpy_reads_arrays_unless_told_not_to() -> None:
+def test_numpy_reads_arrays_unless_transfers_are_refused() -> None:
     assert np.asarray(cp.ones(3)).tolist() == [1, 1, 1]
     with cp.set_transfers("refuse"), pytest.raises(TypeError):
         np.asarray(cp.ones(3))

@@ -171,6 +171,31 @@ def test_reduce_where_initial() -> None:
     assert_same(cp.maximum.reduce(cp.asarray(a), initial=3.5), np.maximum.reduce(a, initial=3.5))
 
 
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "minimum", "logical_and", "bitwise_or", "logaddexp", "gcd", "fmax"]
+)
+def test_reduce_with_masks_of_all_shapes(name: str) -> None:
+    a = sample("int64" if name in ("bitwise_or", "gcd") else "float64", (2, 3, 4))
+    full = sample("float64", (2, 2, 3, 4)) > 0
+    masks = [True, False, full[0], full[0, 0, 0], full[0, :1], full[0, :1, :1, :1], full[0, 0, :, :1], full]
+    for axis in (None, 1, -1, (), (0, 2), (-1, 0), (0, 1, 2)):
+        for mask in masks:
+            for options in ({}, {"initial": 3}, {"initial": None}):
+                alike(lambda xp, m=mask, options=options, axis=axis: getattr(xp, name).reduce(
+                    xp.asarray(a), axis, keepdims=True, where=m if isinstance(m, bool) else xp.asarray(m), **options
+                ), rtol=1e-12)  # fmt: skip
+
+
+def test_without_initial_a_reduction_has_no_identity() -> None:
+    for name in ("sum", "prod", "nansum", "nanprod"):
+        for shape in ((0,), (0, 2), (3,)):
+            for where in (True, [True]):
+                alike(lambda xp, n=name, s=shape, w=where: getattr(xp, n)(xp.ones(s), initial=None, where=w))
+    for name in ("add", "logical_or", "logaddexp", "gcd"):
+        alike(lambda xp, n=name: getattr(xp, n).reduce(xp.zeros(0, "int64"), initial=None))
+        alike(lambda xp, n=name: getattr(xp, n).reduce(xp.asarray([-6]), initial=None))
+
+
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
 def test_at(name: str) -> None:
     for dtype in ["int32", "float64"]:

@@ -110,7 +110,7 @@ cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.
 @pytest.mark.nvrtc
 def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main(["no/such.py"]) == 2
-    assert "there is no file 'no/such.py'" in capsys.readouterr().err
+    assert "file 'no/such.py' does not exist" in capsys.readouterr().err
 
 
 def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:

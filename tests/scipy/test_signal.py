@@ -25,6 +25,7 @@ WINDOWS: list[tuple[Any, ...]] = [
     ("exponential", None, 3.0), ("flattop",), ("gaussian", 3.0), ("general_gaussian", 1.5, 3.0),
     ("general_hamming", 0.6), ("hamming",), ("hann",), ("kaiser", 5.0), ("nuttall",), ("parzen",), ("triang",),
     ("tukey",), ("tukey", 0.2), ("tukey", 1.0), ("general_cosine", [0.5, 0.3, 0.2]),
+    ("general_cosine", []),
 ]  # fmt: skip
 
 

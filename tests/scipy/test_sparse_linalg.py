@@ -56,6 +56,14 @@ def test_solvers(name: str, a: Any) -> None:
         solve(matrix[:, :3], b)
 
 
+def test_matrix_power_needs_a_square_matrix() -> None:
+    for library, module in ((sparse, linalg), (scipy_sparse, scipy_linalg)):
+        with pytest.raises(TypeError, match="not square"):
+            module.matrix_power(library.csr_array((2, 3)), 2)
+        with pytest.raises(ValueError, match=">= 0"):
+            module.matrix_power(library.csr_array((2, 2)), -1)
+
+
 def test_direct_solution() -> None:
     a, b = sparse.csr_array(GENERAL), cp.asarray(SIDE)
     np.testing.assert_allclose(linalg.spsolve(a, b).get(), scipy_linalg.spsolve(GENERAL.tocsc(), SIDE), rtol=1e-10)

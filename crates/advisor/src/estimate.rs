@@ -164,7 +164,7 @@ pub struct Times {
     pub compute: f64,
     /// Memory traffic alone.
     pub memory: f64,
-    /// Launches.
+    /// Launching kernels.
     pub launches: f64,
     /// Exchange of results between GPUs.
     pub exchange: f64,

@@ -62,7 +62,8 @@ impl Geometry {
         factors.chain(channels).fold(1, |product: u64, n| product.saturating_mul(n.unsigned_abs()))
     }
 
-    /// Returns the shape of a product of operands of shapes `a` and `b`, or `None` if they do not fit.
+    /// Returns the shape of the result that `part` names, given the shapes of its two operands, or `None` if they do not
+    /// fit the geometry.
     pub fn shape(&self, part: Part, a: &[i64], b: &[i64]) -> Option<Dims> {
         let rank = self.kernel.len();
         let lists = [&self.input, &self.output, &self.stride, &self.dilation, &self.before];

@@ -3,6 +3,8 @@
 //! A tool names its library in the variable `NVTX_INJECTION64_PATH`. That library fills in a table of functions, which
 //! ranges call. Without the variable nothing is loaded, and a range costs one load.
 
+#![cfg_attr(not(unix), allow(dead_code, reason = "a tool is loaded on Unix only"))]
+
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -119,7 +121,7 @@ impl Attributes {
     }
 }
 
-/// The functions that a tool filled in. `push` and `pop` are required.
+/// The functions that the tool provides. `push` and `pop` are required.
 #[derive(Clone, Copy)]
 struct Tool {
     push: PushFn,

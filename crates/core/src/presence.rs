@@ -8,7 +8,7 @@
 //! The directory is `/dev/shm/cuprous-<user>` or `CUPROUS_RUNTIME_DIR`, which containers may share with their host. An
 //! empty value turns publishing off. Nothing is created before a device is used for the first time.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release};
@@ -192,6 +192,7 @@ pub fn withdraw() {
 
 #[cfg(target_os = "linux")]
 fn publish() -> io::Result<Option<PublishedPage>> {
+    use std::fs::OpenOptions;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
     let Some(directory) = directory().filter(|directory| is_private(directory, true)) else { return Ok(None) };
@@ -235,7 +236,9 @@ fn publish() -> io::Result<Option<PublishedPage>> {
     Ok(None)
 }
 
+#[cfg(target_os = "linux")]
 static FORKED_PAGE: AtomicU64 = AtomicU64::new(0);
+#[cfg(target_os = "linux")]
 static FORKED_FILE: AtomicU32 = AtomicU32::new(0);
 
 /// Gives the child of a fork a private copy of the page. The page and its lock remain the parent's.

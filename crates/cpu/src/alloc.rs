@@ -11,6 +11,7 @@ use cuprous_core::{Buffer, Error, Memory, Result};
 pub const ALIGN: usize = 256;
 /// Size from which on large pages are requested for a block, as NumPy does for its arrays. The first touch then takes a
 /// third of the time, and loops over many rows miss the TLB less often.
+#[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 /// Number of size classes: four per power of two, from 256 bytes up, so that at most a quarter is wasted.
 const CLASSES: usize = 4 * 48;

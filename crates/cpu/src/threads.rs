@@ -16,6 +16,7 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// The pool of the child with that number of forks.
 static POOL: Mutex<(u32, Option<Arc<ThreadPool>>)> = Mutex::new((0, None));
 
+#[cfg(unix)]
 extern "C" fn forked() {
     FORKS.fetch_add(1, Relaxed);
 }

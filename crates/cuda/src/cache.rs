@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+#[cfg(unix)]
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -208,6 +209,7 @@ impl Memory {
 }
 
 /// Creates the folder if it is missing and checks that it is writable and belongs to this user only.
+#[cfg(unix)]
 fn prepare(folder: &Path) -> std::result::Result<(), String> {
     let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     make.map_err(|e| format!("cannot be created: {e}"))?;
@@ -224,14 +226,23 @@ fn prepare(folder: &Path) -> std::result::Result<(), String> {
         return Err("others may write to it (chmod 700 it)".into());
     }
     let probe = folder.join(temp_name());
-    File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&probe)
-        .map_err(|e| format!("cannot be written to: {e}"))?;
+    create_private(&probe).map_err(|e| format!("cannot be written to: {e}"))?;
     let _may_be_gone = fs::remove_file(probe);
     Ok(())
+}
+
+#[cfg(not(unix))]
+fn prepare(_folder: &Path) -> std::result::Result<(), String> {
+    Err("cannot be checked for its owner on this system".into())
+}
+
+/// Creates a file that only this user may read and write.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    options.open(path)
 }
 
 /// Returns a file name that no other thread or process uses at the same time.
@@ -244,7 +255,7 @@ fn temp_name() -> String {
 fn write(folder: &Path, key: &CacheKey, cubin: &[u8]) -> io::Result<()> {
     let temp = folder.join(temp_name());
     let result = (|| {
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temp)?;
+        let mut file = create_private(&temp)?;
         file.write_all(MAGIC)?;
         file.write_all(&key.0)?;
         file.write_all(&(cubin.len() as u64).to_le_bytes())?;

@@ -342,7 +342,7 @@ pub fn no_user_kernels(device: &str) -> Error {
     Error::not_implemented(format!("[cuda.jit] kernels do not run on {device}"))
 }
 
-/// Returns the error of [`DeviceKernels::raw_module`] on a device that is no GPU.
+/// Returns the error of [`DeviceKernels::raw_module`] on a device that is not a GPU.
 pub fn no_raw_modules(name: &str, device: &str) -> Error {
     Error::not_implemented(format!(
         "[{name}] CUDA C++ runs on a GPU only, and the device is {device}; kernels written in Python (cuda.jit) run \
@@ -350,7 +350,7 @@ pub fn no_raw_modules(name: &str, device: &str) -> Error {
     ))
 }
 
-/// Returns the error of [`DeviceKernels::link`] on a device that is no GPU.
+/// Returns the error of [`DeviceKernels::link`] on a device that is not a GPU.
 pub fn no_linker(name: &str, device: &str) -> Error {
     Error::not_implemented(format!("[{name}] device code is linked for GPUs only, and the device is {device}"))
 }

@@ -10,6 +10,7 @@ mod devices;
 mod errors;
 mod estimate;
 mod fft;
+#[cfg(unix)]
 mod fork;
 mod functions;
 mod hooks;
@@ -23,6 +24,8 @@ mod operand;
 mod operators;
 mod profile;
 mod session;
+#[cfg(unix)]
+mod sigint;
 mod source_locations;
 mod stream;
 mod tensor;
@@ -108,6 +111,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     source_locations::install();
     interrupt::install(m.py());
+    #[cfg(unix)]
     fork::install();
     let _ = cuprous_autograd::engine::ENGINES.set(devices::by_number);
     set_library_roots(m.py())?;

@@ -16,12 +16,12 @@ const MAGIC: &[u8; 8] = b"CUPROSIM";
 const BATCH: usize = 12;
 
 /// Where a compiled source is: the library and its position there.
-pub(crate) type Place = (PathBuf, usize);
+pub(crate) type Location = (PathBuf, usize);
 
 struct Images {
     /// Sources that were never loaded, in the order in which they came.
     waiting: Vec<(u64, Source)>,
-    ready: HashMap<u64, Place>,
+    ready: HashMap<u64, Location>,
 }
 
 static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
@@ -69,12 +69,12 @@ pub(crate) unsafe fn source(image: *const u8) -> Option<Source> {
 ///
 /// # Errors
 /// The source has errors, or there is no compiler.
-pub(crate) fn place(source: &Source) -> Result<Place, String> {
+pub(crate) fn locate(source: &Source) -> Result<Location, String> {
     let wanted = key(source);
     let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
     let images = images.get_or_insert_with(|| Images { waiting: Vec::new(), ready: HashMap::new() });
-    if let Some(place) = images.find(wanted)? {
-        return Ok(place);
+    if let Some(found) = images.find(wanted)? {
+        return Ok(found);
     }
     let mut batch = vec![(wanted, source.clone())];
     for (key, source) in std::mem::take(&mut images.waiting) {
@@ -101,9 +101,9 @@ pub(crate) fn place(source: &Source) -> Result<Place, String> {
     let mut failure = format!("{}: it was not compiled", source.name);
     for (key, result) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
         match result {
-            Ok(place) => drop(images.ready.insert(key, place)),
+            Ok(location) => drop(images.ready.insert(key, location)),
             Err(log) if key == wanted => failure = log,
-            // Whoever loads that image is told.
+            // The error is reported to the thread that loads that image.
             Err(_) => {}
         }
     }
@@ -111,7 +111,7 @@ pub(crate) fn place(source: &Source) -> Result<Place, String> {
 }
 
 /// Compiles sources together, or, if that fails, one by one.
-fn build(group: &[(u64, Source)]) -> Vec<(u64, Result<Place, String>)> {
+fn build(group: &[(u64, Source)]) -> Vec<(u64, Result<Location, String>)> {
     let compile = |group: &[(u64, Source)]| -> Result<PathBuf, String> {
         let folder = compiler::folder()?;
         let library = folder.join(format!("{:016x}-{}.so", group[0].0, group.len()));
@@ -137,17 +137,17 @@ fn build(group: &[(u64, Source)]) -> Vec<(u64, Result<Place, String>)> {
 
 impl Images {
     /// Looks a source up in memory and in the folder of libraries.
-    fn find(&mut self, key: u64) -> Result<Option<Place>, String> {
-        if let Some(place) = self.ready.get(&key) {
-            return Ok(Some(place.clone()));
+    fn find(&mut self, key: u64) -> Result<Option<Location>, String> {
+        if let Some(location) = self.ready.get(&key) {
+            return Ok(Some(location.clone()));
         }
         let folder = compiler::folder()?;
         let Ok(entry) = std::fs::read_to_string(folder.join(format!("{key:016x}"))) else { return Ok(None) };
-        let place = entry.split_once(' ').and_then(|(name, k)| Some((folder.join(name), k.parse().ok()?)));
-        let place = place.filter(|(library, _)| library.exists());
-        if let Some(place) = &place {
-            self.ready.insert(key, place.clone());
+        let location = entry.split_once(' ').and_then(|(name, k)| Some((folder.join(name), k.parse().ok()?)));
+        let location = location.filter(|(library, _)| library.exists());
+        if let Some(location) = &location {
+            self.ready.insert(key, location.clone());
         }
-        Ok(place)
+        Ok(location)
     }
 }

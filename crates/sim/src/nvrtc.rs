@@ -119,7 +119,7 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     let source = Source { name: program.name.clone(), text: program.source.clone(), options, generated };
     let compile = AssertUnwindSafe(|| {
         if !generated {
-            images::place(&source)?;
+            images::locate(&source)?;
         }
         Ok(images::image(source))
     });

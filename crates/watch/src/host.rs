@@ -97,7 +97,11 @@ impl Reader {
 
 fn page_bytes() -> u64 {
     // SAFETY: `sysconf` takes a number and returns one.
-    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    #[cfg(unix)]
+    let bytes = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    #[cfg(not(unix))]
+    let bytes = 4096;
+    bytes
 }
 
 fn model() -> String {

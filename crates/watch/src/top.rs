@@ -57,6 +57,7 @@ fn show(terminal: &mut ratatui::DefaultTerminal, monitor: &mut Monitor, mut view
 }
 
 /// Waits for a key, a signal or the timeout. Returns false if the terminal is gone, for which `event::poll` would spin.
+#[cfg(unix)]
 fn wait_for_key(time: Duration) -> bool {
     let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
     // Rounded up, so that the last millisecond is not a busy loop.
@@ -64,6 +65,12 @@ fn wait_for_key(time: Duration) -> bool {
     // SAFETY: `poll` reads and writes one struct.
     unsafe { libc::poll(&raw mut input, 1, time) };
     input.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) == 0
+}
+
+/// Waits for a key or the timeout. Returns false if the terminal is gone.
+#[cfg(not(unix))]
+fn wait_for_key(time: Duration) -> bool {
+    event::poll(time).is_ok()
 }
 
 /// Handles a key. Returns true if it quits the monitor.
@@ -116,7 +123,7 @@ mod tests {
         };
         assert!(!keys("sr ", &mut view));
         assert_eq!((view.sort, view.rising, view.paused), (3, true, true));
-        assert!(!keys("/quit", &mut view), "letters of a filter are no commands");
+        assert!(!keys("/quit", &mut view), "letters of a filter are not commands");
         assert_eq!((view.filter.as_str(), view.typing), ("quit", true));
         press(KeyEvent::from(KeyCode::Esc), &mut view, &sample);
         assert_eq!((view.filter.as_str(), view.typing), ("", false));

@@ -62,7 +62,7 @@ class Info:
 
     def _check(self, device: Any) -> None:
         if device is not None and device not in self.devices() and device not in ("cuda", "cuda:0"):
-            raise ValueError(f"there is no device {device!r}; there are {', '.join(map(str, self.devices()))}")
+            raise ValueError(f"device {device!r} does not exist; the devices are {', '.join(map(str, self.devices()))}")
 
 
 def __array_namespace_info__() -> Info:

@@ -54,6 +54,28 @@ def sum_dtype(name: str, dtype: Any, out: Any) -> str:
     return dtypes.accumulator(name)
 
 
+class _IdentityType:
+    """The type of `IDENTITY`."""
+
+    def __repr__(self) -> str:
+        return "<the identity>"
+
+
+#: The default of `initial`: a reduction starts with its identity. None means that it starts with the first element.
+IDENTITY = _IdentityType()
+
+
+def check_without_initial(ufunc: str, where: Any, reduced_count: int) -> None:
+    """Raises ValueError for a reduction that starts with its first element and may have none."""
+    if where is not True:
+        raise ValueError(
+            f"reduction operation '{ufunc}' does not have an identity, "
+            "so to use a where mask one has to specify 'initial'"
+        )
+    if reduced_count == 0:
+        raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
+
+
 def starting_value(initial: Any, name: str) -> ndarray:
     """Returns a reduction's `initial` as a 0-d array of the dtype that the reduction computes in.
 

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Axes, Axis, array, ndarray, truth_mask, write_exactly
+from cuprous._common.casting import IDENTITY
 from cuprous._functions import reductions
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
@@ -39,13 +40,13 @@ def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
 
 
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
-           initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
+           initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
     """Returns the sum over axes with NaN as zero."""
     return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
-            initial: Any = None, where: Any = True) -> ndarray:  # fmt: skip
+            initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
     """Returns the product over axes with NaN as one."""
     return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 

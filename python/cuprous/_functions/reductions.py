@@ -20,7 +20,15 @@ from cuprous._common.arguments import (
     truth_mask,
     write_exactly,
 )
-from cuprous._common.casting import astype, check_casting, starting_value, sum_dtype, warn_of_lost_parts
+from cuprous._common.casting import (
+    IDENTITY,
+    astype,
+    check_casting,
+    check_without_initial,
+    starting_value,
+    sum_dtype,
+    warn_of_lost_parts,
+)
 from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._functions.complex_parts import imag, real
 
@@ -65,11 +73,13 @@ def _sum_or_product(
     if where is not True:
         a = _masked(a, where, empty)
     axes = _axes(axis, a.ndim)
+    if initial is None:
+        check_without_initial(ufunc, where, _reduced_count(a.shape, axes))
     if wide == "bool":  # a logical reduction
         result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
     else:
         result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
-    if initial is None:
+    if initial is None or initial is IDENTITY:
         return result if out is None else _finish(result, ufunc, None, out)
     start = starting_value(initial, wide)
     if op == "sum" and dtypes.kind(wide) == "f":
@@ -85,7 +95,7 @@ def _sum_or_product(
 
 def sum(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
-    initial: Any = None, where: Any = True,
+    initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
     return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
@@ -93,7 +103,7 @@ def sum(
 
 def prod(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
-    initial: Any = None, where: Any = True,
+    initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
     return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
@@ -108,7 +118,7 @@ def reduced_by(
     if ufunc == "multiply":
         return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
     a = a if dtype is None else astype(a, dtypes.name_of(dtype))
-    return _extreme(a, axis, out, keepdims, initial, where, ufunc == "maximum")
+    return _extreme(a, axis, out, keepdims, None if initial is IDENTITY else initial, where, ufunc == "maximum")
 
 
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
@@ -122,16 +132,13 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     if where is not True:
         where = reduction_mask(where, a.shape)
         if initial is None:
-            raise ValueError(
-                f"reduction operation '{ufunc}' does not have an identity, "
-                "so to use a where mask one has to specify 'initial'"
-            )
+            check_without_initial(ufunc, where, 1)
         a = _core.map("where", where, a, initial)
     if axes == ():
         result = a.copy("K")
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
-            raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
+            check_without_initial(ufunc, True, 0)
         result = _core.empty(reduced_shape(a.shape, axes, keepdims), a.dtype_name)
         _core.update(result, initial)
     else:

@@ -268,10 +268,10 @@ def main(argv: Sequence[str]) -> int:
 
     arch = options.arch or (f"sm_{Device().compute_capability}" if is_available() else _DEFAULT_ARCH)
     if not re.fullmatch(r"sm_\d+[af]?", arch):
-        print(f"cuprous: --arch {arch} is no GPU; write sm_90", file=sys.stderr)
+        print(f"cuprous: --arch {arch} is not a compute capability; write sm_90", file=sys.stderr)
         return 2
     if not os.path.exists(options.file):
-        print(f"cuprous: there is no file {options.file!r}", file=sys.stderr)
+        print(f"cuprous: file {options.file!r} does not exist", file=sys.stderr)
         return 2
     watch = _LaunchRecorder()
     before, sys.argv = sys.argv, [options.file, *options.arguments]

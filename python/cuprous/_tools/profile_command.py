@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"cuprous profile: --limit {options.limit} is negative", file=sys.stderr)
         return 2
     if not options.module and not os.path.exists(options.script):
-        print(f"cuprous profile: there is no file {options.script!r}", file=sys.stderr)
+        print(f"cuprous profile: file {options.script!r} does not exist", file=sys.stderr)
         return 2
     columns = ("time", *(field.name for field in fields(ProfileRow) if field.type in ("int", "float")))
     if options.sort_by not in columns:

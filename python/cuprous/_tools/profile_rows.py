@@ -41,7 +41,7 @@ class ProfileRow(_Sums):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileTotal(_Sums):
-    """All lines together. `wall` is from beginning to end, `python` what of it the host spent in nothing else."""
+    """All lines together. `wall` is the time from start to end, `python` the part in which the host ran only Python."""
 
     wall: float
     python: float

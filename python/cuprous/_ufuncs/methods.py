@@ -23,7 +23,15 @@ from cuprous._common.arguments import (
     write_exactly,
     write_out,
 )
-from cuprous._common.casting import astype, check_casting, check_rule, starting_value, sum_dtype
+from cuprous._common.casting import (
+    IDENTITY,
+    astype,
+    check_casting,
+    check_rule,
+    check_without_initial,
+    starting_value,
+    sum_dtype,
+)
 from cuprous._common.layout import fortran_or_c, order_letter, with_order
 from cuprous._common.overrides import ufunc_result
 from cuprous._functions import reductions
@@ -220,7 +228,7 @@ def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray |
 
 def reduce(
     self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
-    initial: Any = None, where: Any = True,
+    initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Reduces axes of an array with the ufunc.
 
@@ -230,7 +238,7 @@ def reduce(
         dtype: dtype to compute in.
         out: where to write the result.
         keepdims: keeps reduced axes with length one.
-        initial: the value that the reduction starts with.
+        initial: the value that the reduction starts with; with None it starts with the first element.
         where: the mask of elements to reduce.
 
     Raises:
@@ -243,17 +251,15 @@ def reduce(
     # NumPy accepts axis 0 or -1 of a 0-d array here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
     a = _reduction_operand(name, a, dtype, out)
-    identity = _IDENTITIES.get(name)
+    identity = None if initial is None else _IDENTITIES.get(name)
+    initial = None if initial is IDENTITY else initial
     if initial is not None or (identity == 0 and a.dtype_name != "bool"):
         # The identity can change an element: gcd(0, -6) is 6.
         initial = starting_value(identity if initial is None else initial, a.dtype_name)
     mask = None
     if where is not True:
         if initial is None and identity is None:
-            raise ValueError(
-                f"reduction operation '{name}' does not have an identity, "
-                "so to use a where mask one has to specify 'initial'"
-            )
+            check_without_initial(name, where, 1)
         mask = _core.broadcast_to(truth_mask(where), a.shape)
         if name in _ASSOCIATIVE:  # replaces masked elements by the identity
             filler = initial if identity is None else _core.full((), identity, a.dtype_name)
@@ -265,7 +271,7 @@ def reduce(
         result = _reduce_first_axis(name, a[None], initial, None if mask is None else mask[None])
     elif reduced_count == 0:
         if identity is None and initial is None:
-            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+            check_without_initial(name, True, 0)
         shape = reductions.reduced_shape(a.shape, axes, keepdims)
         result = _core.full(shape, 0 if identity is None else identity, a.dtype_name)
         if initial is not None:

@@ -47,7 +47,7 @@ class DeviceRecordArray:
     @property
     def _launch_records(self) -> tuple[ndarray, np.dtype[Any], tuple[int, ...]]:
         if self._path:
-            raise AttributeError("fields of records on a device are no arguments of a kernel: pass the records")
+            raise AttributeError("cannot pass a field of a device record array to a kernel; pass the array")
         return self._bytes, self.dtype, self.shape
 
     def _whole(self) -> Any:

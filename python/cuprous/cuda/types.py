@@ -51,7 +51,7 @@ class Type:
     def underlying_float(self) -> Type:
         """For a complex type, the type of the parts."""
         if self not in complex_domain:
-            raise AttributeError(f"{self.name} is no type of complex numbers")
+            raise AttributeError(f"{self.name} is not a complex type")
         return float32 if self == complex64 else float64
 
     def __len__(self) -> int:
@@ -192,7 +192,7 @@ def as_type(t: Any) -> Type:
             return Type(dtype.name, int64.key)
         return Record(dtype) if dtype.names else _BY_NAME[dtype.name]
     except (TypeError, KeyError):
-        raise TypeError(f"{t!r} is no type of a kernel's argument") from None
+        raise TypeError(f"{t!r} is not a type of kernel arguments") from None
 
 
 def typeof(value: Any) -> Type:
@@ -275,7 +275,7 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
         return tuple(as_type(t) for t in text)
     if isinstance(text, Type):
         return (text,)
-    raise TypeError(f'{text!r} is no signature; write "void(float32[:], int32)"')
+    raise TypeError(f'{text!r} is not a signature; write "void(float32[:], int32)"')
 
 
 def argument_types(signature: Any) -> tuple[Type, ...]:

@@ -103,7 +103,7 @@ class Generator(Selection):
         (Efraimidis and Spirakis, 2006). The order is random also for shuffle=False, which NumPy leaves open.
 
         Raises:
-            ValueError: if the sample is larger than the population, or `p` is no distribution over it.
+            ValueError: if the sample is larger than the population, or `p` is not a distribution over it.
         """
         return self._choice(a, size, replace, p, axis)
 

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import by_name, named, tensor_of, wrap_dim
+from cuprous.torch._args import by_name, named, tensor_of, unsupported, wrap_dim
 from cuprous.torch._creation import tensor
 from cuprous.torch._shape import broadcast_tensors, stack
 
@@ -134,6 +134,7 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`."""
+    unsupported("gather", sparse_grad=(sparse_grad, False))
     input = _core.t_indexable(input)
     return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
 

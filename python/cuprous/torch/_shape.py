@@ -12,7 +12,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, sizes, unsupported, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import Size
 from cuprous.torch._types import dtype as dtype_class
@@ -278,12 +278,21 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Returns a copy in which each element along a dimension is repeated."""
+    """Returns a copy in which each element along a dimension is repeated.
+
+    Raises:
+        RuntimeError: if `output_size` is given and is not the extent of the result.
+    """
     if dim is None:
         input, dim = ravel(input), 0
     dim = wrap_dim(dim, input.ndim)
     if isinstance(repeats, Tensor) and repeats.numel() == 1:
         repeats = repeats.item()
+
+    def check(size: int) -> None:
+        if output_size is not None and output_size != size:
+            raise RuntimeError(f"repeat_interleave: expected output_size {size}, got {output_size}")
+
     if not isinstance(repeats, int):
         import numpy as np
 
@@ -291,7 +300,9 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
         counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
         index = from_numpy(np.repeat(np.arange(input.dims[dim]), counts)).to(input.device)
+        check(index.numel())
         return index_select(input, dim, index)
+    check(input.dims[dim] * repeats)
     spread = unsqueeze(input, dim + 1)
     wide = [*input.dims[: dim + 1], repeats, *input.dims[dim + 1 :]]
     return flatten(_core.t_cast(_core.t_expand(spread, wide), input.dtype_name), dim, dim + 1)
@@ -421,6 +432,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Returns a copy."""
+    unsupported("clone", memory_format=(memory_format, None))
     return _core.t_cast(input, input.dtype_name)
 
 

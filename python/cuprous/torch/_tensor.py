@@ -70,6 +70,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        unsupported(name, memory_format=(memory_format, None))
         return astype(self, name)
 
     cast.__doc__ = f"Returns the tensor cast to {name}."
@@ -159,7 +160,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """Implements NumPy's conversion protocol."""
+    """Implements NumPy's conversion protocol.
+
+    Raises:
+        ValueError: for `copy=False`.
+    """
+    if copy is False:
+        raise ValueError("cannot convert a tensor to a NumPy array without a copy; use copy=None")
     host = numpy(self)
     return host if dtype is None else host.astype(dtype, copy=False)
 

@@ -189,7 +189,9 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
 def _frequencies(name: str) -> Callable[..., Tensor]:
     def frequencies(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
                     device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-        positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
+        positions = arange(
+            n if name == "fftfreq" else n // 2 + 1, dtype=dtype or get_default_dtype(), layout=layout, device=device
+        )
         if name == "fftfreq":
             positions = _map("where", positions >= (n + 1) // 2, positions - n, positions)
         result = write_out(out, _map("divide", positions, n * d))

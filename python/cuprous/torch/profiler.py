@@ -88,6 +88,7 @@ class record_function:
     """Context manager and decorator that names a part of a program. NVIDIA's tools show it as a range too."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
+        unsupported("record_function", args=(args, None))
         self.name = name
 
     def __enter__(self) -> record_function:
@@ -163,7 +164,8 @@ class profile:
     """Measures all `record_function` parts within a `with` block, and the steps between calls of `step()`.
 
     Raises:
-        NotImplementedError: for shapes, memory, stacks, operation counts and modules, which are not recorded.
+        NotImplementedError: for shapes, memory, stacks, operation counts and modules, which are not recorded, and for
+            events of several recordings together.
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None, schedule: Any = None,
@@ -173,7 +175,7 @@ class profile:
                  use_cuda: bool | None = None) -> None:  # fmt: skip
         unsupported("profile", record_shapes=(record_shapes, False), profile_memory=(profile_memory, False),
                     with_stack=(with_stack, False), with_flops=(with_flops, False), with_modules=(with_modules, False),
-                    experimental_config=(experimental_config, None))  # fmt: skip
+                    experimental_config=(experimental_config, None), acc_events=(acc_events, False))  # fmt: skip
         self._action = (lambda step: ProfilerAction.RECORD) if schedule is None else schedule
         self._on_trace_ready = on_trace_ready
         self._saved: list[_Span] = []

@@ -71,7 +71,7 @@ fn this_machine_is_compared_with_listed_ones_at_the_same_share_of_its_peak() {
 }
 
 #[test]
-fn only_what_has_a_price_is_told() {
+fn only_what_has_a_price_is_reported() {
     let question = Question { flops: 1e15, cpu: Some("9654".into()), gpu: Some("h200".into()), ..Question::default() };
     let priced = |prices| ask(&Question { prices, ..question.clone() }, || unreachable!()).unwrap().price;
     assert_eq!(priced([None; 3]), None);
@@ -81,7 +81,7 @@ fn only_what_has_a_price_is_told() {
 }
 
 #[test]
-fn old_gpus_and_names_that_fit_several_are_told() {
+fn old_gpus_and_ambiguous_names_are_reported() {
     let named = |name: &str| {
         let question =
             Question { flops: 1e12, cpu: Some("9654".into()), gpu: Some(name.into()), ..Question::default() };

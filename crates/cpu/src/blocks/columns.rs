@@ -24,11 +24,11 @@ pub(crate) struct ColumnArgs {
     pub state: *mut u8,
     /// Number of accumulators in the state.
     pub accumulators: usize,
-    /// Elements, or another state.
+    /// The elements that `push` adds to the state, or the state that `merge` adds.
     pub src: *const u8,
-    /// Number of elements to push.
+    /// Number of elements that `push` adds.
     pub n: usize,
-    /// Number of the tile, counted from the start of the row even if several threads share the row.
+    /// Index of the tile, counted from the start of the row even if several threads share the row.
     pub tile: i64,
     /// Results.
     pub out: *mut u8,

@@ -122,11 +122,11 @@ pub(crate) trait Inexact: Num {
     fn is_finite(self) -> bool;
 }
 
-/// Types in which true division is computed.
+/// Types that true division computes in; integers are converted to one of them first.
 pub(crate) trait Divide: Inexact {}
 impl<E: Inexact> Divide for E {}
 
-/// Types in which `float_power` is computed.
+/// Types that `float_power` computes in.
 pub(crate) trait Double: Num {}
 
 /// Floats.

@@ -123,10 +123,14 @@ fn start() -> Result<&'static DriverApi> {
     unsafe { call!(api, cuInit(0)) }?;
     STARTED_BY.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.
-    unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+    #[cfg(unix)]
+    unsafe {
+        libc::pthread_atfork(None, None, Some(after_fork_in_child))
+    };
     Ok(STARTED.get_or_init(|| api))
 }
 
+#[cfg(unix)]
 extern "C" fn after_fork_in_child() {
     FORKED.store(true, Ordering::Relaxed);
 }

@@ -306,6 +306,8 @@ unsafe fn prefault_pages(start: *mut u8, bytes: usize) {
         let _only_an_optimization =
             unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_POPULATE_WRITE) };
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl Drop for Handle {
     }
 }
 
-/// Returns the slot of an address. 0 is no valid address.
+/// Returns the slot of an address. 0 is not a valid address.
 fn slot_of(address: u64) -> usize {
     ((address >> OFFSET_BITS) as usize).wrapping_sub(1)
 }

@@ -21,7 +21,7 @@ const COMPILE: f64 = 0.03;
 /// Seconds that a program loses by staying before it is compiled in the background. That costs processor time, but no
 /// wait.
 const WORTH_COMPILING: f64 = COMPILE / 16.0;
-/// The reason that needs no further explanation.
+/// The reason for a program that runs where it was predicted to be faster.
 const FASTER: &str = "faster there";
 
 /// A program compiled for "auto".

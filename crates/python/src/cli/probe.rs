@@ -157,6 +157,13 @@ pub(super) struct CpuTime {
 }
 
 impl CpuTime {
+    /// Returns no times, so that the share of other processes is unknown.
+    #[cfg(not(unix))]
+    pub(super) fn now() -> CpuTime {
+        CpuTime { all: 0.0, busy: 0.0, own: 0.0 }
+    }
+
+    #[cfg(unix)]
     pub(super) fn now() -> CpuTime {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();

@@ -10,12 +10,8 @@ use cuprous_cuda_sys::driver::{
 };
 
 use super::module::Launch;
-use super::stream::Work;
+use super::work::{Plan, Work};
 use super::{INVALID_HANDLE, INVALID_VALUE, Outcome, State, UPDATE_FAILED, functions, put};
-
-/// Nodes with their dependencies, as positions.
-#[derive(Clone, Default)]
-pub(crate) struct Plan(Vec<(Work, Vec<usize>)>);
 
 #[derive(Default)]
 pub(crate) struct Graph {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cuprous_cuda_sys::driver::{CUdeviceptr, CUstream};
 
-use super::stream::Work;
+use super::work::Work;
 use super::{INVALID_VALUE, OUT_OF_MEMORY, Outcome, State, functions, put};
 use crate::settings::settings;
 

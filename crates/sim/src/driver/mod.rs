@@ -6,6 +6,7 @@ mod graph;
 mod memory;
 mod module;
 pub(crate) mod stream;
+mod work;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char};

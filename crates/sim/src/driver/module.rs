@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use cuprous_cuda_sys::driver::{
     CUdeviceptr, CUfunction, CUfunction_attribute as Attribute, CUjit_option, CUjitInputType, CUlinkState, CUmodule,
-    CUstream,
 };
 
 use super::device::{SHARED, THREADS_PER_SM};
-use super::stream::Work;
 use super::{INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, Outcome, State, functions, put};
 use crate::executor::{self, Call, Dim, Position, SERVICES, Services};
 use crate::images;
@@ -74,7 +72,7 @@ impl Module {
         };
         // SAFETY: the driver's function requires an image.
         let source = unsafe { images::source(image.cast()) }.ok_or(INVALID_IMAGE)?;
-        let (file, index) = images::place(&source).map_err(report)?;
+        let (file, index) = images::locate(&source).map_err(report)?;
         let path = CString::new(file.as_os_str().as_encoded_bytes()).map_err(|_| INVALID_IMAGE)?;
         // SAFETY: the library was made by this simulator's compiler; its initializers have no requirements.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -304,23 +302,5 @@ functions! {
     cuOccupancyMaxActiveBlocksPerMultiprocessor(state, to: *mut c_int, function: CUfunction, threads: c_int, dynamic: usize) {
         state.functions.get(&(function as usize)).ok_or(INVALID_HANDLE)?;
         put(to, occupancy(threads, dynamic))
-    }
-
-    cuLaunchKernel(
-        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
-        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void, _extra: *mut *mut c_void,
-    ) {
-        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
-        let launch = Launch::new(state, function, shape, dynamic, arguments, false)?;
-        state.submit(if stream as usize <= 2 { 0 } else { stream as usize }, Work::Kernel(launch))
-    }
-
-    cuLaunchCooperativeKernel(
-        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
-        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void,
-    ) {
-        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
-        let launch = Launch::new(state, function, shape, dynamic, arguments, true)?;
-        state.submit(if stream as usize <= 2 { 0 } else { stream as usize }, Work::Kernel(launch))
     }
 }

@@ -2,45 +2,18 @@
 //! go on: so work that lacks a dependency runs at a wrong time and gives wrong results.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use cuprous_cuda_sys::driver::{CUevent, CUgraph, CUstream, CUstreamCaptureMode};
+use cuprous_cuda_sys::driver::{CUevent, CUfunction, CUgraph, CUstream, CUstreamCaptureMode};
 
-use super::graph::{self, Graph, Plan};
+use super::graph::{self, Graph};
 use super::module::Launch;
+use super::work::{Recording, Work};
 use super::{
     CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, State, functions, lock, put,
 };
-
-/// Work of a stream or of a graph's node.
-#[derive(Clone)]
-pub(crate) enum Work {
-    Kernel(Launch),
-    Copy {
-        to: u64,
-        from: u64,
-        bytes: usize,
-    },
-    /// A copy of bytes that the caller passed.
-    Write {
-        to: u64,
-        from: Arc<Vec<u8>>,
-    },
-    Fill {
-        to: u64,
-        pattern: Vec<u8>,
-        count: usize,
-    },
-    /// A library's.
-    Host(Arc<dyn Fn() + Send + Sync>),
-    Graph(Arc<Plan>),
-    Record(Arc<Recording>),
-    Wait(Arc<Recording>),
-    /// The recording of an event by a graph's node; each launch makes one.
-    RecordAtLaunch(usize),
-}
 
 pub(crate) struct Stream {
     queue: VecDeque<Work>,
@@ -53,19 +26,6 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(blocking: bool) -> Stream {
         Stream { queue: VecDeque::new(), capture: None, blocking }
-    }
-}
-
-/// One recording of an event, which outlives the event if somebody waits for it.
-pub(crate) struct Recording {
-    stream: usize,
-    /// When it happened.
-    at: OnceLock<Instant>,
-}
-
-impl Recording {
-    fn is_done(&self) -> bool {
-        self.at.get().is_some()
     }
 }
 
@@ -251,6 +211,24 @@ functions! {
         let handle = state.handle();
         state.graphs.insert(handle, Graph::chain(nodes));
         put(to, handle as CUgraph)
+    }
+
+    cuLaunchKernel(
+        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void, _extra: *mut *mut c_void,
+    ) {
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        let launch = Launch::new(state, function, shape, dynamic, arguments, false)?;
+        state.submit(id(stream), Work::Kernel(launch))
+    }
+
+    cuLaunchCooperativeKernel(
+        state, function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, dynamic: c_uint, stream: CUstream, arguments: *mut *mut c_void,
+    ) {
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        let launch = Launch::new(state, function, shape, dynamic, arguments, true)?;
+        state.submit(id(stream), Work::Kernel(launch))
     }
 
     cuEventCreate(state, to: *mut CUevent, _flags: u32) {

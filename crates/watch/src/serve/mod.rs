@@ -189,6 +189,7 @@ pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr
 }
 
 /// Raises the limit of open files, which is usually 1,024. Each client is an open file.
+#[cfg(unix)]
 fn raise_file_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both functions read or write one struct.
@@ -199,6 +200,10 @@ fn raise_file_limit() {
         }
     }
 }
+
+/// Has no effect: sockets are not files on Windows.
+#[cfg(not(unix))]
+fn raise_file_limit() {}
 
 async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -246,7 +251,8 @@ mod tests {
     use super::*;
 
     fn growth_after(count: usize) -> u64 {
-        let site = Site::new(None, ([127, 0, 0, 1], 80).into(), None, Box::new(|| unreachable!("nobody asks")));
+        let site =
+            Site::new(None, ([127, 0, 0, 1], 80).into(), None, Box::new(|| unreachable!("no estimate is requested")));
         let (mut monitor, mut history) = (Monitor::new(None), History::default());
         let resident = || -> u64 {
             let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

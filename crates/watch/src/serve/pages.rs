@@ -15,13 +15,13 @@ use super::{Answer, Site, calculator};
 
 /// The files of the page, embedded in the program.
 const FILES: [(&str, &str, &str); 5] = [
-    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
-    ("/main.js", "text/javascript; charset=utf-8", include_str!("page/main.js")),
-    ("/calculator.js", "text/javascript; charset=utf-8", include_str!("page/calculator.js")),
-    ("/monitor.js", "text/javascript; charset=utf-8", include_str!("page/monitor.js")),
-    ("/profile.js", "text/javascript; charset=utf-8", include_str!("page/profile.js")),
+    ("/style.css", "text/css; charset=utf-8", include_str!("assets/style.css")),
+    ("/main.js", "text/javascript; charset=utf-8", include_str!("assets/main.js")),
+    ("/calculator.js", "text/javascript; charset=utf-8", include_str!("assets/calculator.js")),
+    ("/monitor.js", "text/javascript; charset=utf-8", include_str!("assets/monitor.js")),
+    ("/profile.js", "text/javascript; charset=utf-8", include_str!("assets/profile.js")),
 ];
-const INDEX: &str = include_str!("page/index.html");
+const INDEX: &str = include_str!("assets/index.html");
 const JSON: &str = "application/json";
 
 fn content(kind: &'static str, body: impl Into<Body>) -> Answer {

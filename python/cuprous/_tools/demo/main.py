@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         wanted = arguments.only.split(",")
         unknown = [name for name in wanted if name not in names]
         if unknown:
-            print(f"cuprous demo: there is no row {unknown[0]}; there are {', '.join(names)}", file=sys.stderr)
+            print(f"cuprous demo: row {unknown[0]!r} does not exist; the rows are {', '.join(names)}", file=sys.stderr)
             return 2
         chosen = [row for row in chosen if row.name in wanted]
     gpu, about = devices(cp)
@@ -89,7 +89,7 @@ def devices(cp: object) -> tuple[bool, str]:
 
 
 class Progress:
-    """One line on the terminal that is written over; nothing where there is no terminal."""
+    """A line on the terminal that each call overwrites. Without a terminal nothing is written."""
 
     def __init__(self, total: int, shown: bool) -> None:
         self.total, self.shown = total, shown

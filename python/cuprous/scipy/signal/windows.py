@@ -31,10 +31,9 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     if count <= 1:
         return _core.full([count], 1.0, "float64")
     phase = _sample_indices(count) * (2.0 * math.pi / (full - 1)) - math.pi
-    total: Any = None
+    total = _core.full([count], 0.0, "float64")
     for k, weight in enumerate(a):
-        term = _map("cos", phase * float(k)) * float(weight)
-        total = term if total is None else total + term
+        total = total + _map("cos", phase * float(k)) * float(weight)
     return total
 
 

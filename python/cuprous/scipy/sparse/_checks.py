@@ -55,7 +55,7 @@ def as_shape(shape: Any, flat: bool = False) -> tuple[int, ...]:
     """Two extents; one if `flat` allows it.
 
     Raises:
-        TypeError: for extents that are no integers.
+        TypeError: for extents that are not integers.
         ValueError: for negative ones, or another number of them.
     """
     try:

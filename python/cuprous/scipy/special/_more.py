@@ -206,7 +206,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
 
     Args:
         exact: not supported.
-        repetition: whether a thing may be chosen repeatedly.
+        repetition: whether an element may be chosen repeatedly.
 
     Raises:
         NotImplementedError: for `exact`.

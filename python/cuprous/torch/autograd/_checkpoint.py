@@ -16,14 +16,15 @@ from cuprous.torch.random import fork_rng
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
                early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
-    """Returns the results of a function of which no intermediate values are saved. The function is called again, with
-    the same random numbers, during the backward pass. Tensors that it uses from outside, such as parameters, get
-    gradients too.
+    """Calls a function without saving its intermediate values. The backward pass calls it again, with the same random
+    numbers. Tensors that it uses from outside, such as parameters, get gradients too.
 
     Args:
         function: returns tensors, or a tuple of tensors and other objects.
         args: its positional arguments.
         use_reentrant: both of PyTorch's implementations give the same results; here there is one.
+        determinism_check: "default" or "none"; shapes are compared in either case.
+        early_stop: has no effect; the second call runs to its end.
         preserve_rng_state: whether the second call draws the random numbers of the first.
         kwargs: its keyword arguments.
 
@@ -32,6 +33,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         RuntimeError: in the backward pass, if the second call gives results of other shapes.
     """
     unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None

@@ -78,6 +78,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         atol: absolute tolerance.
         rtol: relative tolerance.
         raise_exception: whether to raise an error rather than return False.
+        nondet_tol: how much the gradients of two backward passes may differ.
+        check_undefined_grad: has no effect; each output is differentiated alone, without gradients of the others.
+        check_grad_dtypes: has no effect; gradients always have the dtypes of their inputs.
+        fast_mode: has no effect; every element is checked.
 
     Raises:
         RuntimeError: if the gradients differ.
@@ -85,13 +89,24 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     """
     import numpy as np
 
-    unsupported("gradcheck", check_forward_ad=(check_forward_ad, False), check_batched_grad=(check_batched_grad, False))
+    unsupported("gradcheck", check_forward_ad=(check_forward_ad, False), check_batched_grad=(check_batched_grad, False),
+                check_backward_ad=(check_backward_ad, True))  # fmt: skip
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "
                          "requires_grad=True.")  # fmt: skip
-    rows = [_analytical_jacobian(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
+    outputs = _outputs(func, inputs)
+    rows, again = ([_analytical_jacobian(y, [inputs[k] for k in wanted]) for y in outputs] for _ in range(2))
+    for position, (first, second) in enumerate(zip(rows, again, strict=True)):
+        pairs = [(a, b) for ours, theirs in zip(first, second, strict=True) for a, b in zip(ours, theirs, strict=True)]
+        if any(a is not None and (np.abs(a - b) > nondet_tol).any() for a, b in pairs):
+            if not raise_exception:
+                return False
+            raise RuntimeError(
+                f"Backward is not reentrant: two backward passes of output {position} differ by more than "
+                f"nondet_tol={nondet_tol}"
+            )
     for number, k in enumerate(wanted):
         for position, slopes in enumerate(_numerical_jacobian(func, inputs, k, eps)):
             size = len(slopes)

@@ -127,22 +127,27 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _packed(outputs, several), _packed(found, many)
 
 
-def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], create_graph: bool) -> list[Tensor]:
+def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], create_graph: bool,
+           strict: bool = False) -> list[Tensor]:  # fmt: skip
     """Returns the product of the Jacobian with a vector. The vector-Jacobian product is linear in its vector, and its
     derivative with respect to that vector gives the result."""
     seeds = [zeros_like(y).requires_grad_() for y in outputs]
-    back = _grads(outputs, xs, list(seeds), True)
+    back = _grads(outputs, xs, list(seeds), True, strict)
     return _grads(back, seeds, list(vectors), create_graph)
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Returns the outputs, and the product of the Jacobian with a vector (of the inputs' shape)."""
+    """Returns the outputs, and the product of the Jacobian with a vector (of the inputs' shape).
+
+    Raises:
+        RuntimeError: with `strict`, if the outputs do not depend on an input.
+    """
     _, given = _tuple(inputs, "inputs given to jvp")
     xs = _requiring_grad(given, create_graph)
     several, outputs = _call(func, xs)
     vectors = [zeros_like(x) + 1 if t is None else t for x, t in zip(xs, _vector(v, xs, "the input"), strict=True)]
-    found = pushed(outputs, xs, vectors, create_graph)
+    found = pushed(outputs, xs, vectors, create_graph, strict)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
     return _packed(outputs, several), _packed(found, several)
 

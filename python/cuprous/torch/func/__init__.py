@@ -116,8 +116,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             raise RuntimeError(f"vjp: expected {len(outputs)} vectors, got {len(seeds)}")
         with _Level():
             found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
-            result = tuple(_pytree.unflatten(chosen, list(found)))
-        result = _detach_results(result, [*inputs, *[s for s in seeds if s.requires_grad]])
+            found = found if create_graph is None or create_graph else [g.detach() for g in found]
+            result = tuple(_pytree.unflatten(chosen, found))
+        result = _detach_results(result, inputs)
         return result
 
     shown = _detach_results((output, aux), inputs)
@@ -135,8 +136,8 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         output, aux = output if has_aux else (output, None)
         outputs = _pytree.tensors("jvp", output)
         vectors = _pytree.tensors("jvp", tangents)
-        pushed = _pytree.unflatten(output, functional.pushed(outputs, inputs, vectors, True))
-    output, pushed, aux = _detach_results((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
+        pushed = _pytree.unflatten(output, functional.pushed(outputs, inputs, vectors, True, strict))
+    output, pushed, aux = _detach_results((output, pushed, aux), inputs)
     return (output, pushed, aux) if has_aux else (output, pushed)
 
 

@@ -211,18 +211,24 @@ class _Svdvals(Function):
         return (u * _complex(g, u).unsqueeze(-2)) @ vh
 
 
+def _check_driver(driver: str | None) -> None:
+    """Raises for unknown names of cuSOLVER's algorithms, of which all compute the same."""
+    if driver not in (None, "gesvd", "gesvdj", "gesvda"):
+        raise RuntimeError(f"torch.linalg.svd: driver={driver!r} is not known")
+
+
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """Returns A = U diag(S) Vᴴ with S ≥ 0 descending. The columns that `full_matrices` adds have no gradient, because
     they are an arbitrary completion of a basis."""
     unsupported("linalg.svd", out=(out, None))
-    if driver not in (None, "gesvd", "gesvdj", "gesvda"):
-        raise RuntimeError(f"torch.linalg.svd: driver={driver!r} is not known")
+    _check_driver(driver)
     with checked("linalg.svd", A):
         return svd_result(*_Svd.apply(A, full_matrices))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """Returns the singular values, descending."""
+    _check_driver(driver)
     with checked("linalg.svdvals", A):
         result: Tensor = _Svdvals.apply(A)
     return write_out(out, result)

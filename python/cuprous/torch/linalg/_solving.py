@@ -171,13 +171,24 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Returns `solve`, and 0 (int32) for each matrix.
+    """Returns `solve`, and for each matrix 0 (int32), or 1 if it is singular (its solution is then NaN).
 
     Raises:
-        LinAlgError: for singular matrices, also without `check_errors`.
+        LinAlgError: with `check_errors`, for singular matrices.
     """
-    result = solve(A, B, left=left)
-    return solve_ex_result(result, _core.t_full(list(A.dims[:-2]), 0, "int32", A.device_name))
+    try:
+        result = solve(A, B, left=left)
+    except LinAlgError:
+        if check_errors:
+            raise
+    else:
+        return solve_ex_result(result, _core.t_full(list(A.dims[:-2]), 0, "int32", A.device_name))
+    info = inv_ex(A.detach()).info
+    singular = _map("not_equal", info, 0).unsqueeze(-1)
+    result = solve(_map("where", singular.unsqueeze(-1), eye(A.dims[-1], A), A), B, left=left)
+    return solve_ex_result(
+        _map("where", singular if _is_vector(A, B) else singular.unsqueeze(-1), math.nan, result), info
+    )
 
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,

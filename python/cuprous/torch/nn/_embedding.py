@@ -168,10 +168,17 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _reductions.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+_DISTANCE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+)  # fmt: skip
+
+
 @_autocast.policy
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Returns the p-norm distance of each row of one matrix to each row of the other, for batches of matrices. It is
     always computed from differences."""
+    if compute_mode not in _DISTANCE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if x1.dims[-1] != x2.dims[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.dims[-1]} X2: {x2.dims[-1]}")
     return _reductions.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)

@@ -11,7 +11,7 @@ const TEXT: &str = include_str!("correlate.cuh");
 /// Most weights along one axis that a thread keeps in registers. More weights take several launches, each of which adds
 /// to the sums of the one before.
 const LINE: i64 = 40;
-/// Most such launches. Beyond them the tile in shared memory is faster.
+/// Most launches over which the weights are divided. If more are needed, the tile in shared memory is faster.
 const LAUNCHES: i64 = 8;
 /// Most columns of weights for the tile in shared memory. Rows are unrolled in steps of 16.
 const WIDEST: i64 = 512;

@@ -323,7 +323,7 @@ impl Writer<'_> {
         if let (Some((sign, own, right)), [a, b]) = (operator, args) {
             let left = if own == Precedence::Bitwise || own == Precedence::Shift { Precedence::Primary } else { own };
             let left = if own == Precedence::Compare { Precedence::Shift } else { left };
-            // It is enough if one operand has the exact type.
+            // C++ converts a constant to the type of the other operand, so only one needs its exact type in the text.
             let a_text = self.short_operand(a, left, !matches!(b.kind, Kind::Const(_)));
             let b_text = self.short_operand(b, right, !matches!(a.kind, Kind::Const(_)));
             return (format!("{a_text} {sign} {b_text}"), own);

@@ -17,8 +17,8 @@ def matrix_power(A: Any, power: Any) -> Any:
     """Returns a power of a square sparse matrix.
 
     Raises:
-        ValueError: for a matrix that is not square, and negative powers.
-        TypeError: for powers that are not integers.
+        TypeError: for a matrix that is not square, and powers that are not integers.
+        ValueError: for negative powers.
     """
     m, n = A.shape
     if m != n:

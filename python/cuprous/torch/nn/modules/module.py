@@ -280,9 +280,9 @@ class Module(State, Hooks):
                 _core.t_update(parameter.grad, 0)
 
     # --- dtype and device
-    def _apply(self: M, fn: Callable[[Tensor], Tensor]) -> M:
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
         done: set[int] = set()
-        for module in self.modules():
+        for module in self.modules() if recurse else [self]:
             for parameter in module._parameters.values():
                 if parameter is None or id(parameter) in done:
                     continue
@@ -331,8 +331,8 @@ class Module(State, Hooks):
         return self.to(_types.device("cpu"))
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Moves the module to another device without copying the values."""
-        return self._apply(lambda t: empty_like(t, device=device))
+        """Moves the module to another device without copying the values; with `recurse=False` without its children."""
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def share_memory(self: M) -> M:
         """Not supported.

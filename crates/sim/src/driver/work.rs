@@ -1,0 +1,52 @@
+//! What streams and graphs run.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use super::module::Launch;
+
+/// Work of a stream or of a graph's node.
+#[derive(Clone)]
+pub(crate) enum Work {
+    Kernel(Launch),
+    Copy {
+        to: u64,
+        from: u64,
+        bytes: usize,
+    },
+    /// A copy of bytes that the caller passed.
+    Write {
+        to: u64,
+        from: Arc<Vec<u8>>,
+    },
+    Fill {
+        to: u64,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    /// A library's.
+    Host(Arc<dyn Fn() + Send + Sync>),
+    Graph(Arc<Plan>),
+    Record(Arc<Recording>),
+    Wait(Arc<Recording>),
+    /// The recording of an event by a graph's node; each launch makes one.
+    RecordAtLaunch(usize),
+}
+
+/// The nodes of a graph with their dependencies, as positions.
+#[derive(Clone, Default)]
+pub(crate) struct Plan(pub(crate) Vec<(Work, Vec<usize>)>);
+
+/// One recording of an event, which outlives the event if somebody waits for it.
+pub(crate) struct Recording {
+    pub(crate) stream: usize,
+    /// When it happened.
+    pub(crate) at: OnceLock<Instant>,
+}
+
+impl Recording {
+    /// Returns true if it has happened.
+    pub(crate) fn is_done(&self) -> bool {
+        self.at.get().is_some()
+    }
+}
