@@ -240,7 +240,10 @@ impl<'a> Block<'a> {
                             self.resume(t);
                         }
                     }
-                    let released = (start..end).step_by(LANES).fold(false, |any, w| self.release_warp(w) || any);
+                    let mut released = false;
+                    for warp in (start..end).step_by(LANES) {
+                        released |= self.release_warp(warp);
+                    }
                     if !released {
                         break;
                     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cuprous_core::Scalar;
-use cuprous_cuda::codegen::{Arg, Generated, Part};
+use cuprous_cuda::codegen::{Arg, Generated};
 
 /// A generated kernel or routine with its memory.
 pub struct Case {
@@ -42,7 +42,6 @@ fn sized(code: &str) -> String {
 
 /// Returns the C++ program that runs all cases.
 fn program(cases: &[Case], dir: &Path) -> String {
-    let convert = std::fs::read_to_string(host_dir().join("convert.cuh")).expect("the shim exists");
     let mut text = format!("#include \"{}\"\n", host_dir().join("shim.h").display());
     let mut main = String::from("int main() {\n");
     for (c, case) in cases.iter().enumerate() {
@@ -61,7 +60,7 @@ fn program(cases: &[Case], dir: &Path) -> String {
         for (k, stage) in g.stages.iter().enumerate() {
             let _ = writeln!(text, "namespace c{c}_s{k} {{");
             for part in &stage.prelude {
-                text += &if *part == Part::Convert.text() { convert.clone() } else { sized(part) };
+                text += &sized(part);
             }
             text += &sized(&stage.code.replace("extern \"C\" ", ""));
             text += "}\n";

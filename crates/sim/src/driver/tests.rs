@@ -169,6 +169,7 @@ fn a_stream_that_does_not_wait_reads_too_early() {
             assert!(round <= 20, "round {round}: a wait is kept");
             early += 1;
         }
+        // SAFETY: the stream is alive.
         ok(unsafe { cuStreamSynchronize(gpu.stream) });
     }
     assert!(early > 0, "some of twenty reads without a wait come too early");
