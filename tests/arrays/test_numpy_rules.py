@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -229,3 +230,14 @@ def test_which_arrays_are_pickled_out_of_band() -> None:
             back = pickle.loads(data, buffers=buffers)
             assert_same(cp.asarray(back), cp.asnumpy(part))
             assert i > 2 or back.strides == part.strides
+
+
+def test_three_dtypes_are_promoted_as_numpy() -> None:
+    names = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32"]
+    names += ["float64", "complex64", "complex128"]
+    ones = {name: (np.ones(1, name), cp.ones(1, dtype=name)) for name in names}
+    for three in itertools.product(names, repeat=3):
+        host, own = zip(*(ones[name] for name in three), strict=True)
+        expected = np.result_type(*three)
+        assert cp.result_type(*three) == expected, three
+        assert cp.concatenate(own).dtype == np.concatenate(host).dtype == expected, three

@@ -116,7 +116,6 @@ struct Thread {
 struct Block<'a> {
     launch: &'a Launch<'a>,
     threads: Vec<Thread>,
-    now: usize,
     position: *mut Position,
 }
 
@@ -197,7 +196,7 @@ impl<'a> Block<'a> {
         };
         // SAFETY: the function of the kernel's module only returns an address.
         let position = unsafe { (launch.position)() };
-        Block { launch, threads: (0..count).map(thread).collect(), now: 0, position }
+        Block { launch, threads: (0..count).map(thread).collect(), position }
     }
 
     fn run(&mut self, index: u64) -> Result<(), String> {
@@ -310,7 +309,6 @@ impl<'a> Block<'a> {
 
     /// Runs a thread until it waits or ends.
     fn resume(&mut self, t: usize) {
-        self.now = t;
         let launch = self.launch;
         let warp = t - t % LANES;
         let end = (warp + LANES).min(self.threads.len());
