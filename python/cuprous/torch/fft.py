@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.fft import _transforms
-from cuprous.torch import _shape
-from cuprous.torch._args import astype, named, wrap_dim, write_out
+from cuprous.torch import _args, _shape
+from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch.autograd import Function
@@ -81,7 +81,7 @@ def _cast(x: Tensor, to_complex: bool) -> Tensor:
         name = _core.t_default_dtype()
     if to_complex:
         name = {"float32": "complex64", "float64": "complex128"}.get(name, name)
-    return astype(x, name)
+    return _args.astype(x, name)
 
 
 def _all(x: Tensor, points: list[int | None], dims: list[int]) -> Tensor:
@@ -151,7 +151,7 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
     Raises:
         RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
     """
-    return named(transform, name, doc)
+    return _args.named(transform, name, doc)
 
 
 def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
@@ -174,7 +174,7 @@ def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tenso
 
     which = "the last two" if fixed else "all"
     doc = f"{what}, along several dimensions: {which} by default. `s` are the numbers of values along each."
-    return named(transform, name, doc)
+    return _args.named(transform, name, doc)
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_transform_1d, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
@@ -200,7 +200,7 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
         return result
 
     transform = name.removesuffix("freq")
-    return named(
+    return _args.named(
         frequencies, name, f"Returns the frequencies of the values of `{transform}` for n samples with spacing d."
     )
 
