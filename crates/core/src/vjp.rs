@@ -238,11 +238,18 @@ fn step<V: Value>(g: &Term<V>, what: &'static str) -> Term<V> {
     if g.is_complex() { Term::Value(V::unsupported(what)) } else { zero(g) }
 }
 
-/// Returns the gradient of `sin(πx) / (πx)`, which is zero at 0.
+/// Returns the gradient of `sin(πx) / (πx)`, or near zero, where that cancels, the first terms of its Taylor series, the
+/// sum of (-1)ᵏ 2k π (πx)²ᵏ⁻¹ / (2k + 1)!.
 fn sinc_gradient<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
+    const SERIES: [f64; 6] = [1.0 / 518918400.0, -1.0 / 3991680.0, 1.0 / 45360.0, -1.0 / 840.0, 1.0 / 30.0, -1.0 / 3.0];
+    let near = || x.of(Fun::Absolute).compare(Fun::Less, 0.1);
     let angle = x * PI;
-    let slope = g * ((angle.of(Fun::Cos) * &angle - angle.of(Fun::Sin)) / (square(x) * PI));
-    zero(g).when(x.compare(Fun::Equal, 0.0), slope)
+    let series = SERIES[1..].iter().fold(x * 0.0 + SERIES[0], |sum, term| sum * square(&angle) + *term) * &angle * PI;
+    // Not zero, so that the derivative of the unused branch is finite.
+    let far = Term::from(1.0).when(near(), x.clone());
+    let angle = &far * PI;
+    let slope = (angle.of(Fun::Cos) * &angle - angle.of(Fun::Sin)) / (square(&far) * PI);
+    g * series.when(near(), slope)
 }
 
 /// Returns the gradient of exprel: (exp(x) - y) / x, or near zero, where that cancels, the first terms of its Taylor
@@ -250,8 +257,11 @@ fn sinc_gradient<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
 fn exprel_gradient<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
     const SERIES: [f64; 7] = [1.0 / 5760.0, 1.0 / 840.0, 1.0 / 144.0, 1.0 / 30.0, 1.0 / 8.0, 1.0 / 3.0, 1.0 / 2.0];
     let series = SERIES[1..].iter().fold(x * 0.0 + SERIES[0], |sum, term| &sum * x + *term);
-    let slope = (x.of(Fun::Exp) - y.clone()) / x.clone();
-    g * series.when(x.of(Fun::Absolute).compare(Fun::Less, 0.03), slope)
+    let near = || x.of(Fun::Absolute).compare(Fun::Less, 0.03);
+    // Not zero, so that the derivative of the unused branch is finite.
+    let far = Term::from(1.0).when(near(), x.clone());
+    let slope = (x.of(Fun::Exp) - y.clone()) / far;
+    g * series.when(near(), slope)
 }
 
 /// Returns the derivative of digamma, the sum of 1/(x + k)² over all k ≥ 0: its first eight terms, and an asymptotic

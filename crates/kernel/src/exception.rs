@@ -52,10 +52,12 @@ pub struct Checks {
     pub report: bool,
     /// Whether array indices are compared with the extents.
     pub bounds: bool,
-    /// Whether divisors, tuple indices and variables that may be unassigned are checked.
+    /// Whether divisors, tuple indices and variables that may be unassigned are checked. `accesses` checks the latter two.
     pub values: bool,
     /// Whether a division by zero with `/` raises.
     pub quotients: bool,
+    /// Whether races, reads of uninitialized memory and divergent barriers are reported, by the CPU.
+    pub accesses: bool,
 }
 
 impl RaiseSite {

@@ -219,6 +219,7 @@ mod tests {
             raise_sites: Vec::new(),
             reports: false,
             dynamic_shared: false,
+            is_checked: false,
         };
         inline(&mut module);
         module

@@ -28,6 +28,8 @@ pub struct Module {
     pub reports: bool,
     /// Whether it uses dynamic shared memory.
     pub dynamic_shared: bool,
+    /// Whether its accesses to memory and its barriers are checked at run time: [`crate::exception::Checks::accesses`].
+    pub is_checked: bool,
 }
 
 impl Module {

@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) cache: Option<PathBuf>,
     /// Keeps the C++ that is compiled.
     pub(crate) keep: bool,
+    /// The dependency with this number is left out of every graph, as if the planner had forgotten it.
+    pub(crate) drop: Option<u64>,
 }
 
 /// Returns the settings of this process.
@@ -51,6 +53,7 @@ fn parse(text: &str) -> Settings {
         flags: Vec::new(),
         cache: None,
         keep: false,
+        drop: None,
     };
     for item in text.split(',').filter(|item| !item.is_empty()) {
         let (key, value) = item.split_once('=').unwrap_or((item, ""));
@@ -66,6 +69,7 @@ fn parse(text: &str) -> Settings {
             "flag" => settings.flags.push(value.into()),
             "cache" => settings.cache = Some(value.into()),
             "keep" => settings.keep = true,
+            "drop" => settings.drop = Some(number()),
             _ => panic!("CUPROUS_SIM: {item} is not a setting"),
         }
     }

@@ -1,6 +1,7 @@
 """`CUPROUS_DEBUG=1`: launches are logged and synchronous, so that an error is raised at the launching line.
 
-CUPROUS_DEBUG=2 shows the CUDA C++ as well when a kernel is compiled.
+CUPROUS_DEBUG=2 shows the CUDA C++ as well when a kernel is compiled. `CUPROUS_KERNEL_CHECK=1` is `check=True` for all
+kernels of `cuda.jit`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from cuprous import _core
 _VALUE = os.environ.get("CUPROUS_DEBUG", "0")
 #: 0: off; 1: launches are logged; 2: the generated code too.
 LEVEL = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
+#: True if kernels are checked unless they say otherwise.
+CHECKS = os.environ.get("CUPROUS_KERNEL_CHECK", "0") not in ("", "0")
 
 
 def _say(text: str) -> None:

@@ -274,7 +274,7 @@ def jit(
     link: Any = (), debug: bool | None = None, opt: bool | None = None, lineinfo: bool = False, cache: bool = False,
     fastmath: bool = False, max_registers: int | None = None, launch_bounds: Any = None,
     boundscheck: bool | None = None, fma: bool = True, lto: bool | None = None,
-    shared_memory_carveout: int | str | None = None, **unknown: Any,
+    shared_memory_carveout: int | str | None = None, check: bool | None = None, **unknown: Any,
 ) -> Any:  # fmt: skip
     """Makes a function a kernel, or with `device=True` one that kernels call.
 
@@ -292,6 +292,9 @@ def jit(
             launch, which then waits for the kernel.
         boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
             the line.
+        check: runs the kernel on the CPU, one thread after the other, and raises a KernelCheckError for races, reads of
+            shared and local arrays that were not written, and barriers that not all threads of a block reach; checks
+            indices as `boundscheck` does. Left out: True if the environment has CUPROUS_KERNEL_CHECK=1.
         opt: accepted; code is always optimized.
         link: code whose functions it calls (`declare_device`): files (CUDA C++ as .cu; device code as .ptx, .cubin,
             .fatbin, .o, .a, .ltoir) or objects such as `cuda.CUSource`, `cuda.Cubin`. It only runs on GPUs then. The
@@ -316,9 +319,11 @@ def jit(
         bounds = [int(n or 0) for n in (*bounds, None, None)][:3]
     if shared_memory_carveout is not None:
         _check_carveout(shared_memory_carveout)
+    accesses = _debug.CHECKS if check is None else bool(check)
+    indices = bool(boundscheck) or accesses
     options = {
         "fastmath": bool(fastmath), "fma": fma, "max_registers": max_registers, "launch_bounds": bounds,
-        "lineinfo": bool(lineinfo), "checks": (debug is not False or bool(boundscheck), bool(boundscheck), bool(debug)),
+        "lineinfo": bool(lineinfo), "checks": (debug is not False or indices, indices, bool(debug), accesses),
     }  # fmt: skip
 
     def make(function: Any) -> Dispatcher:

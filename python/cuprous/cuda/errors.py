@@ -27,6 +27,12 @@ class KernelRuntimeError(RuntimeError):
     """A kernel raised an exception."""
 
 
+class KernelCheckError(KernelRuntimeError):
+    """A kernel with `check=True` has races, uninitialized reads or divergent barriers. The message has each with the
+    threads, blocks, array, index and lines.
+    """
+
+
 class LinkerError(RuntimeError):
     """A file to link does not exist, or cannot be linked."""
 
@@ -65,7 +71,7 @@ class CUDARuntimeError(RuntimeError):
 
 
 __all__ = [
-    "CudaSupportError", "InvalidValueError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError",
-    "NumbaDebugInfoWarning", "NumbaDeprecationWarning", "NumbaError", "NumbaInvalidConfigWarning",
+    "CudaSupportError", "InvalidValueError", "KernelCheckError", "KernelError", "KernelRuntimeError", "LinkerError",
+    "LoweringError", "NumbaDebugInfoWarning", "NumbaDeprecationWarning", "NumbaError", "NumbaInvalidConfigWarning",
     "NumbaPendingDeprecationWarning", "NumbaPerformanceWarning", "NumbaWarning", "TypingError", "UnsupportedError",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ use smallvec::smallvec;
 use super::function::FunctionCompiler;
 use super::module::by_memory;
 use super::request::OPS;
+use super::sanitizer::Access;
 use super::values::{Values, parts, register};
 
 impl FunctionCompiler<'_, '_, '_> {
@@ -79,6 +80,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             "@nothing" => Values::new(),
             "@fence" => {
+                self.check_fence(row.name)?;
                 self.b.ins().fence();
                 Values::new()
             }
@@ -164,6 +166,7 @@ impl FunctionCompiler<'_, '_, '_> {
             _ => (zero, None),
         };
         let lane = values.get(at + 1).copied().unwrap_or(none);
+        self.check_barrier(row.name)?;
         let request = |body: &mut Self, name: &str| -> Result<Value> {
             let op = OPS.iter().position(|&o| o == name).unwrap_or(0);
             let op = body.b.ins().iconst(types::I32, op as i64);
@@ -213,6 +216,7 @@ impl FunctionCompiler<'_, '_, '_> {
         for operand in operands {
             values.push(self.expr(operand)?);
         }
+        self.check_access(Access::Atomic, array, indices, (address, 0), &[])?;
         if d.is_complex() {
             let (part, size) = (d.component(), d.component().size() as i64);
             let mut olds = Values::new();
@@ -271,9 +275,11 @@ impl FunctionCompiler<'_, '_, '_> {
         };
         let d = ty.dtype().unwrap_or(DType::I64);
         let [value] = operands else {
+            self.check_access(Access::Read, array, indices, (address, 0), &[])?;
             return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), address, 0)]);
         };
         let value = self.expr(value)?;
+        self.check_access(Access::Write, array, indices, (address, 0), &value)?;
         self.b.ins().store(Self::trusted(), value[0], address, 0);
         Ok(Values::new())
     }

@@ -13,6 +13,7 @@ use cuprous_core::{Error, Result};
 use super::env::Env;
 use super::jit::MachineCode;
 use super::request::{CurrentThread, FIRST_WARP_OP, GRID_SYNC, OPS, Request, STOP};
+use super::sanitizer::{Completed, Sanitizer};
 
 /// Number of threads in a warp.
 const WARP: usize = 32;
@@ -61,6 +62,8 @@ struct RunningBlock {
     /// The stack limit of each thread.
     stack_limits: Vec<usize>,
     env: *mut Env,
+    /// The number of the block in the grid.
+    number: usize,
     /// The request that ended the launch early.
     stopped: Option<Request>,
     error: Option<Error>,
@@ -123,6 +126,7 @@ impl RunningBlock {
         let block = Box::new(CurrentThread { yielder: Cell::new(std::ptr::null()) });
         env.current_thread = &raw const *block;
         let [x, y, z] = env.dims;
+        let number = env.number();
         let environment = std::ptr::from_mut(env) as usize;
         let shared = &raw const *block as usize;
         let (function, start) = (code.entry(), args.as_ptr() as usize);
@@ -144,7 +148,7 @@ impl RunningBlock {
         }
         let states = vec![State::Ready(0); threads.len()];
         let yielders = vec![std::ptr::null(); threads.len()];
-        Ok(RunningBlock { block, threads, states, yielders, stack_limits, env, stopped: None, error: None })
+        Ok(RunningBlock { block, threads, states, yielders, stack_limits, env, number, stopped: None, error: None })
     }
 
     /// Runs the threads until all are done or wait for the grid. Returns true if some wait for the grid.
@@ -155,6 +159,9 @@ impl RunningBlock {
                     self.block.yielder.set(self.yielders[k]);
                     // SAFETY: the environment outlives the threads, and none of them is running.
                     unsafe { (*self.env).stack_limit = self.stack_limits[k] };
+                    if let Some(sanitizer) = sanitizer(self.env) {
+                        sanitizer.resume(self.number, k);
+                    }
                     self.states[k] = match thread.resume(result) {
                         CoroutineResult::Yield(request) if request.op >= STOP => {
                             self.stopped = Some(request);
@@ -172,7 +179,9 @@ impl RunningBlock {
             if self.states.iter().all(|s| s.is_waiting_for_grid()) {
                 return true;
             }
-            if !complete_operations(&mut self.states) {
+            let (env, number) = (self.env, self.number);
+            if !complete_operations(&mut self.states, &mut |what, states| report(env, number, Some(what), states)) {
+                report(env, number, None, &self.states);
                 self.error.get_or_insert_with(|| {
                     Error::runtime("[kernel] deadlock: threads wait for each other at different barriers")
                 });
@@ -200,6 +209,23 @@ impl RunningBlock {
             None => self.error.map_or(Ok(()), Err),
         }
     }
+}
+
+/// Returns the sanitizer of a launch that is checked.
+fn sanitizer<'a>(env: *mut Env) -> Option<&'a mut Sanitizer> {
+    // SAFETY: the environment and the sanitizer outlive the threads, and none of them is running.
+    unsafe { (*env).sanitizer.as_mut() }
+}
+
+/// Reports an operation that threads of a block completed, or that they wait for each other.
+fn report(env: *mut Env, block: usize, what: Option<Completed>, states: &[State]) {
+    let Some(sanitizer) = sanitizer(env) else { return };
+    let threads = |f: fn(&State) -> bool| (0..states.len()).filter(|&k| f(&states[k])).collect::<Vec<_>>();
+    // SAFETY: as above. Threads that raised an exception are reported by that.
+    let has_fault = unsafe { (*env).fault[0] != 0 };
+    let waiting = threads(|state| matches!(state, State::Waiting(_)));
+    let ended = if has_fault { Vec::new() } else { threads(|state| matches!(state, State::Done)) };
+    sanitizer.completed(block, what, &waiting, &ended);
 }
 
 /// Runs the threads of a block.
@@ -236,6 +262,9 @@ pub(super) fn run_grid(code: &MachineCode, args: &[u8], envs: &mut [Env], local:
         if !waiting || all.iter().any(|block| block.stopped.is_some()) {
             break;
         }
+        if let Some(sanitizer) = all.first().and_then(|block| sanitizer(block.env)) {
+            sanitizer.completed_grid();
+        }
         all.iter_mut().for_each(RunningBlock::resume_waiting);
     }
     // All blocks are ended, even if one of them failed.
@@ -266,11 +295,12 @@ impl State {
     }
 }
 
-/// Completes operations whose threads have all arrived. Returns false if there are none.
-fn complete_operations(states: &mut [State]) -> bool {
+/// Completes operations whose threads have all arrived, and calls `completed` with each before they continue. Returns
+/// false if there are none.
+fn complete_operations(states: &mut [State], completed: &mut dyn FnMut(Completed, &[State])) -> bool {
     let mut moved = false;
-    for warp in states.chunks_mut(WARP) {
-        moved |= complete_warp_operations(warp);
+    for (k, warp) in states.chunks_mut(WARP).enumerate() {
+        moved |= complete_warp_operations(warp, &mut |mask| completed(Completed::Warp(k * WARP, mask), &[]));
     }
     if moved {
         return true;
@@ -292,12 +322,13 @@ fn complete_operations(states: &mut [State]) -> bool {
         Some(3) => u64::from(votes[1] > 0),
         _ => 0,
     };
+    completed(Completed::Block, states);
     states.iter_mut().filter(|s| matches!(s, State::Waiting(_))).for_each(|s| *s = State::Ready(result));
     true
 }
 
-/// Completes operations of a warp for which all their lanes wait.
-fn complete_warp_operations(warp: &mut [State]) -> bool {
+/// Completes operations of a warp for which all their lanes wait, and calls `completed` with the lanes of each.
+fn complete_warp_operations(warp: &mut [State], completed: &mut dyn FnMut(u32)) -> bool {
     let mut moved = false;
     for lane in 0..warp.len() {
         let State::Waiting(first) = warp[lane] else { continue };
@@ -319,6 +350,7 @@ fn complete_warp_operations(warp: &mut [State]) -> bool {
         };
         let value_of = |k: usize| lanes.iter().position(|&l| l == k).map(|at| requests[at].value);
         let all = bits(&|_| true);
+        completed(all as u32);
         for (&k, request) in lanes.iter().zip(&requests) {
             let source = match OPS[first.op as usize] {
                 "@shfl_sync" => Some((request.lane % 32) as usize),

@@ -7,6 +7,7 @@ use cuprous_kernel::exception::{Record, WORDS};
 use cuprous_plan::Launch;
 
 use super::request::CurrentThread;
+use super::sanitizer::Sanitizer;
 
 /// The values that the threads of a block share. Generated code reads them at the offsets below.
 #[repr(C)]
@@ -35,6 +36,8 @@ pub(super) struct Env {
     pub(super) stack_limit: usize,
     /// Set by a thread that exits in a called function, until the kernel itself has noticed it.
     exited: i32,
+    /// The state of a launch that is checked.
+    pub(super) sanitizer: *mut Sanitizer,
     /// The first fault of a thread in the blocks of this task.
     pub(super) fault: Record,
 }
@@ -58,6 +61,12 @@ pub(super) mod offset {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Env {
+    /// Returns the number of the block in the grid.
+    pub(super) fn number(&self) -> usize {
+        let ([x, y, z], [columns, rows, _]) = (self.block.map(|n| n as usize), self.grid.map(|n| n as usize));
+        (z * rows + y) * columns + x
+    }
+
     pub(super) fn new(launch: &Launch, shared: *mut u8, dynamic: *mut u8, bytes: usize) -> Env {
         Env {
             block: [0; 3],
@@ -74,6 +83,7 @@ impl Env {
             stop: if Token::current().listens() { interrupt::flag() } else { &NEVER },
             stack_limit: 0,
             exited: 0,
+            sanitizer: std::ptr::null_mut(),
             fault: [0; WORDS],
         }
     }

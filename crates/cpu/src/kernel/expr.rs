@@ -10,6 +10,7 @@ use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
 use super::function::FunctionCompiler;
+use super::sanitizer::Access;
 use super::values::{Values, item_start, parts, register};
 
 /// Maximum number of parts of an expression that is computed even where its value may not be needed.
@@ -89,6 +90,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             Kind::Load(array, indices) => {
                 let (address, far) = self.element_address(array, indices)?;
+                self.check_access(Access::Read, array, indices, (address, far), &[])?;
                 self.load_parts(&e.ty, address, far)
             }
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,

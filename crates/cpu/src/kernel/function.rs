@@ -79,6 +79,8 @@ pub(super) struct FunctionCompiler<'b, 's, 'm> {
     pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
     /// Stack slots for the lanes of each variable.
     pub(super) slots: Vec<Option<StackSlot>>,
+    /// The line of the current statement.
+    pub(super) line: u32,
 }
 
 impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
@@ -115,6 +117,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
             in_lane_groups: false,
             wide: vec![SmallVec::new(); function.vars.len()],
             slots: vec![None; function.vars.len()],
+            line: function.first_line,
         }
     }
 
@@ -308,7 +311,9 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
                         .map_err(|_| Error::memory("[kernel] a local array is too large"))?;
                     let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
                     let slot = self.b.create_sized_stack_slot(slot);
-                    values.push(self.b.ins().stack_addr(types::I64, slot, 0));
+                    let address = self.b.ins().stack_addr(types::I64, slot, 0);
+                    self.check_local_array(address, bytes)?;
+                    values.push(address);
                 }
             }
             for &n in &array.shape {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
@@ -20,6 +21,7 @@ use super::env::Env;
 use super::function::FunctionCompiler;
 use super::module::ModuleContext;
 use super::plan::{BlocksPerCall, Plan};
+use super::sanitizer::Site;
 use super::{runtime, values};
 
 /// The function of one thread: arguments, environment, index in the block.
@@ -43,6 +45,8 @@ pub(super) struct MachineCode {
     pub(super) can_stop: bool,
     /// Names of the functions.
     pub(super) names: Vec<String>,
+    /// The locations that a checked kernel reports to the sanitizer.
+    pub(super) sites: Option<Arc<[Site]>>,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
@@ -102,9 +106,13 @@ pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
     builder.symbols(runtime::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
-    cuprous_kernel::inline::inline(&mut ir);
+    let is_checked = ir.is_checked;
+    if !is_checked {
+        cuprous_kernel::inline::inline(&mut ir);
+    }
     let may_exit = functions_that_may_exit(&ir);
-    let (ir, plan) = plan_module(ir, &may_exit);
+    // Checked code is that of one thread, as it was written.
+    let (ir, plan) = if is_checked { (ir, None) } else { plan_module(ir, &may_exit) };
     let (ir, plan) = (&ir, plan.map(Rc::new));
     let mut shared = ModuleContext {
         jit: JITModule::new(builder),
@@ -117,6 +125,7 @@ pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
         can_stop: false,
         may_exit,
         plan,
+        sites: is_checked.then(Vec::new),
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
@@ -173,6 +182,7 @@ pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
     let context_bytes = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     let names = ir.functions.iter().map(|f| f.name.clone()).collect();
     let can_stop = shared.can_stop;
+    let sites = shared.sites.map(Arc::from);
     Ok(MachineCode {
         start,
         module: Some(shared.jit),
@@ -182,6 +192,7 @@ pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
         blocks_per_call,
         can_stop,
         names,
+        sites,
         _texts: shared.texts,
     })
 }

@@ -27,6 +27,7 @@ mod regions;
 mod request;
 mod rows;
 mod runtime;
+mod sanitizer;
 mod scalarize;
 mod schedule;
 mod stmt;
@@ -44,11 +45,12 @@ use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::exception::Record;
-use cuprous_kernel::ir::Space;
+use cuprous_kernel::ir::{Expr, Kind, Space, any_expr};
 use cuprous_plan::{Launch, UserKernel};
 
 use crate::threads::{parallel_for, with_threads};
 use env::Env;
+use sanitizer::Sanitizer;
 
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
@@ -63,6 +65,10 @@ pub(crate) struct CpuKernel {
     reported_bytes: [u64; 2],
     /// The fault of the last launch: the first in the first task that had one.
     fault: Mutex<Option<(usize, Record)>>,
+    /// Whether it has memory fences.
+    has_fences: bool,
+    /// The problems of the checked launches since the last call of [`UserKernel::report`].
+    report: Mutex<Option<String>>,
 }
 
 /// Maximum bytes of a thread's local arrays.
@@ -95,6 +101,8 @@ impl CpuKernel {
             local,
             reported_bytes,
             fault: Mutex::new(None),
+            has_fences: module.functions.iter().any(|f| any_expr(&f.body, &mut is_fence)),
+            report: Mutex::new(None),
         }))
     }
 }
@@ -112,8 +120,15 @@ impl CpuKernel {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
         let blocks = gx * gy * gz;
         let dynamic = launch.shared as usize;
+        if let Some(sites) = &self.code.sites {
+            let mut sanitizer = Sanitizer::new(sites.clone(), launch, self.has_fences);
+            let done = self.launch_checked(launch, args, &mut sanitizer);
+            let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
+            *report = report.take().or_else(|| sanitizer.report(&self.name));
+            return done;
+        }
         if self.cooperative {
-            return self.launch_grid(launch, args);
+            return self.launch_grid(launch, args, None);
         }
         // Several tasks per core balance blocks of different duration.
         let tasks = blocks.min(8 * rayon::current_num_threads());
@@ -184,8 +199,40 @@ impl CpuKernel {
         }
     }
 
+    /// Runs blocks one after the other on one core and reports what they do to the sanitizer.
+    fn launch_checked(&self, launch: &Launch, args: &[u8], sanitizer: &mut Sanitizer) -> Result<()> {
+        if self.cooperative {
+            return self.launch_grid(launch, args, Some(sanitizer));
+        }
+        let [gx, gy, _] = launch.grid.map(|n| n as usize);
+        let dynamic = launch.shared as usize;
+        let mut memory = shared_memory(self.shared + dynamic + 128);
+        let shared = (memory.as_mut_ptr() as usize).next_multiple_of(128);
+        let after = (shared + self.shared).next_multiple_of(128);
+        let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
+        env.sanitizer = sanitizer;
+        let token = Token::current();
+        for block in 0..launch.blocks() as usize {
+            if token.requested() {
+                return Err(Error::aborted("interrupted between blocks of a kernel"));
+            }
+            env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+            // SAFETY: the sanitizer outlives the environment, and no thread is running.
+            unsafe { (*env.sanitizer).begin_block(shared, after + dynamic - shared) };
+            let done = coroutines::run_block(&self.code, args, &mut env, self.local);
+            // SAFETY: as above.
+            unsafe { (*env.sanitizer).end_block(block) };
+            if env.fault[0] != 0 {
+                *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((block, env.fault));
+                return Ok(());
+            }
+            done?;
+        }
+        Ok(())
+    }
+
     /// Runs blocks that wait for each other. Each has its own memory, and one core runs them in turn.
-    fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
+    fn launch_grid(&self, launch: &Launch, args: &[u8], mut sanitizer: Option<&mut Sanitizer>) -> Result<()> {
         let [gx, gy, _] = launch.grid.map(|n| n as usize);
         let dynamic = launch.shared as usize;
         let blocks = launch.blocks() as usize;
@@ -196,6 +243,10 @@ impl CpuKernel {
             let after = (shared + self.shared).next_multiple_of(128);
             let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
+            if let Some(sanitizer) = &mut sanitizer {
+                sanitizer.begin_block(shared, after + dynamic - shared);
+                env.sanitizer = &raw mut **sanitizer;
+            }
             envs.push(env);
         }
         let result = coroutines::run_grid(&self.code, args, &mut envs, self.local);
@@ -205,6 +256,10 @@ impl CpuKernel {
         }
         result
     }
+}
+
+fn is_fence(e: &Expr) -> bool {
+    matches!(e.kind, Kind::Builtin(row, _) if row.host == "@fence")
 }
 
 /// Allocates memory of a block, with space to align it to 128 bytes.
@@ -239,6 +294,10 @@ impl UserKernel for CpuKernel {
 
     fn fault(&self) -> Result<Option<Record>> {
         Ok(self.fault.lock().unwrap_or_else(|e| e.into_inner()).take().map(|(_, record)| record))
+    }
+
+    fn report(&self) -> Option<String> {
+        self.report.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
     fn source(&self) -> String {

@@ -9,6 +9,7 @@ use cuprous_kernel::Module;
 use cuprous_kernel::types::Ty;
 
 use super::plan::Plan;
+use super::sanitizer::Site;
 use super::values;
 
 /// The state that the functions of a module share.
@@ -29,6 +30,8 @@ pub(super) struct ModuleContext<'m> {
     pub(super) may_exit: Vec<bool>,
     /// How one function runs the threads of a block. `None` if the kernel is the function of one thread.
     pub(super) plan: Option<Rc<Plan>>,
+    /// The locations that are reported to the sanitizer; `None` if the kernel is not checked.
+    pub(super) sites: Option<Vec<Site>>,
 }
 
 /// Returns true if a function returns its results through memory.

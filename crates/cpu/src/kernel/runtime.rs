@@ -7,6 +7,7 @@ use cuprous_kernel::exception::VALUES;
 
 use super::env::Env;
 use super::request::{OVERFLOW, Request, STOP, wait};
+use super::sanitizer::calls as checks;
 use crate::blocks::MapArgs;
 
 /// Defines functions. A suffix of the name gives the type of the operands, such as `f64`.
@@ -255,6 +256,18 @@ functions! {
         let block = unsafe { (*env).current_thread };
         wait(block, Request { op, mask, value, lane })
     }
+    // --- the sanitizer of checked kernels
+    check_access(
+        env: *const Env, site: u32, address: usize, indices: *const i64, count: usize, values: *const u8, bytes: usize
+    ) -> () {
+        // SAFETY: generated code passes the addresses of that many indices and bytes.
+        let (indices, values) =
+            unsafe { (std::slice::from_raw_parts(indices, count), std::slice::from_raw_parts(values, bytes)) };
+        checks::access(env, site, address, indices, (bytes > 0).then_some(values))
+    }
+    check_barrier(env: *const Env, site: u32) -> () { checks::wait(env, site) }
+    check_fence(env: *const Env, device: bool) -> () { checks::fence(env, device) }
+    check_local_array(env: *const Env, address: usize, bytes: usize) -> () { checks::declare(env, address, bytes) }
     // --- printing
     print_text(start: *const u8, bytes: usize) -> () {
         // SAFETY: the string lives as long as the code.

@@ -8,6 +8,7 @@ use cuprous_kernel::types::Ty;
 
 use super::env::offset;
 use super::function::FunctionCompiler;
+use super::sanitizer::Access;
 use super::values::register;
 
 /// Nested constant loops with at most this number of iterations in all do not poll the flag that stops a launch.
@@ -26,7 +27,10 @@ impl FunctionCompiler<'_, '_, '_> {
         if self.at_block_level {
             return self.block_level(block);
         }
-        block.iter().try_for_each(|stmt| self.stmt(&stmt.kind))
+        block.iter().try_for_each(|stmt| {
+            self.line = stmt.line;
+            self.stmt(&stmt.kind)
+        })
     }
 
     pub(super) fn stmt(&mut self, stmt: &StmtKind) -> Result<()> {
@@ -39,11 +43,13 @@ impl FunctionCompiler<'_, '_, '_> {
                 let address = self.element_address(array, indices)?;
                 let values = self.expr(value)?;
                 let Ty::Array(ty) = &array.ty else { return Ok(()) };
+                self.check_access(Access::Write, array, indices, address, &values)?;
                 self.store_parts(&ty.elem, address, &values);
             }
             StmtKind::Copy { to, from } => {
                 let (address, source) = (self.expr(to)?[0], self.expr(from)?[0]);
                 let Ty::Array(ty) = &to.ty else { return Ok(()) };
+                self.check_copy(to, from, [address, source])?;
                 let bytes = self.b.ins().iconst(types::I64, ty.item_size() as i64);
                 self.call_library("host_copy", &[address, source, bytes], None)?;
             }

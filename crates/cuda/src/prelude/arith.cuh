@@ -210,9 +210,14 @@ template <class T> DEV uint8 bitwise_count(T a) {
     else if constexpr (sizeof(T) == 4) return (uint8)__popc((uint32)m);
     else return (uint8)__popc((uint32)m & ((1u << 8 * sizeof(T)) - 1));
 }
+// The absolute value, also of the least integer.
+template <class T> DEV wrapped<T> magnitude(T a) {
+    wrapped<T> x = (wrapped<T>)absolute(a);
+    if constexpr (sizeof(T) < 4) x &= (1u << 8 * sizeof(T)) - 1;
+    return x;
+}
 template <class T> DEV_FAR T gcd(T a, T b) {
-    wrapped<T> x = (wrapped<T>)absolute(a), y = (wrapped<T>)absolute(b);
-    if constexpr (sizeof(T) < 4) x &= (1u << 8 * sizeof(T)) - 1, y &= (1u << 8 * sizeof(T)) - 1;
+    wrapped<T> x = magnitude(a), y = magnitude(b);
     while (y != 0) {
         wrapped<T> r = x % y;
         x = y;
@@ -221,6 +226,6 @@ template <class T> DEV_FAR T gcd(T a, T b) {
     return (T)x;
 }
 template <class T> DEV_FAR T lcm(T a, T b) {
-    T g = gcd(a, b);
-    return g == 0 ? (T)0 : absolute(mul(quotient_toward_zero(a, g), b));
+    wrapped<T> g = magnitude(gcd(a, b));
+    return g == 0 ? (T)0 : (T)(magnitude(a) / g * magnitude(b));
 }

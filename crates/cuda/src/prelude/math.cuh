@@ -45,7 +45,12 @@ CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a
         if constexpr (half_float<T>) return narrow<T>(name(widen(a), widen(b)));      \
         else return expression;                                                       \
     }
-CUPROUS_REAL2(hypot_, hypot(a, b))
+// CUDA's hypot rounds up to infinity next to the largest number.
+template <class T> DEV T hypot_wide(T a, T b) {
+    const T most = fmax(fabs(a), fabs(b)), least = fmin(fabs(a), fabs(b));
+    return least <= most * (T)(sizeof(T) == 8 ? 1e-9 : 1e-5) ? most : hypot(a, b);
+}
+CUPROUS_REAL2(hypot_, hypot_wide(a, b))
 CUPROUS_REAL2(atan2_, atan2(a, b))
 // Equal operands may both be infinite; the difference of unequal ones is NaN only if one is NaN.
 CUPROUS_REAL2(logaddexp, a == b ? a + (T)0.69314718055994530942 : a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b)))

@@ -104,7 +104,8 @@ impl LoweringContext<'_, '_> {
 
     /// Checks an index of a tuple with `n` items.
     pub(super) fn check_item(&mut self, at: &Expr, n: i64) -> Result<()> {
-        if !self.compiler.checks.values || at.ty != Ty::Scalar(DType::I64) {
+        let checks = &self.compiler.checks;
+        if !(checks.values || checks.accesses) || at.ty != Ty::Scalar(DType::I64) {
             return Ok(());
         }
         let test = |fun, m| Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![at.clone(), Expr::int(m)]));

@@ -141,7 +141,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
             self.var_of.push(self.vars.len());
             self.vars.push(Var { name: self.live_ranges.names[live_range].clone(), ty });
         }
-        let tracks = self.compiler.checks.values;
+        let tracks = self.compiler.checks.values || self.compiler.checks.accesses;
         self.assigned_flags = vec![None; self.live_ranges.names.len()];
         for (live_range, tracked) in self.live_ranges.tracked().into_iter().enumerate().filter(|_| tracks) {
             if tracked {

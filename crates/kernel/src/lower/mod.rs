@@ -251,6 +251,7 @@ impl<'a> Compiler<'a> {
             raise_sites: self.raise_sites,
             reports: false,
             dynamic_shared: false,
+            is_checked: self.checks.accesses,
         };
         module.reports = module.functions.iter().any(|f| f.raises(true));
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));

@@ -90,6 +90,12 @@ pub trait UserKernel: Any + Send + Sync {
         Ok(None)
     }
 
+    /// Returns the problems that checks of memory accesses and barriers found since the last call, if the kernel was
+    /// compiled with them.
+    fn report(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the driver's handle of the kernel's module, if it has one.
     fn module(&self) -> Option<u64> {
         None

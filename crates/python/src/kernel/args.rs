@@ -11,7 +11,7 @@ use pyo3::types::{PyFloat, PyInt, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::array::PyArray;
-use crate::{numpy, operand};
+use crate::{devices, interrupt, numpy, operand};
 
 /// The key of argument types, for fast look-up of overloads: one word for a number or an array, more for a tuple.
 pub(super) type Key = SmallVec<[u32; 16]>;
@@ -339,6 +339,28 @@ impl<'py> Arg<'py> {
             Arg::Tuple(items, _) => {
                 for item in items {
                     item.align(back)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Replaces arrays on a GPU by copies on the CPU. `moved` gets each array with its copy.
+    pub(super) fn move_to_cpu(&mut self, py: Python<'py>, moved: &mut Vec<(Array, Array)>) -> PyResult<()> {
+        match self {
+            Arg::Array(array, _) if devices::of(array).id != 0 => {
+                let copy = interrupt::run(py, || devices::of(array).send(array, devices::by_name("cpu")?, true))?;
+                moved.push((std::mem::replace(array, copy.clone()), copy));
+            }
+            Arg::Records(records) if devices::of(&records.bytes).id != 0 => {
+                return Err(PyTypeError::new_err(
+                    "[cuda.jit] check=True runs on the CPU and cannot take a record array on a GPU; pass a NumPy array",
+                ));
+            }
+            Arg::Tuple(items, _) => {
+                for item in items {
+                    item.move_to_cpu(py, moved)?;
                 }
             }
             _ => {}

@@ -12,10 +12,13 @@ use cuprous_cuda_sys::driver::{
 use super::module::Launch;
 use super::work::{Plan, Work};
 use super::{INVALID_HANDLE, INVALID_VALUE, Outcome, State, UPDATE_FAILED, functions, put};
+use crate::settings::settings;
 
 #[derive(Default)]
 pub(crate) struct Graph {
     plan: Plan,
+    /// Number of dependencies.
+    edges: u64,
 }
 
 /// A launchable graph. A launch keeps the nodes as they were.
@@ -27,7 +30,7 @@ impl Graph {
     /// Returns a graph whose nodes run one after the other, as a stream's work does.
     pub(crate) fn chain(nodes: Vec<Work>) -> Graph {
         let depend = |(k, work)| (work, if k == 0 { vec![] } else { vec![k - 1] });
-        Graph { plan: Plan(nodes.into_iter().enumerate().map(depend).collect()) }
+        Graph { plan: Plan(nodes.into_iter().enumerate().map(depend).collect()), edges: 0 }
     }
 }
 
@@ -112,7 +115,12 @@ impl State {
             if node >= graph.plan.0.len() || depend.contains(&node) {
                 return Err(INVALID_VALUE);
             }
-            depend.push(node);
+            if settings().drop == Some(graph.edges) {
+                eprintln!("sim: the graph loses that {} comes after {}", work.name(), graph.plan.0[node].0.name());
+            } else {
+                depend.push(node);
+            }
+            graph.edges += 1;
         }
         graph.plan.0.push((work, depend));
         put(to, (NODE + graph.plan.0.len() - 1) as CUgraphNode)

@@ -181,6 +181,11 @@ impl Launch {
         Ok(Launch { function, grid, block, dynamic, arguments, cooperative })
     }
 
+    /// Returns the kernel's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.function.name
+    }
+
     pub(crate) fn run(&self) -> Result<(), String> {
         let arguments: Vec<*mut c_void> = self.arguments.iter().map(|words| words.as_ptr().cast_mut().cast()).collect();
         executor::run(&executor::Launch {

@@ -33,6 +33,20 @@ pub(crate) enum Work {
     RecordAtLaunch(usize),
 }
 
+impl Work {
+    /// Returns the name of a kernel, or what else the work does.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Work::Kernel(launch) => launch.name(),
+            Work::Copy { .. } | Work::Write { .. } => "a copy",
+            Work::Fill { .. } => "a fill",
+            Work::Host(_) => "a library's function",
+            Work::Graph(_) => "a graph",
+            Work::Record(_) | Work::RecordAtLaunch(_) | Work::Wait(_) => "an event",
+        }
+    }
+}
+
 /// The nodes of a graph with their dependencies, as positions.
 #[derive(Clone, Default)]
 pub(crate) struct Plan(pub(crate) Vec<(Work, Vec<usize>)>);

@@ -1,8 +1,14 @@
 //! Launches: binding of arguments, copies of host arrays to the device and back, exceptions.
 
 use super::*;
+use crate::interrupt;
 
 impl Kernel {
+    /// Returns the engine of a launch whose arguments have no arrays of a device. Checked kernels run on the CPU.
+    pub(super) fn engine_without_arrays(&self) -> PyResult<&'static Arc<Engine>> {
+        if self.options.checks.accesses { devices::by_name("cpu") } else { devices::default_engine() }.or_raise()
+    }
+
     /// Binds arguments by position and name, with defaults.
     #[cold]
     pub(super) fn bind<'py>(
@@ -72,9 +78,13 @@ impl Kernel {
             });
         }
         let engine = match first {
-            Some(array) => devices::of(array),
-            None => devices::default_engine().or_raise()?,
+            Some(array) if !self.options.checks.accesses => devices::of(array),
+            _ => self.engine_without_arrays()?,
         };
+        let mut moved = Vec::new();
+        if self.options.checks.accesses {
+            list.iter_mut().try_for_each(|arg| arg.move_to_cpu(py, &mut moved))?;
+        }
         if WARN.load(Relaxed) & HOST_ARRAYS != 0 {
             warn_of_host_arrays(py, &list)?;
         }
@@ -83,7 +93,7 @@ impl Kernel {
             for arg in &mut list {
                 arg.align(&mut unaligned)?;
             }
-            if !unaligned.is_empty() {
+            if !unaligned.is_empty() || !moved.is_empty() {
                 key.clear();
                 list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
             }
@@ -132,6 +142,10 @@ impl Kernel {
         for (array, copy) in unaligned {
             array.set_item(py.Ellipsis(), copy)?;
         }
+        for (array, copy) in moved {
+            let back = interrupt::run(py, || devices::of(&copy).send(&copy, devices::of(&array), true))?;
+            devices::of(&array).update(&array, Operand::Array(&back)).or_raise()?;
+        }
         overload.report(py, engine)
     }
 
@@ -145,7 +159,7 @@ impl Kernel {
             return Ok(false);
         };
         let engine = devices::by_number(overload.engine);
-        if arrays.is_empty() && devices::default_engine().or_raise()?.id != overload.engine {
+        if arrays.is_empty() && self.engine_without_arrays()?.id != overload.engine {
             return Ok(false);
         }
         overload.submit(args.py(), engine, launch, &packed, &arrays, &overload.writes)?;
@@ -201,12 +215,25 @@ impl Overload {
 
     /// Raises the exception that the kernel raised, if any.
     fn report(&self, py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
-        if self.module.reports
-            && let Some(record) = crate::interrupt::run(py, || engine.flush().and_then(|()| self.code.fault()))?
-        {
-            return Err(self.exception(py, &record));
+        if !self.module.reports && !self.module.is_checked {
+            return Ok(());
         }
-        Ok(())
+        let (fault, problems) =
+            interrupt::run(py, || engine.flush().and_then(|()| Ok((self.code.fault()?, self.code.report()))))?;
+        let class = || py.import("cuprous.cuda.errors")?.getattr("KernelCheckError");
+        let problems = match problems {
+            Some(text) => Some(PyErr::from_value(class()?.call1((text,))?)),
+            None => None,
+        };
+        match (fault, problems) {
+            (Some(record), problems) => {
+                let error = self.exception(py, &record);
+                error.set_cause(py, problems);
+                Err(error)
+            }
+            (None, Some(problems)) => Err(problems),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Returns the exception that a kernel raised.

@@ -6,7 +6,7 @@ use super::*;
 #[pymethods]
 impl Kernel {
     #[new]
-    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false), device = false, linked = String::new(), extra = Vec::new(), objects = Vec::new(), on_load = None))]
+    #[pyo3(signature = (function, params, fastmath = false, fma = true, max_registers = None, launch_bounds = None, lineinfo = false, checks = (true, false, false, false), device = false, linked = String::new(), extra = Vec::new(), objects = Vec::new(), on_load = None))]
     #[allow(clippy::too_many_arguments, reason = "the options of cuda.jit")]
     pub(super) fn new(
         function: Py<PyAny>,
@@ -16,7 +16,7 @@ impl Kernel {
         max_registers: Option<u32>,
         launch_bounds: Option<[u32; 3]>,
         lineinfo: bool,
-        checks: (bool, bool, bool),
+        checks: (bool, bool, bool, bool),
         device: bool,
         linked: String,
         extra: Vec<String>,
@@ -24,8 +24,8 @@ impl Kernel {
         on_load: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
         let objects = objects.into_iter().map(crate::kernel::raw::object).collect::<PyResult<_>>()?;
-        let (report, bounds, values) = checks;
-        let checks = Checks { report, bounds, values, quotients: values && !fastmath };
+        let (report, bounds, values, accesses) = checks;
+        let checks = Checks { report, bounds, values, quotients: values && !fastmath, accesses };
         Ok(Kernel {
             function,
             options: Options { fastmath, fma, max_registers, launch_bounds, lineinfo, checks, linked, extra, objects },
@@ -80,7 +80,7 @@ impl Kernel {
             self.declare(types);
             return Ok(());
         }
-        let engine = devices::default_engine().or_raise()?;
+        let engine = self.engine_without_arrays()?;
         let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
         if let Some(on_load) = &self.on_load {

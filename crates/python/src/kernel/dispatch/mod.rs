@@ -14,7 +14,7 @@ use cuprous_kernel::ast::Value;
 use cuprous_kernel::exception::{Checks, ExceptionKind, Record};
 use cuprous_kernel::lower::{Arg as ParamKind, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Order, Ty, abi};
-use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
+use cuprous_plan::{Engine, KernelRef, Launch, Operand, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
