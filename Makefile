@@ -221,6 +221,7 @@ test-sim: $(TEST_READY) build/sim/.built
 	for device in sim:32 sim:64; do \
 	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto; \
+	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.

@@ -229,6 +229,13 @@ def test_second_derivatives(name: str) -> None:
     assert torch.autograd.gradcheck(slope, inputs((3, 4)))
 
 
+def test_second_derivative_of_sinc_at_zero() -> None:
+    x = torch.tensor([0.0], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.sinc(x), x, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope, x)
+    assert curvature.item() == pytest.approx(-(np.pi**2) / 3, rel=1e-12)
+
+
 def test_complex_gradients_are_conjugated() -> None:
     z = torch.tensor([1 + 2j, -0.5 + 1j], requires_grad=True)
     ((z * z).abs() ** 2).sum().backward()

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 import cuprous as cp
+from tests.simulated import select
 
 from . import loops, more_rows
 from .agree import difference, outcome
@@ -44,11 +45,13 @@ def main() -> int:
     parser.add_argument("--only", default="", help="functions whose name holds this")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no case after that time")
     parser.add_argument("--show", type=int, default=2, help="cases to print of each class of failure")
+    parser.add_argument("--device", default="cpu", help="also sim:32 and sim:64")
     parser.add_argument("--print", action="store_true", help="print the first case and stop")
     args = parser.parse_args()
     if args.print:
         print(case(args.seed).show())
         return 0
+    cp.set_device(select(args.device))
     end = time.monotonic() + args.seconds
     failures: dict[tuple[str, str], list[str]] = defaultdict(list)
     done = 0

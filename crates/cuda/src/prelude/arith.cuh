@@ -78,6 +78,14 @@ template <class T> DEV T floor_divide(T a, T b) {
         return q - rounded > (T)0.5 ? rounded + 1 : rounded;
     }
 }
+// CUDA's pow is off by one bit for 3 to the power of 1. Powers of integers are exact here, as in C libraries.
+DEV_FAR double power_of_doubles(double a, double b) {
+    if (b == 1) return a;
+    if (b == 2) return a * a;
+    const double p = pow(a, b);
+    const bool is_integer = a == rint(a) && b == rint(b) && b >= 0 && fabs(p) < 4503599627370496.0;
+    return is_integer ? rint(p) : p;
+}
 template <class T> DEV_FAR T power(T a, T b) {
     if constexpr (half_float<T>) return narrow<T>(pow(widen(a), widen(b)));
     else if constexpr (cplx<T>) return power_of(a, b);
@@ -86,7 +94,8 @@ template <class T> DEV_FAR T power(T a, T b) {
         T y = 1;
         for (; b > 0; b >>= 1, a = mul(a, a)) if (b & 1) y = mul(y, a);
         return y;
-    } else return pow(a, b);
+    } else if constexpr (sizeof(T) == 8) return power_of_doubles(a, b);
+    else return pow(a, b);
 }
 template <class T> DEV T reciprocal(T a) {
     if constexpr (half_float<T>) return narrow<T>(1.0f / widen(a));

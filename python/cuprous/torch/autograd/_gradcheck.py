@@ -97,6 +97,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "
                          "requires_grad=True.")  # fmt: skip
     outputs = _outputs(func, inputs)
+    # Computed now, so that the first backward pass is not fused with it and rounds as the second one does.
+    _core.synchronize()
     rows, again = ([_analytical_jacobian(y, [inputs[k] for k in wanted]) for y in outputs] for _ in range(2))
     for position, (first, second) in enumerate(zip(rows, again, strict=True)):
         pairs = [(a, b) for ours, theirs in zip(first, second, strict=True) for a, b in zip(ours, theirs, strict=True)]
