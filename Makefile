@@ -80,7 +80,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim test-races bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -223,6 +223,13 @@ test-sim: $(TEST_READY) build/sim/.built
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
+
+# The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
+test-races: $(TEST_READY) build/sim/.built
+	LD_PRELOAD=$$(g++ -print-file-name=libtsan.so) \
+	TSAN_OPTIONS="ignore_noninstrumented_modules=1:exitcode=66:suppressions=$(abspath tests/sim/tsan.supp)" \
+	CUPROUS_SIM=flag=-fsanitize=thread,flag=-g,cache=$(abspath build/races) \
+	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes fused,auto
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.
 test-clients: $(CLIENTS_READY)

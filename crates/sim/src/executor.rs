@@ -9,6 +9,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::settings::{Order, settings};
+use crate::tsan::{self, Fiber};
 
 const LANES: usize = 32;
 /// Bytes of a thread's stack. Pages that are not touched take no memory.
@@ -100,6 +101,8 @@ enum Wait {
 /// A thread of the running block.
 struct Thread {
     coroutine: Option<Coroutine<(), Wait, (), DefaultStack>>,
+    /// The thread for ThreadSanitizer.
+    fiber: Option<Fiber>,
     yielder: *const Yielder<(), Wait>,
     index: Dim,
     wait: Wait,
@@ -117,7 +120,13 @@ struct Block<'a> {
     launch: &'a Launch<'a>,
     threads: Vec<Thread>,
     position: *mut Position,
+    /// Addresses of the synchronizations that ThreadSanitizer sees: of the block, then of each of its warps.
+    synchronizations: Vec<u64>,
 }
+
+/// The addresses at which ThreadSanitizer sees the start and the end of each block.
+static START: u64 = 0;
+static END: u64 = 1;
 
 thread_local! {
     static RUNNING: Cell<*mut Thread> = const { Cell::new(std::ptr::null_mut()) };
@@ -186,6 +195,7 @@ impl<'a> Block<'a> {
         let count = launch.block.count();
         let thread = |t| Thread {
             coroutine: None,
+            fiber: None,
             yielder: std::ptr::null(),
             index: launch.block.at(t),
             wait: Wait::None,
@@ -196,7 +206,9 @@ impl<'a> Block<'a> {
         };
         // SAFETY: the function of the kernel's module only returns an address.
         let position = unsafe { (launch.position)() };
-        Block { launch, threads: (0..count).map(thread).collect(), position }
+        let threads: Vec<Thread> = (0..count).map(thread).collect();
+        let synchronizations = vec![0; 1 + threads.len().div_ceil(LANES)];
+        Block { launch, threads, position, synchronizations }
     }
 
     fn run(&mut self, index: u64) -> Result<(), String> {
@@ -218,10 +230,12 @@ impl<'a> Block<'a> {
             };
         }
         self.threads.iter_mut().for_each(|thread| thread.wait = Wait::None);
+        tsan::release(&START);
         let done = self.run_threads();
         for thread in &mut self.threads {
             thread.end();
         }
+        tsan::acquire(&END);
         done.map_err(|why| format!("{} (block {:?}): {why}", launch.name, launch.grid.at(index)))
     }
 
@@ -255,6 +269,7 @@ impl<'a> Block<'a> {
             if let Some(stuck) = living.clone().find(|t| t.wait != Wait::Block) {
                 return Err(self.deadlock(stuck));
             }
+            synchronize(living.clone(), &self.synchronizations[0]);
             let sum = living.clone().map(|t| t.value as u32).sum();
             let all = living.count() as u32;
             for thread in self.threads.iter_mut().filter(|t| t.wait != Wait::End) {
@@ -297,6 +312,8 @@ impl<'a> Block<'a> {
                     present |= 1 << l;
                 }
             }
+            let participants = warp.iter().enumerate().filter(|(l, _)| present >> l & 1 == 1);
+            synchronize(participants.map(|(_, thread)| thread), &self.synchronizations[1 + start / LANES]);
             for (l, thread) in warp.iter_mut().enumerate() {
                 if present >> l & 1 == 1 {
                     (thread.values, thread.present, thread.wait) = (values, present, Wait::None);
@@ -333,21 +350,34 @@ impl<'a> Block<'a> {
                 unsafe { call(arguments) };
             };
             thread.coroutine = Some(Coroutine::with_stack(stack(), body));
+            let fiber = Fiber::new();
+            fiber.run(|| tsan::acquire(&START));
+            thread.fiber = Some(fiber);
         }
-        let Some(coroutine) = &mut thread.coroutine else { return };
-        thread.wait = match coroutine.resume(()) {
+        let (Some(coroutine), Some(fiber)) = (&mut thread.coroutine, &thread.fiber) else { return };
+        thread.wait = match fiber.run(|| coroutine.resume(())) {
             CoroutineResult::Yield(wait) => wait,
             CoroutineResult::Return(()) => Wait::End,
         };
-        if thread.wait == Wait::End {
+        // ThreadSanitizer would take another thread on the same stack for a race.
+        if thread.wait == Wait::End && !tsan::is_active() {
             thread.end();
         }
     }
 }
 
+/// Orders what threads did before what they do next, for ThreadSanitizer.
+fn synchronize<'t>(threads: impl Iterator<Item = &'t Thread> + Clone, at: &u64) {
+    threads.clone().filter_map(|t| t.fiber.as_ref()).for_each(|fiber| fiber.run(|| tsan::release(at)));
+    threads.filter_map(|t| t.fiber.as_ref()).for_each(|fiber| fiber.run(|| tsan::acquire(at)));
+}
+
 impl Thread {
     /// Gives the stack back. A thread that ended within a function is not unwound: its frames own nothing.
     fn end(&mut self) {
+        if let Some(fiber) = self.fiber.take() {
+            fiber.run(|| tsan::release(&END));
+        }
         if let Some(mut coroutine) = self.coroutine.take() {
             if !coroutine.done() {
                 // SAFETY: device code has no destructors, and nothing refers to the frames.
