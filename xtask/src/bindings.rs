@@ -160,6 +160,7 @@ const CUBLASLT: Library = Library {
         "cublasLtGetVersion",
         "cublasLtGetStatusString",
         "cublasLtMatmul",
+        "cublasLtMatmulAlgoCheck",
         "cublasLtMatmulAlgoGetHeuristic",
         "cublasLtMatmulDescCreate",
         "cublasLtMatmulDescDestroy",

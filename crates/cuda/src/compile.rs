@@ -1,33 +1,57 @@
 //! Compiles programs: generates the code of their steps, compiles what is new, loads it and binds the arguments.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use cuprous_plan::{Program, Step};
 
-use crate::codegen::{self, Arch, Options, Stage};
+use crate::codegen::{self, Arch, Generated, Options, Stage};
 use crate::error::Result;
-use crate::gpu::Gpu;
+use crate::gpu::{Counters, Gpu, lock};
 use crate::modules::load;
 use crate::routines::{self, Planned};
 use crate::run::CudaProgram;
 
+fn options(program: &Program) -> Options {
+    Options { aligned: program.aligned, ..Options::default() }
+}
+
+/// Returns the launches of a step of fused kernels; none for other steps.
+fn kernels(arch: Arch, program: &Program, step: &Step) -> Generated {
+    match step {
+        Step::Kernel(kernel) => codegen::generate(kernel, arch, options(program)),
+        Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options(program)),
+        // A user's kernel was compiled when it was created.
+        Step::Routine(_) | Step::Launch(_) => Generated::default(),
+    }
+}
+
 /// Plans one step of a program: its kernels and library routines.
 pub(crate) fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
-    let options = Options { aligned: program.aligned, ..Options::default() };
-    Ok(match step {
-        Step::Kernel(kernel) => codegen::generate(kernel, arch, options).into(),
-        Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options).into(),
-        Step::Routine(call) => routines::plan(call, arch, options)?,
-        // A user's kernel was compiled when it was created.
-        Step::Launch(_) => Planned::default(),
-    })
+    match step {
+        Step::Routine(call) => routines::plan(call, arch, options(program)),
+        _ => Ok(kernels(arch, program, step).into()),
+    }
 }
 
 /// Compiles and loads a program.
 pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProgram> {
     gpu.context.make_current()?;
-    let planned = program.steps.iter().map(|s| plan_step(gpu.arch, program, s)).collect::<Result<Vec<_>>>()?;
+    let start = Instant::now();
+    let planned = {
+        let mut templates = lock(&gpu.templates);
+        let plan = |step: &Step| match step {
+            Step::Kernel(_) | Step::Pack(_) => {
+                let generate = || kernels(gpu.arch, program, step);
+                Ok(templates.get(program.aligned, step, generate).into())
+            }
+            _ => plan_step(gpu.arch, program, step),
+        };
+        program.steps.iter().map(plan).collect::<Result<Vec<_>>>()?
+    };
     let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
+    Counters::add(&gpu.counters.codegen_ns, start.elapsed().as_nanos() as u64);
+    Counters::add(&gpu.counters.kernels_generated, stages.len() as u64);
     let functions = load(gpu, &stages, &mut |_, _| ())?;
     let mut functions = &functions[..];
     let mut compiled = CudaProgram::new(gpu.clone());

@@ -261,6 +261,10 @@ impl DeviceStatistics for CudaDevice {
             ("graph_patches", read(&c.graph_patches)),
             ("kernels_compiled", read(&c.kernels_compiled)),
             ("kernels_from_disk", read(&c.kernels_from_disk)),
+            ("kernels_generated", read(&c.kernels_generated)),
+            ("modules_loaded", read(&c.modules_loaded)),
+            ("library_queries", read(&c.library_queries)),
+            ("codegen_ns", read(&c.codegen_ns)),
         ]
     }
 

@@ -1,7 +1,6 @@
 //! One GPU: its context, streams, memory pool and libraries. Everything that a device hands out shares it.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -16,10 +15,11 @@ use crate::cudnn::Cudnn;
 use crate::cufft;
 use crate::cusolver::Cusolver;
 use crate::cusparse::Cusparse;
-use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Function, Module, Stream};
+use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
 use crate::staging::{CopyStream, Pinned, Staging};
+use crate::templates::{Kernels, Templates};
 use crate::timing::{SpanStart, Timing};
 
 /// The state of one GPU, shared by its programs, kernels, buffers and marks. All work runs in order on `stream`, except
@@ -34,7 +34,9 @@ pub(crate) struct Gpu {
     pub(crate) target: String,
     pub(crate) cache: DiskCache,
     /// Kernels by source, each loaded once for the life of the process.
-    pub(crate) kernels: Mutex<HashMap<String, (Function, Module)>>,
+    pub(crate) kernels: Mutex<Kernels>,
+    /// Generated code by kernel.
+    pub(crate) templates: Mutex<Templates>,
     pub(crate) counters: Counters,
     pub(crate) pool: Mutex<Pool<DeviceSegments>>,
     pub(crate) staging: Mutex<Staging>,
@@ -65,6 +67,13 @@ pub(crate) struct Counters {
     pub(crate) graph_patches: AtomicU64,
     pub(crate) kernels_compiled: AtomicU64,
     pub(crate) kernels_from_disk: AtomicU64,
+    /// Kernels of planned programs, whether or not their code was new.
+    pub(crate) kernels_generated: AtomicU64,
+    pub(crate) modules_loaded: AtomicU64,
+    /// How often a library was asked for the algorithm of a problem.
+    pub(crate) library_queries: AtomicU64,
+    /// Nanoseconds in which the code of planned programs was generated.
+    pub(crate) codegen_ns: AtomicU64,
 }
 
 impl Counters {
@@ -119,6 +128,7 @@ impl Gpu {
             target: format!("sm_{major}{minor}"),
             cache: DiskCache::open_default(),
             kernels: Mutex::default(),
+            templates: Mutex::default(),
             counters: Counters::default(),
             pool: Mutex::new(Pool::new(DeviceSegments::new(context)).counted_by(counters)),
             staging: Mutex::new(Staging::new(context)),
@@ -216,7 +226,10 @@ impl Gpu {
             let start = self.alloc(WORKSPACE_BYTES)?;
             Ok((library, Workspace { start, bytes: WORKSPACE_BYTES }))
         })?;
-        f(library, *workspace)
+        let before = library.queries;
+        let result = f(library, *workspace);
+        Counters::add(&self.counters.library_queries, library.queries - before);
+        result
     }
 
     /// Returns a plan for Fourier transforms. Its tables do not come from the pool, so the pool releases its free
@@ -243,7 +256,12 @@ impl Gpu {
 
     /// Runs `f` with cuDNN, loaded on first use.
     pub(crate) fn with_dnn<T>(&self, f: impl FnOnce(&mut Cudnn) -> Result<T>) -> Result<T> {
-        f(get_or_create(&mut lock(&self.dnn), || Cudnn::new(self.context))?)
+        let mut dnn = lock(&self.dnn);
+        let library = get_or_create(&mut dnn, || Cudnn::new(self.context))?;
+        let before = library.queries;
+        let result = f(library);
+        Counters::add(&self.counters.library_queries, library.queries - before);
+        result
     }
 }
 

@@ -29,6 +29,7 @@ mod run;
 mod source;
 pub mod staging;
 mod status;
+mod templates;
 mod timing;
 
 #[cfg(test)]

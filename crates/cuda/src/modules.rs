@@ -5,12 +5,15 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 
+use foldhash::fast::RandomState;
+
 use crate::cache::CacheKey;
 use crate::codegen::{Options, Stage};
 use crate::driver::{Function, Module};
 use crate::error::Result;
 use crate::gpu::{Counters, Gpu, lock};
 use crate::nvrtc::{self, CompileOptions};
+use crate::templates::Source;
 
 /// NVRTC's options for generated kernels.
 pub(crate) fn compile_options(target: &str) -> CompileOptions {
@@ -27,19 +30,20 @@ pub(crate) fn compile_options(target: &str) -> CompileOptions {
 /// Returns the functions of `stages`. Those that are not loaded yet are compiled in parallel. `progress` is called with
 /// the number of compiled kernels and the number of all that are compiled.
 pub(crate) fn load(gpu: &Gpu, stages: &[&Stage], progress: &mut dyn FnMut(usize, usize)) -> Result<Vec<Function>> {
-    let sources: Vec<String> = stages.iter().map(|s| s.source()).collect();
+    let sources: Vec<Source> = stages.iter().map(|stage| Source::of(stage)).collect();
     let mut missing: Vec<usize> = Vec::new();
     {
         let loaded = lock(&gpu.kernels);
-        let mut distinct = HashSet::new();
+        let mut distinct: HashSet<&Source, RandomState> = HashSet::default();
         missing
             .extend((0..sources.len()).filter(|&k| !loaded.contains_key(&sources[k]) && distinct.insert(&sources[k])));
     }
     let options = compile_options(&gpu.target);
-    let cubins = in_parallel(&missing, |&k| cubin(gpu, &sources[k], &stages[k].name, &options), progress);
+    let cubins = in_parallel(&missing, |&k| cubin(gpu, &stages[k].source(), &stages[k].name, &options), progress);
     let mut loaded = lock(&gpu.kernels);
     for (&k, cubin) in missing.iter().zip(cubins) {
         let module = Module::load(gpu.context, &cubin?)?;
+        Counters::add(&gpu.counters.modules_loaded, 1);
         let name = CString::new(stages[k].name.as_str()).unwrap_or_default();
         let function = module.function(&name)?;
         loaded.insert(sources[k].clone(), (function, module));

@@ -6,7 +6,7 @@ use common::host::{self, Case};
 use common::{Build, reference};
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Scalar, ScatterOp};
-use cuprous_cuda::codegen::{Arch, Options, generate};
+use cuprous_cuda::codegen::{Arch, Options, Tuning, generate};
 use cuprous_plan::{Inst, Kernel};
 
 const F: DType = DType::F32;
@@ -47,8 +47,15 @@ fn scalars() -> Vec<Scalar> {
     vec![Scalar::new(Number::Float(0.125), F); 2]
 }
 
-/// Runs kernels both ways and compares every buffer.
+/// Runs kernels both ways and compares every buffer: with the templates that small work shares, and with those for large
+/// work.
 fn compare(name: &str, kernels: Vec<Kernel>, options: Options) {
+    compare_one(name, kernels.clone(), options);
+    let tuning = Tuning { general_threads: 0, ..options.tuning };
+    compare_one(&format!("{name}_large"), kernels, Options { tuning, ..options });
+}
+
+fn compare_one(name: &str, kernels: Vec<Kernel>, options: Options) {
     if !host::have_compiler() {
         return;
     }

@@ -104,10 +104,16 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let engine = devices::default_engine().or_raise()?;
     let s = engine.stats();
     let dict = PyDict::new(py);
-    for (name, value) in [("nodes", s.nodes), ("planned", s.planned), ("replayed", s.replayed), ("steps", s.steps)]
-        .into_iter()
-        .chain(engine.device.counters())
-    {
+    let own = [
+        ("nodes", s.nodes),
+        ("planned", s.planned),
+        ("replayed", s.replayed),
+        ("steps", s.steps),
+        ("fusion_ns", s.fusion_ns),
+        ("emission_ns", s.emission_ns),
+        ("compile_ns", s.compile_ns),
+    ];
+    for (name, value) in own.into_iter().chain(engine.device.counters()) {
         dict.set_item(name, value)?;
     }
     Ok(dict)

@@ -306,6 +306,19 @@ pub struct CublasLtApi {
         ) -> cublasStatus_t,
         ::libloading::Error,
     >,
+    pub cublasLtMatmulAlgoCheck: Result<
+        unsafe extern "C" fn(
+            lightHandle: cublasLtHandle_t,
+            operationDesc: cublasLtMatmulDesc_t,
+            Adesc: cublasLtMatrixLayout_t,
+            Bdesc: cublasLtMatrixLayout_t,
+            Cdesc: cublasLtMatrixLayout_t,
+            Ddesc: cublasLtMatrixLayout_t,
+            algo: *const cublasLtMatmulAlgo_t,
+            result: *mut cublasLtMatmulHeuristicResult_t,
+        ) -> cublasStatus_t,
+        ::libloading::Error,
+    >,
 }
 impl CublasLtApi {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -336,6 +349,7 @@ impl CublasLtApi {
         let cublasLtMatmulPreferenceSetAttribute =
             __library.get(b"cublasLtMatmulPreferenceSetAttribute\0").map(|sym| *sym);
         let cublasLtMatmulAlgoGetHeuristic = __library.get(b"cublasLtMatmulAlgoGetHeuristic\0").map(|sym| *sym);
+        let cublasLtMatmulAlgoCheck = __library.get(b"cublasLtMatmulAlgoCheck\0").map(|sym| *sym);
         Ok(CublasLtApi {
             __library,
             cublasLtCreate,
@@ -353,6 +367,7 @@ impl CublasLtApi {
             cublasLtMatmulPreferenceDestroy,
             cublasLtMatmulPreferenceSetAttribute,
             cublasLtMatmulAlgoGetHeuristic,
+            cublasLtMatmulAlgoCheck,
         })
     }
 }

@@ -33,6 +33,14 @@ pub(crate) struct Target {
     pub(crate) options: Options,
 }
 
+impl Target {
+    /// Returns true if so many threads run on the device at the same time. Then one element a thread is as fast as any
+    /// vectors, and kernels take a template whose text is the same for all extents.
+    pub(crate) fn fits_one_wave(self, threads: i64) -> bool {
+        threads <= i64::from(self.arch.sms * self.options.tuning.general_threads)
+    }
+}
+
 /// Parameters in the order of declaration, without duplicates.
 #[derive(Default)]
 pub(crate) struct Params {
@@ -466,8 +474,9 @@ pub(crate) fn kernel_name(prefix: &str, kernel: &Kernel) -> String {
 /// Returns a comment that lists the kernel's operations.
 pub(crate) fn describe(kernel: &Kernel, name: &str) -> String {
     let mut text = format!("// {name}\n");
+    let reduces = kernel.reduces();
     for (v, t) in kernel.body.iter().enumerate() {
-        let row = if kernel.reduces() && matches!(t.level, cuprous_plan::Level::Row) { "   once a row" } else { "" };
+        let row = if reduces && matches!(t.level, cuprous_plan::Level::Row) { "   once a row" } else { "" };
         let d = t.dtype.name();
         let what = match &t.inst {
             Inst::Load { buf, .. } => format!("v{v} = {d} from b{buf}"),

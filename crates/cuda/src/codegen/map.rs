@@ -179,7 +179,20 @@ pub(crate) fn vector_access(
     VectorAccess { at, lane, step }
 }
 
-/// Returns the vectors per thread: about 64 bytes in flight, fewer for long bodies and for little work.
+/// Returns the lanes of a vector. Work of one wave has one lane where full vectors do not fit: neither a row's length
+/// nor an offset then chooses the text.
+fn lanes(unit: &Unit, target: Target) -> u32 {
+    let kernel = &unit.kernel;
+    let (axis, aligned) = (kernel.outer.len() - 1, target.options.aligned);
+    let small = target.fits_one_wave(kernel.outer_size());
+    if small && axis > 0 {
+        return 1;
+    }
+    let v = vectorize::width(kernel, axis, kernel.outer[axis], axis == 0, aligned);
+    if small && v < vectorize::full_width(kernel, axis) { 1 } else { v }
+}
+
+/// Returns the vectors per thread: about 64 bytes in flight, fewer for long bodies, and one for little work.
 fn vectors(unit: &Unit, target: Target, v: u32, items: i64) -> u32 {
     let t = i64::from(target.options.tuning.map_threads);
     let loads = unit.kernel.body.iter().filter(|t| matches!(t.inst, Inst::Load { .. }));
@@ -191,10 +204,8 @@ fn vectors(unit: &Unit, target: Target, v: u32, items: i64) -> u32 {
     } else if operations > 128 {
         u = u.min(2);
     }
-    while u > 1 && items < i64::from(u) * t * 2 * i64::from(target.arch.sms) {
-        u /= 2;
-    }
-    u
+    let small = v == 1 && unit.kernel.outer.len() > 1 && target.fits_one_wave(items);
+    if small || items < i64::from(u) * t * 2 * i64::from(target.arch.sms) { 1 } else { u }
 }
 
 fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &str) -> KernelDraft {
@@ -202,7 +213,7 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
     let kernel = &unit.kernel;
     let rank = kernel.outer.len();
     let (axis, n) = (rank - 1, kernel.outer[rank - 1]);
-    let v = vectorize::width(kernel, axis, n, rank == 1, target.options.aligned);
+    let v = lanes(unit, target);
     let items = if rank == 1 {
         n.div_euclid(i64::from(v)) + i64::from(n % i64::from(v) != 0)
     } else {

@@ -37,6 +37,8 @@ impl Arch {
 /// Parameters of launch shapes, for experiments. The defaults were reasoned or measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
+    /// Threads of a multiprocessor up to which work takes the general template, the same for all extents; 0 for never.
+    pub general_threads: u32,
     /// Threads of a map's block.
     pub map_threads: u32,
     /// Vectors that a thread of a map loads before it computes.
@@ -60,6 +62,7 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
+            general_threads: 2048,
             map_threads: 256,
             map_vectors: 2,
             row_threads: 512,

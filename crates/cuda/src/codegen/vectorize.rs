@@ -38,15 +38,15 @@ pub(crate) fn accesses(kernel: &Kernel) -> impl Iterator<Item = (&Typed, &Access
     })
 }
 
-/// Returns the width of vectors along `axis`, whose extent is `n`. With `partial` the last vector may be incomplete.
-pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned: bool) -> u32 {
-    let unit_step: Vec<(&Typed, &Access)> =
-        accesses(kernel).filter(|(_, a)| a.strides.get(axis).copied() == Some(1)).collect();
-    let (Some(smallest), Some(largest)) =
-        (unit_step.iter().map(|(t, _)| t.dtype.size()).min(), unit_step.iter().map(|(t, _)| t.dtype.size()).max())
-    else {
-        return 1;
-    };
+/// Returns the accesses that step by one element along `axis`.
+fn unit_steps(kernel: &Kernel, axis: usize) -> impl Iterator<Item = (&Typed, &Access)> {
+    accesses(kernel).filter(move |(_, a)| a.strides.get(axis).copied() == Some(1))
+}
+
+/// Returns the width of vectors along `axis` if every extent and address is a multiple of it.
+pub(crate) fn full_width(kernel: &Kernel, axis: usize) -> u32 {
+    let sizes = || unit_steps(kernel, axis).map(|(t, _)| t.dtype.size());
+    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return 1 };
     // 16 bytes of the smallest type, but at most 32 of the largest.
     let mut width = (16 / smallest).min((32 / largest).max(1)).max(1) as u32;
     // Random functions give four 32-bit or two 64-bit values at a time.
@@ -55,6 +55,14 @@ pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned
             width = width.max(random_period(*fun).unwrap_or(1));
         }
     }
+    width
+}
+
+/// Returns the width of vectors along `axis`, whose extent is `n`. With `partial` the last vector may be incomplete.
+pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned: bool) -> u32 {
+    let unit_step: Vec<(&Typed, &Access)> = unit_steps(kernel, axis).collect();
+    let smallest = unit_step.iter().map(|(t, _)| t.dtype.size()).min().unwrap_or(4);
+    let mut width = full_width(kernel, axis);
     while width > 1 && !partial && n % i64::from(width) != 0 {
         width /= 2;
     }

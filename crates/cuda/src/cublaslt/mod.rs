@@ -1,5 +1,6 @@
-//! Matrix products by cuBLASLt. The chosen kernel is cached for each problem.
+//! Matrix products by cuBLASLt. The chosen kernel is cached for each problem, and small problems of a class share it.
 
+mod class;
 mod layout;
 mod plan;
 
@@ -8,8 +9,8 @@ use std::ffi::{CStr, c_void};
 
 use cuprous_cuda_sys as sys;
 use sys::cublaslt::{
-    CublasLtApi, cublasComputeType_t as Compute, cublasLtHandle_t, cublasStatus_t, cudaDataType_t as DataType,
-    cudaStream_t,
+    CublasLtApi, cublasComputeType_t as Compute, cublasLtHandle_t, cublasLtMatmulAlgo_t, cublasStatus_t,
+    cudaDataType_t as DataType, cudaStream_t,
 };
 
 use crate::driver::{Context, DevPtr, Stream, is_started};
@@ -237,8 +238,12 @@ pub struct CublasLt {
     handle: cublasLtHandle_t,
     context: &'static Context,
     plans: HashMap<PlanKey, (u64, Plan)>,
+    /// The kernel that the library chose for the representative of each class; `None` if it has none for it.
+    classes: HashMap<PlanKey, Option<cublasLtMatmulAlgo_t>>,
     /// The number of calls so far, by which the last use of a plan is dated.
     clock: u64,
+    /// How often the library was asked for an algorithm.
+    pub(crate) queries: u64,
 }
 
 // SAFETY: the handle may be used from any thread, and `&mut self` excludes concurrent use.
@@ -255,7 +260,7 @@ impl CublasLt {
         let mut handle: cublasLtHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
         unsafe { call!(api, &|| "a new handle".into(), cublasLtCreate(&raw mut handle)) }?;
-        Ok(CublasLt { handle, context, plans: HashMap::new(), clock: 0 })
+        Ok(CublasLt { handle, context, plans: HashMap::new(), classes: HashMap::new(), clock: 0, queries: 0 })
     }
 
     /// Submits a product. An empty result needs no work; the caller must fill the result of an empty sum (k = 0).
@@ -306,7 +311,9 @@ impl CublasLt {
         self.clock += 1;
         if !self.plans.contains_key(&key) {
             self.evict();
-            let plan = Plan::new(api, self.handle, &key, operands.bias, what)?;
+            let known = self.choice_of_class(api, &key, operands.bias);
+            let (plan, asked) = Plan::new(api, self.handle, &key, known.as_ref(), operands.bias, what)?;
+            self.queries += u64::from(asked);
             self.plans.insert(key, (self.clock, plan));
         }
         let Some((last_use, plan)) = self.plans.get_mut(&key) else {
@@ -345,6 +352,24 @@ impl CublasLt {
                 )
             )
         }
+    }
+
+    /// Returns the kernel of a problem's class, if it has one. The choice depends on the class alone and not on the
+    /// problems that were seen before, so that the same problem has the same bits in every process.
+    fn choice_of_class(&mut self, api: &CublasLtApi, key: &PlanKey, bias: DevPtr) -> Option<cublasLtMatmulAlgo_t> {
+        let class = key.representative()?;
+        if let Some(known) = self.classes.get(&class) {
+            return *known;
+        }
+        if self.classes.len() >= MAX_PLANS {
+            self.classes.clear();
+        }
+        self.queries += 1;
+        let what: &dyn Fn() -> String = &|| format!("a class of products: {class:?}");
+        let plan = Plan::new(api, self.handle, &class, None, bias, what);
+        let choice = plan.ok().map(|(plan, _)| plan.algo);
+        self.classes.insert(class, choice);
+        choice
     }
 
     /// Returns the number of cached plans.

@@ -57,13 +57,16 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Creates the descriptors of a problem. The kernel is the one that `known` names if the library accepts it for this
+    /// problem, else the library's choice. Returns true if the library was asked for one.
     pub(super) fn new(
         api: &CublasLtApi,
         handle: cublasLtHandle_t,
         key: &PlanKey,
+        known: Option<&cublasLtMatmulAlgo_t>,
         bias: DevPtr,
         what: Describe<'_>,
-    ) -> Result<Plan> {
+    ) -> Result<(Plan, bool)> {
         let desc = Desc::new(api, key, what)?;
         if key.epilogue.has_bias() {
             desc.set(api, DescAttribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.0, what)?;
@@ -72,8 +75,40 @@ impl Plan {
         let first = MatrixLayout::new(api, data_type, &key.layouts.first, key.batch, what)?;
         let second = MatrixLayout::new(api, data_type, &key.layouts.second, key.batch, what)?;
         let out = MatrixLayout::new(api, key.out_dtype.data_type(), &key.layouts.out, key.batch, what)?;
-        let preference = Preference::new(api, key, what)?;
+        // SAFETY: a plain C struct of numbers, for which zero is a value.
+        let algo: cublasLtMatmulAlgo_t = unsafe { std::mem::zeroed() };
+        let mut plan = Plan { desc, first, second, out, algo };
+        if let Some(known) = known.filter(|algo| plan.accepts(api, handle, key, algo)) {
+            plan.algo = *known;
+            return Ok((plan, false));
+        }
+        plan.algo = plan.choice(api, handle, key, what)?;
+        Ok((plan, true))
+    }
 
+    /// Returns true if the library can compute the problem with a kernel that it chose for a similar one.
+    fn accepts(&self, api: &CublasLtApi, handle: cublasLtHandle_t, key: &PlanKey, algo: &cublasLtMatmulAlgo_t) -> bool {
+        let Ok(check) = &api.cublasLtMatmulAlgoCheck else { return false };
+        let Plan { desc, first, second, out, .. } = self;
+        // SAFETY: a plain C struct of numbers, for which zero is a value.
+        let mut result: cublasLtMatmulHeuristicResult_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptors and the algorithm are live, and there is room for the result.
+        let status = unsafe { check(handle, desc.raw, first.raw, second.raw, out.raw, out.raw, algo, &raw mut result) };
+        status == cublasStatus_t::CUBLAS_STATUS_SUCCESS
+            && result.state == cublasStatus_t::CUBLAS_STATUS_SUCCESS
+            && result.workspaceSize <= key.workspace
+    }
+
+    /// Returns the kernel that the library chooses.
+    fn choice(
+        &self,
+        api: &CublasLtApi,
+        handle: cublasLtHandle_t,
+        key: &PlanKey,
+        what: Describe<'_>,
+    ) -> Result<cublasLtMatmulAlgo_t> {
+        let Plan { desc, first, second, out, .. } = self;
+        let preference = Preference::new(api, key, what)?;
         let heuristic = api.cublasLtMatmulAlgoGetHeuristic.as_ref();
         let heuristic = heuristic.map_err(|e| missing_symbol("cublasLtMatmulAlgoGetHeuristic", e))?;
         // SAFETY: a plain C struct of numbers, for which zero is a value.
@@ -101,7 +136,7 @@ impl Plan {
         }
         check(api, "cublasLtMatmulAlgoGetHeuristic", what, status)?;
         check(api, "cublasLtMatmulAlgoGetHeuristic", what, best.state)?;
-        Ok(Plan { desc, first, second, out, algo: best.algo })
+        Ok(best.algo)
     }
 
     pub(super) fn set_bias(&mut self, api: &CublasLtApi, bias: DevPtr, what: Describe<'_>) -> Result<()> {

@@ -183,6 +183,7 @@ impl Cudnn {
             return Ok(None);
         }
         self.context.make_current()?;
+        self.queries += 1;
         let (api, handle) = (sys::cudnn()?, self.handle);
         let plan = |(graph, bindings): (Graph, Bindings)| -> Result<Option<Plan>> {
             // A library that refuses the graph has no engines for it.

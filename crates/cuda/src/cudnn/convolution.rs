@@ -146,6 +146,7 @@ impl Cudnn {
     fn plan(&mut self, problem: &Convolution) -> Result<Option<&mut Plan>> {
         if !self.convolutions.contains_key(problem) {
             self.context.make_current()?;
+            self.queries += 1;
             if self.convolutions.len() >= MAX_CACHED_PLANS {
                 self.convolutions.clear();
             }

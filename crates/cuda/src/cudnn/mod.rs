@@ -65,6 +65,8 @@ pub(crate) struct Cudnn {
     convolutions: HashMap<Convolution, Option<convolution::Plan>>,
     recurrences: HashMap<Layers, Option<recurrent::Plan>>,
     attentions: HashMap<Attention, Option<attention::Plans>>,
+    /// How often the library was asked for the engines of a problem.
+    pub(crate) queries: u64,
 }
 
 // SAFETY: the handle may be used from any thread, and `&mut self` excludes concurrent use.
@@ -87,6 +89,7 @@ impl Cudnn {
             convolutions: HashMap::new(),
             recurrences: HashMap::new(),
             attentions: HashMap::new(),
+            queries: 0,
         })
     }
 }

@@ -27,6 +27,18 @@ template <class Op, int T, class S> DEV S block_reduce(S s, S* shared) {
     }
     return s;
 }
+// The same over all threads of a one-dimensional block, any multiple of 32.
+template <class Op, class S> DEV S any_block_reduce(S s, S* shared) {
+    s = group_reduce<Op, 32>(s);
+    const int warps = blockDim.x / 32;
+    if (warps > 1) {
+        if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = s;
+        __syncthreads();
+        s = threadIdx.x % 32 < warps ? shared[threadIdx.x % 32] : Op::identity();
+        s = group_reduce<Op, 32>(s);
+    }
+    return s;
+}
 // Returns true in the last of `blocks` blocks to arrive, which then sees what the others wrote. The counter is zero
 // before the first launch and after every launch.
 DEV bool is_last_block(uint32* counter, uint32 blocks) {

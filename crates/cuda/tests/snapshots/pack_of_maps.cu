@@ -47,32 +47,29 @@ __device__ __forceinline__ void part1(
     int32 a1;
     int32 left;
     const int32 item = first;
-    left = item < items ? 2 : 0;
-    const int32 r0 = quotient(item, row), j = (item - r0 * extent(row)) * 2;
+    left = item < items ? 1 : 0;
+    const int32 r0 = quotient(item, row), j = (item - r0 * extent(row));
     const int32 i0 = r0;
     a0 = i0 * s0_0 + j;
     a1 = j;
-    vec<double, 2> x0;
-    vec<double, 2> x1;
+    double x0;
+    double x1;
     if (full) {
-        x0 = load<2>(b0 + a0);
-        x1 = load<2>(b1 + a1);
+        x0 = b0[a0];
+        x1 = b1[a1];
     }
     else {
-        x0 = load_partial<2>(b0 + a0, left);
-        x1 = load_partial<2>(b1 + a1, left);
+        x0 = load_guarded(b0 + a0, left);
+        x1 = load_guarded(b1 + a1, left);
     }
-    vec<double, 2> y3;
-    #pragma unroll
-    for (int l = 0; l < 2; l++) {
-        const double v2 = add(x0.v[l], x1.v[l]);
-        y3.v[l] = v2;
-    }
+    double y3;
+    const double v2 = add(x0, x1);
+    y3 = v2;
     if (full) {
-        store<2>(b2 + a0, y3);
+        b2[a0] = y3;
     }
     else {
-        store_partial<2>(b2 + a0, y3, left);
+        if (left > 0) b2[a0] = y3;
     }
 }
 
@@ -85,5 +82,5 @@ extern "C" __global__ void __launch_bounds__(256) pack_of_3_map_multiply_f32(
     if (blockIdx.x < end2) return part1(blockIdx.x - end1, p2_b0, p2_b1, p2_b2, p2_items, p2_row_n, p2_row_magic, p2_row_shift, p2_s0_0);
 }
 
-// arguments of pack_of_3_map_multiply_f32: [Buffer(10), Buffer(11), Scalar { slot: 1000, dtype: F32 }, I32(1000), I32(1), Buffer(10), Buffer(11), Scalar { slot: 77, dtype: F32 }, I32(77), I32(2), Buffer(10), Buffer(11), Buffer(12), I32(120), I32(4), I32(-2147483648), I32(33), I32(8), I32(3)]
+// arguments of pack_of_3_map_multiply_f32: [Buffer(10), Buffer(11), Scalar { slot: 1000, dtype: F32 }, I32(1000), I32(1), Buffer(10), Buffer(11), Scalar { slot: 77, dtype: F32 }, I32(77), I32(2), Buffer(10), Buffer(11), Buffer(12), I32(240), I32(8), I32(-2147483648), I32(34), I32(8), I32(3)]
 // scratch 0 bytes, state 0 bytes

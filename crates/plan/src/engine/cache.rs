@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
@@ -13,7 +14,7 @@ use super::journal::Journal;
 use super::program_span;
 use super::replay::{Replay, Stats};
 use crate::device::{Device, Executable, Listing, Mark, Progress};
-use crate::planning::{self, Input};
+use crate::planning::{self, Input, Times};
 use crate::program::{Assignment, Program};
 
 /// Programs kept before the least recently used are dropped.
@@ -131,7 +132,7 @@ impl Programs {
             }
             None => {
                 self.make_room();
-                let entry = self.plan(hash, tape, device)?;
+                let entry = self.plan(hash, tape, device, stats)?;
                 journal.planned(hash, tape, &entry.program);
                 // If the next program is new as well, the journal can name the line that made it so.
                 tape.track(true);
@@ -326,13 +327,18 @@ impl Programs {
         h.finish()
     }
 
-    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device) -> Result<Entry> {
-        let program = Arc::new(self.plan_tape(tape));
+    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device, stats: &mut Stats) -> Result<Entry> {
+        let mut times = Times::default();
+        let program = Arc::new(self.plan_tape(tape, &mut times));
+        stats.fusion_ns += times.fusion;
+        stats.emission_ns += times.emission;
         #[cfg(debug_assertions)]
         if let Err(fault) = crate::program::verify::check(&program) {
             panic!("the planner broke its own rules: {fault}");
         }
+        let start = Instant::now();
         let executable = device.compile(&program)?;
+        stats.compile_ns += start.elapsed().as_nanos() as u64;
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Ok(Entry {
@@ -347,10 +353,10 @@ impl Programs {
     }
 
     /// Plans a tape whose liveness has been taken.
-    fn plan_tape(&self, tape: &Tape) -> Program {
-        let layouts: HashMap<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
+    fn plan_tape(&self, tape: &Tape, times: &mut Times) -> Program {
+        let layouts: planning::Map<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
         let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
-        let mut known: HashMap<usize, u32> =
+        let mut known: planning::Map<usize, u32> =
             tape.leaves.iter().enumerate().map(|(k, s)| (Arc::as_ptr(s) as usize, k as u32)).collect();
         let mut fresh = |bytes: usize| {
             storage_bytes.push(bytes);
@@ -365,7 +371,7 @@ impl Programs {
                 None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
             })
             .collect();
-        let mut program = planning::plan(Input {
+        let input = Input {
             nodes: &tape.nodes,
             live: &self.live,
             storage_of: &storage_of,
@@ -374,7 +380,8 @@ impl Programs {
             layouts: &layouts,
             consts: &tape.consts,
             launches: &tape.launches,
-        });
+        };
+        let mut program = planning::plan(input, times);
         program.scalars = tape.consts.len();
         program.aligned = self.leaves.iter().all(|&(_, align)| align == 4);
         program
@@ -390,7 +397,7 @@ impl Programs {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         self.leaves.clear();
-        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.plan_tape(tape))
+        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.plan_tape(tape, &mut Times::default()))
     }
 
     /// Returns the generated code of the tape's program if something is recorded, or else of the program that ran last.
@@ -399,7 +406,7 @@ impl Programs {
             // SAFETY: the engine calls this with its lock held.
             unsafe { tape.liveness(&mut self.live) };
             self.leaves.clear();
-            let program = self.plan_tape(tape);
+            let program = self.plan_tape(tape, &mut Times::default());
             if !program.steps.is_empty() {
                 return show(&program);
             }

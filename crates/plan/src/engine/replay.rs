@@ -20,4 +20,8 @@ pub struct Stats {
     pub planned: u64,
     pub replayed: u64,
     pub steps: u64,
+    /// Nanoseconds of planning, by stage: grouping nodes, emitting steps, and the device's compilation.
+    pub fusion_ns: u64,
+    pub emission_ns: u64,
+    pub compile_ns: u64,
 }

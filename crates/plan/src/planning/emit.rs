@@ -1,6 +1,6 @@
 //! From groups to steps: each group becomes a kernel or a routine on the program's buffers.
 
-use std::collections::HashMap;
+use std::time::Instant;
 
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::node::SrcKind;
@@ -10,18 +10,20 @@ use smallvec::SmallVec;
 use super::epilogue::FusedMatmul;
 use super::fusion::{Fusion, Group, is_reduced};
 use super::input::Input;
-use super::{arena, pack};
+use super::{Map, Times, arena, pack};
 use crate::program::{
     Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
     Typed, UserLaunch, Val,
 };
 
-/// Plans a tape.
-pub(crate) fn plan(input: Input) -> Program {
+/// Plans a tape. Adds to `times` how long the stages took.
+pub(crate) fn plan(input: Input, times: &mut Times) -> Program {
+    let start = Instant::now();
     let fusion = Fusion::new(input);
+    let fused = Instant::now();
     let stored = fusion.stored();
     let mut emitter = Emitter {
-        buffers: Buffers { by_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
+        buffers: Buffers { by_storage: Map::default(), infos: Vec::new(), storages: Vec::new() },
         stored,
         fusion,
         steps: Vec::new(),
@@ -35,12 +37,15 @@ pub(crate) fn plan(input: Input) -> Program {
             emitter.nodes.push(emitter.fusion.groups[g].nodes.clone());
         }
     }
-    emitter.finish()
+    let program = emitter.finish();
+    times.fusion += (fused - start).as_nanos() as u64;
+    times.emission += fused.elapsed().as_nanos() as u64;
+    program
 }
 
 /// The program's buffers, one for each storage in use.
 struct Buffers {
-    by_storage: HashMap<u32, u32>,
+    by_storage: Map<u32, u32>,
     infos: Vec<BufferInfo>,
     storages: Vec<u32>,
 }
@@ -76,8 +81,8 @@ struct Body {
     typed: Vec<Typed>,
     buffers: Vec<u32>,
     /// Loads, constants and indices so far. A store to a buffer removes its loads.
-    known: HashMap<(Inst, u8, bool), Val>,
-    of_node: HashMap<u32, Val>,
+    known: Map<(Inst, u8, bool), Val>,
+    of_node: Map<u32, Val>,
 }
 
 impl Body {
@@ -123,7 +128,7 @@ impl Emitter<'_> {
             NodeKind::Launch => return self.launch(&nodes),
             _ => {}
         }
-        let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
+        let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: Map::default(), of_node: Map::default() };
         for &n in &nodes {
             self.emit(n, g, &mut body);
         }

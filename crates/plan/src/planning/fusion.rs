@@ -5,11 +5,10 @@
 //! only if the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
 //! write-after-write are dependencies like any other, so no load moves across a write of its storage.
 
-use std::collections::HashMap;
-
 use cuprous_core::node::SrcKind;
 use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Src};
 
+use super::Map;
 use super::epilogue::{self, FusedMatmul};
 use super::input::Input;
 use crate::program::Level;
@@ -50,12 +49,12 @@ pub(crate) struct Fusion<'a> {
     pub(crate) level: Vec<Level>,
     pub(crate) fused_matmuls: Vec<FusedMatmul>,
     /// The index of the fused matmul that each node belongs to.
-    matmul_of: HashMap<u32, usize>,
+    matmul_of: Map<u32, usize>,
     group_of: Vec<u32>,
     /// The group that each group was merged into; itself if it was not merged.
     merged_into: Vec<u32>,
     /// The last node that writes each storage.
-    last_writer: HashMap<u32, u32>,
+    last_writer: Map<u32, u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Vec<(u32, u32)>>,
     leaf_readers: Vec<Vec<(u32, u32)>>,

@@ -1,10 +1,11 @@
 //! The planner's input.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cuprous_core::{LayoutRef, Node, NodeKind, Scalar};
+
+use super::Map;
 
 /// A tape as the planner sees it.
 pub(crate) struct Input<'a> {
@@ -16,7 +17,7 @@ pub(crate) struct Input<'a> {
     /// Size of each storage.
     pub(crate) storage_bytes: &'a [usize],
     pub(crate) leaves: usize,
-    pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
+    pub(crate) layouts: &'a Map<u32, LayoutRef>,
     /// The launches of user kernels.
     pub(crate) launches: &'a [Arc<dyn Any + Send + Sync>],
     /// Values of the constants. A plan may depend on them only as [`Program::nonzero`](crate::Program) says.

@@ -26,6 +26,9 @@ struct Layout {
     splits: i64,
 }
 
+/// Most elements that a thread of the general template reduces.
+const GENERAL_ROWS: u32 = 32;
+
 fn layout(kernel: &Kernel, target: Target) -> Layout {
     let tuning = target.options.tuning;
     let axis = kernel.outer.len() - 1;
@@ -36,6 +39,14 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
         _ => None,
     });
     let state = reductions.max().unwrap_or(4) as u32;
+    let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    let n = kernel.inner_size().max(1);
+    // Little work takes the same text for all extents: a block of 32 columns, with all threads along the reduced axis.
+    let ty = if state <= 16 { 32 } else { 8 };
+    if n <= i64::from(GENERAL_ROWS * ty) && target.fits_one_wave(kernel.outer_size().saturating_mul(n)) {
+        let u = (GENERAL_ROWS / 8 / loads.min(4)).max(1);
+        return Layout { span: Span { v: 1, u }, tx: 32, ty, tiles: (width + 31) / 32, splits: 1 };
+    }
     // The states of a block pass through shared memory, and those of a thread stay in registers.
     let threads = 32 * tuning.column_height;
     while v > 1 && (threads * v * state > 32 << 10 || v * state > 96) {
@@ -43,9 +54,7 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
     }
     let tx = ((width + i64::from(v) - 1) / i64::from(v)).min(32) as u32;
     let tx = tx.next_power_of_two();
-    let n = kernel.inner_size().max(1);
     let ty = (threads / tx).min((n as u64).next_power_of_two() as u32).max(1);
-    let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
     let mut u = (tuning.column_rows / loads.min(8)).max(1);
     while u > 1 && i64::from(u * ty) > n {
         u /= 2;

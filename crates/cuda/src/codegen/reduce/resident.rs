@@ -22,10 +22,38 @@ pub(super) struct ResidentLayout {
     group: u32,
     /// Threads of a block.
     threads: u32,
+    /// Threads that the text is compiled for. If it differs from `threads`, or the layout is the general one, the text
+    /// reads the number of threads, so that different lengths share it.
+    bound: u32,
+    /// Blocks per multiprocessor that the registers must allow.
+    min_blocks: u32,
+    general: bool,
+}
+
+/// Elements of a thread and most threads of a block in the general layouts, by length. A layout whose row does not fit
+/// into registers has fewer elements a thread.
+const GENERAL: [(u32, u32); 3] = [(4, 512), (16, 512), (40, 1024)];
+
+/// Returns a general layout, whose text is the same for all lengths that it fits, if all rows run at the same time.
+fn general(kernel: &Kernel, target: Target) -> Option<ResidentLayout> {
+    let most = (target.options.tuning.resident_bytes / slot_bytes(kernel).max(1)).max(1);
+    GENERAL.iter().find_map(|&(k, bound)| {
+        let k = k.min(most);
+        let threads = kernel.inner_size().checked_add(i64::from(k) - 1)? / i64::from(k);
+        let threads = u32::try_from(threads).ok()?.checked_next_multiple_of(32)?;
+        // A multiprocessor has 32 blocks at most, which are half of its threads if a row has a warp.
+        let fits = threads <= bound && target.fits_one_wave(kernel.outer_size().checked_mul(2 * i64::from(threads))?);
+        // Work of one wave needs no occupancy.
+        let min_blocks = 1024 / bound;
+        fits.then_some(ResidentLayout { v: 1, k, group: threads, threads, bound, min_blocks, general: true })
+    })
 }
 
 /// Returns the layout for a kernel if its row fits into registers.
 pub(super) fn layout(kernel: &Kernel, target: Target) -> Option<ResidentLayout> {
+    if let Some(general) = general(kernel, target) {
+        return Some(general);
+    }
     let axis = kernel.outer.len() + kernel.inner.len() - 1;
     let last = *kernel.inner.last()?;
     let v = vectorize::width(kernel, axis, last, false, target.options.aligned);
@@ -33,17 +61,25 @@ pub(super) fn layout(kernel: &Kernel, target: Target) -> Option<ResidentLayout> 
     let slot = slot_bytes(kernel) * v;
     let most = i64::from((target.options.tuning.resident_bytes / slot.max(1)).max(1));
     let round = |n: i64, k: i64| ((n + k - 1) / k) as u32;
+    let layout = |k: u32, group: u32, threads: u32| {
+        let bound = threads.next_power_of_two();
+        // As many blocks as registers allow: those that hold the row, and 20 more.
+        let registers = 4 * (slot * k).div_ceil(16) + 20;
+        let min_blocks = ((1 << 16) / (bound * registers)).clamp((1024 / bound).max(1), (2048 / bound).max(1));
+        ResidentLayout { v, k, group, threads, bound, min_blocks, general: false }
+    };
     Some(if vectors <= 32 {
-        ResidentLayout { v, k: 1, group: (vectors as u32).next_power_of_two(), threads: 256 }
+        layout(1, (vectors as u32).next_power_of_two(), 256)
     } else if vectors <= 32 * most.min(4) {
-        ResidentLayout { v, k: round(vectors, 32), group: 32, threads: 256 }
+        let k = round(vectors, 32).next_power_of_two().min(most as u32);
+        layout(k, 32, 256)
     } else {
         let k = i64::from(round(vectors, 512)).max(2).min(most);
         let threads = round(vectors, k).next_multiple_of(32);
         if threads > 1024 {
             return None;
         }
-        ResidentLayout { v, k: k as u32, group: threads, threads }
+        layout(k as u32, threads, threads)
     })
 }
 
@@ -78,6 +114,8 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
     let span = Span { v: layout.v, u: layout.k };
     let (v, sub, int) = (span.v, span.sub(), lower.index());
     let block_per_row = layout.group == layout.threads;
+    let reads_threads = layout.general || layout.threads != layout.bound;
+    let stride = if reads_threads { "(int32)blockDim.x".into() } else { layout.group.to_string() };
     let mut code = Code::at(1);
 
     // The row of this thread, and its position in it.
@@ -119,7 +157,7 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
         }
         if !loads.is_empty() {
             span.scoped(&mut code, |c| {
-                position.lines(c, &lane_vector(span, layout.group));
+                position.lines(c, &lane_vector(span, &stride));
                 for (i, ptr, s) in &loads {
                     let t = kernel.body[*i as usize].dtype;
                     let zero =
@@ -142,7 +180,7 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
             code.line(format!("{0}::state s{1} = {0}::identity();", f.name, f.v));
         }
         span.scoped(&mut code, |c| {
-            position.lines(c, &lane_vector(span, layout.group));
+            position.lines(c, &lane_vector(span, &stride));
             let stores: Vec<usize> = (0..kernel.body.len())
                 .filter(|&i| {
                     kernel.body[i].level == Level::Full
@@ -206,8 +244,12 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
         });
         for f in &reductions {
             if block_per_row {
-                code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, (layout.threads / 32).max(1)));
-                code.line(format!("s{0} = block_reduce<{1}, {2}>(s{0}, shared{0});", f.v, f.name, layout.threads));
+                code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, (layout.bound / 32).max(1)));
+                code.line(if reads_threads {
+                    format!("s{0} = any_block_reduce<{1}>(s{0}, shared{0});", f.v, f.name)
+                } else {
+                    format!("s{0} = block_reduce<{1}, {2}>(s{0}, shared{0});", f.v, f.name, layout.threads)
+                });
             } else if layout.group > 1 {
                 code.line(format!("s{0} = group_reduce<{1}, {2}>(s{0});", f.v, f.name, layout.group));
             }
@@ -220,15 +262,11 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
     let per = i64::from(layout.threads / layout.group);
     let shape = Shape::linear((rows + per - 1) / per, layout.threads);
     let name = kernel_name(if block_per_row { "row" } else { "rows" }, kernel);
-    // As many blocks as registers allow: those that hold the row, and 20 more.
-    let registers = 4 * (slot_bytes(kernel) * v * layout.k).div_ceil(16) + 20;
-    let blocks =
-        ((1 << 16) / (layout.threads * registers)).clamp((1024 / layout.threads).max(1), 2048 / layout.threads);
-    lower.finish(&name, layout.threads, blocks, code, shape)
+    lower.finish(&name, layout.bound, layout.min_blocks, code, shape)
 }
 
 /// Returns the position of the current vector's first element in its row.
-fn lane_vector(span: Span, group: u32) -> String {
+fn lane_vector(span: Span, group: &str) -> String {
     let vector = if span.u == 1 { "lane".into() } else { format!("lane + u * {group}") };
     match (span.u, span.v) {
         (_, 1) => vector,

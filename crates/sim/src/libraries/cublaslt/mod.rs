@@ -282,6 +282,34 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     })
 }
 
+/// Says whether an algorithm is for a product; this library's only one is for every product that it has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cublasLtMatmulAlgoCheck(
+    handle: cublasLtHandle_t,
+    desc: cublasLtMatmulDesc_t,
+    a: cublasLtMatrixLayout_t,
+    b: cublasLtMatrixLayout_t,
+    c: cublasLtMatrixLayout_t,
+    d: cublasLtMatrixLayout_t,
+    algo: *const cublasLtMatmulAlgo_t,
+    result: *mut cublasLtMatmulHeuristicResult_t,
+) -> LtStatus {
+    status(|| {
+        objects::update(handle.addr(), |_: &mut Handle| ()).ok_or(INVALID)?;
+        ensure(!algo.is_null() && !result.is_null(), INVALID)?;
+        let desc: Desc = objects::get(desc.addr()).ok_or(INVALID)?;
+        problem(&desc, layouts([a, b, c, d])?.each_ref())?;
+        // SAFETY: the algorithm is not null.
+        let algo = unsafe { *algo };
+        ensure(algo.data[0] == ALGORITHM, INVALID)?;
+        let state = LtStatus::SUCCESS;
+        let found =
+            cublasLtMatmulHeuristicResult_t { algo, workspaceSize: 0, state, wavesCount: 1.0, reserved: [0; 4] };
+        // SAFETY: the result is not null.
+        unsafe { write(result, found) }
+    })
+}
+
 /// Submits a product: D = epilogue(alpha · A × B + beta · C).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasLtMatmul(
