@@ -101,7 +101,10 @@ def _values(case: Case, a: Any, b: Any) -> str | None:
     complex_ = b.dtype.kind == "c"
     wide: Any = np.complex128 if complex_ else np.float64
     relative, absolute = BOUNDS[case.kind]
-    eps = float(np.finfo(b.dtype).eps)
+    dtypes = [b.dtype]
+    if "out" in case.kwargs:  # of a wider dtype than the function's
+        dtypes += [x.dtype for x in case.args if getattr(getattr(x, "dtype", None), "kind", "") in ("f", "c")]
+    eps = float(max(np.finfo(dtype).eps for dtype in dtypes))
     with np.errstate(all="ignore"):
         x, y = a.astype(wide), b.astype(wide)
         scale = _scale(case, y)
