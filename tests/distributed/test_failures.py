@@ -60,7 +60,7 @@ def test_an_exception_on_one_rank_is_the_error_of_all() -> None:
     assert "KeyError: 'no such column'" in outs[1]
     for out in outs[0], outs[2]:
         assert "DistBackendError: rank 1 (host " in out and "raised KeyError: 'no such column' (at " in out, out
-        assert re.search(r" was in #2[12] all_reduce float32\[1000\] sum at .*program.py:", out), out
+        assert re.search(r"\(at .*program.py:\d+\)", out), out
 
 
 @pytest.mark.parametrize(
