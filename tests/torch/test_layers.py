@@ -315,8 +315,7 @@ def test_synchronised_normalisation_is_the_plain_one() -> None:
     assert list(converted.state_dict()) == list(model.state_dict())
     assert_errors(
         (lambda: nn.SyncBatchNorm(3)(torch.ones(3)), ValueError, "at least 2D"),
-        (lambda: nn.SyncBatchNorm(3, process_group=object()), NotImplementedError, "process_group"),
-        (lambda: nn.parallel.DistributedDataParallel(model), NotImplementedError, "one process"),
+        (lambda: nn.parallel.DistributedDataParallel(model), ValueError, "make sure to call init_process_group"),
     )
 
 

@@ -1,6 +1,7 @@
 //! The backward pass: from the results to the leaves, newest operation first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::layout::show;
@@ -179,8 +180,43 @@ fn check_nan(node: &Node, k: usize, g: &Tensor) -> Result<()> {
     Err(Error::runtime(format!("Function '{}' returned nan values in its {k}th output.", node.name())))
 }
 
+/// A function that runs when a backward pass has reached all leaves.
+type AtEnd = Box<dyn FnOnce() -> Result<()>>;
+
+thread_local! {
+    /// How many backward passes run, each within another.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    static AT_END: RefCell<Vec<AtEnd>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `function` when the outermost backward pass that runs on this thread has reached all leaves. It is dropped if
+/// the pass fails.
+///
+/// # Errors
+/// No backward pass runs.
+pub fn at_end(function: Box<dyn FnOnce() -> Result<()>>) -> Result<()> {
+    if DEPTH.get() == 0 {
+        return Err(Error::runtime("Final callbacks can only be installed during backward pass."));
+    }
+    AT_END.with_borrow_mut(|functions| functions.push(function));
+    Ok(())
+}
+
+/// Runs a backward pass and then, if it is the outermost, the functions of [`at_end`].
+fn run(results: &[(&Tensor, Option<&Tensor>)], needed: Option<NeededNodes>, options: Options) -> Result<()> {
+    let depth = DEPTH.replace(DEPTH.get() + 1);
+    let result = walk(results, needed, options);
+    DEPTH.set(depth);
+    if depth > 0 {
+        return result;
+    }
+    let functions = AT_END.take();
+    result?;
+    functions.into_iter().try_for_each(|function| function())
+}
+
 /// Runs a backward pass: to all leaves, or only through the `needed` nodes, whose gradients hooks collect.
-fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<NeededNodes>, options: Options) -> Result<()> {
+fn walk(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<NeededNodes>, options: Options) -> Result<()> {
     let _mode = mode::Guard::new(options.create_graph);
     let mut pending = Pending::new();
     for (at, (result, gradient)) in results.iter().enumerate() {
@@ -191,7 +227,10 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<NeededNodes>, 
         contribute(&mut pending, &edge, g)?;
     }
     let anomaly = mode::anomaly();
-    while let Some((node, outputs)) = pending.pop() {
+    let mut open_edges = if needed.is_none() { open_edges(results) } else { None };
+    loop {
+        let complete = open_edges.as_mut().and_then(|open| open.take_complete(&mut pending));
+        let Some((node, outputs)) = complete.or_else(|| pending.pop()) else { break };
         let mut gs: SmallVec<[Option<Tensor>; 1]> = SmallVec::new();
         for output in outputs {
             let g = accumulate(output.contributions, &output.base)?;
@@ -227,6 +266,9 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<NeededNodes>, 
                 contribute(&mut pending, edge, g)?;
             }
         }
+        if let Some(open) = &mut open_edges {
+            open.close(&node);
+        }
         if !options.retain_graph {
             node.free();
         }
@@ -239,6 +281,70 @@ fn run(results: &[(&Tensor, Option<&Tensor>)], mut needed: Option<NeededNodes>, 
         }
     }
     Ok(())
+}
+
+/// How many reads of each leaf have not contributed to its gradient yet. With it, a leaf is complete as soon as the
+/// last of them has, so that what waits for the gradient, such as a transfer to other processes, begins during the
+/// pass. Without it, leaves are older than all operations and come last.
+struct OpenEdges {
+    of_leaves: HashMap<u64, usize>,
+    complete: Vec<u64>,
+}
+
+/// Counts the reads of leaves, if some leaf waits for its gradient and no checkpoint hides reads.
+fn open_edges(results: &[(&Tensor, Option<&Tensor>)]) -> Option<OpenEdges> {
+    if !crate::tensor::has_post_accumulate_hooks() {
+        return None;
+    }
+    let mut nodes: Vec<Arc<Node>> = results.iter().filter_map(|(t, _)| Some(t.source()?.node)).collect();
+    let mut seen: HashSet<u64> = nodes.iter().map(|node| node.seq).collect();
+    let mut of_leaves = HashMap::new();
+    while let Some(node) = nodes.pop() {
+        if matches!(node.rule, Rule::Recompute(_)) {
+            return None;
+        }
+        for edge in node.edges.iter().flatten() {
+            let source = &edge.source.node;
+            if source.is_leaf() {
+                *of_leaves.entry(source.seq).or_insert(0) += 1;
+            } else if seen.insert(source.seq) {
+                nodes.push(source.clone());
+            }
+        }
+    }
+    // A result that is a leaf itself has a gradient that no edge brings.
+    for (result, _) in results {
+        if let Some(source) = result.source() {
+            of_leaves.remove(&source.node.seq);
+        }
+    }
+    Some(OpenEdges { of_leaves, complete: Vec::new() })
+}
+
+impl OpenEdges {
+    /// Notes that a node has contributed to the gradients of its operands.
+    fn close(&mut self, node: &Node) {
+        for edge in node.edges.iter().flatten() {
+            let seq = edge.source.node.seq;
+            if let Some(count) = self.of_leaves.get_mut(&seq) {
+                *count -= 1;
+                if *count == 0 {
+                    self.complete.push(seq);
+                }
+            }
+        }
+    }
+
+    /// Removes a leaf whose gradient is complete.
+    fn take_complete(&mut self, pending: &mut Pending) -> Option<(Arc<Node>, SmallVec<[PendingOutput; 1]>)> {
+        while let Some(seq) = self.complete.pop() {
+            let at = pending.partition_point(|(node, _)| node.seq < seq);
+            if pending.get(at).is_some_and(|(node, _)| node.seq == seq) {
+                return Some(pending.remove(at));
+            }
+        }
+        None
+    }
 }
 
 /// Adds the gradient of an operand, in the shape in which it was read, to the contributions of its source.

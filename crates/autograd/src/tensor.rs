@@ -1,5 +1,6 @@
 //! What a tensor does with its position in the graph: views, `requires_grad`, gradients and hooks.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::{Array, DType, Error, LayoutRef, Result};
@@ -9,6 +10,14 @@ use crate::graph::{
     Edge, Hook, HookKind, Node, NodeOutput, RegisteredHook, Root, Rule, Tensor, View, locked, next_seq,
 };
 use crate::{foreign, mode};
+
+/// True once a function has been registered that is called after a leaf's gradient was accumulated.
+static HAS_POST_ACCUMULATE_HOOKS: AtomicBool = AtomicBool::new(false);
+
+/// Returns true if some leaf may have a function that is called after its gradient was accumulated.
+pub(crate) fn has_post_accumulate_hooks() -> bool {
+    HAS_POST_ACCUMULATE_HOOKS.load(Relaxed)
+}
 
 impl Tensor {
     /// Returns `array` as output `index` of a node: for the results that a custom rule saved.
@@ -198,6 +207,7 @@ impl Tensor {
         if !self.is_leaf() {
             return Err(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"));
         }
+        HAS_POST_ACCUMULATE_HOOKS.store(true, Relaxed);
         Ok(self.add_hook(HookKind::PostAccumulate(hook)))
     }
 

@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use crate::Array;
+use crate::{Array, Result};
 
 /// The owner of a block of memory. Frees it when dropped.
 pub trait Memory: Send + Sync {
@@ -57,6 +57,17 @@ pub struct Storage {
     watched: AtomicBool,
     /// The present contents, if they were saved.
     epoch: Mutex<Option<Arc<Epoch>>>,
+    /// What other code does with the memory, if its end is known. `shared` is not zero then.
+    external: Mutex<Option<Arc<dyn ExternalWork>>>,
+}
+
+/// Work outside the engine on the memory of storages, such as a collective with other processes.
+pub trait ExternalWork: Send + Sync {
+    /// Waits until the work has ended.
+    ///
+    /// # Errors
+    /// The work failed, or an interrupt ended the wait.
+    fn wait(&self) -> Result<()>;
 }
 
 /// The bit of `shared` that [`Storage::share`] sets, above any count of loans.
@@ -64,11 +75,27 @@ const FOREVER: u32 = 1 << 31;
 
 /// Keeps a storage marked as shared with code outside the engine, until it is dropped.
 #[derive(Debug)]
-pub struct SharedGuard(Arc<Storage>);
+pub struct SharedGuard {
+    storage: Arc<Storage>,
+    /// True if the storage has the work for which it is shared.
+    is_working: bool,
+}
+
+impl SharedGuard {
+    /// Makes operations on the storage wait for `work`, until the guard is dropped.
+    pub fn during(mut self, work: Arc<dyn ExternalWork>) -> SharedGuard {
+        *self.storage.external() = Some(work);
+        self.is_working = true;
+        self
+    }
+}
 
 impl Drop for SharedGuard {
     fn drop(&mut self) {
-        self.0.shared.fetch_sub(1, Relaxed);
+        if self.is_working {
+            *self.storage.external() = None;
+        }
+        self.storage.shared.fetch_sub(1, Release);
     }
 }
 
@@ -132,6 +159,7 @@ impl Storage {
             tape_refs: Cell::new(1),
             watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
+            external: Mutex::new(None),
         }
     }
 
@@ -147,6 +175,7 @@ impl Storage {
             tape_refs: Cell::new(0),
             watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
+            external: Mutex::new(None),
         }
     }
 
@@ -166,7 +195,7 @@ impl Storage {
 
     /// Returns true while code outside the engine may touch the memory.
     pub fn is_external(&self) -> bool {
-        self.shared.load(Relaxed) != 0
+        self.shared.load(Acquire) != 0
     }
 
     /// Marks the memory as shared with code outside the engine, until the storage is dropped.
@@ -177,7 +206,21 @@ impl Storage {
     /// Marks the memory as shared with code outside the engine until the guard is dropped.
     pub fn share_scoped(self: &Arc<Storage>) -> SharedGuard {
         self.shared.fetch_add(1, Relaxed);
-        SharedGuard(self.clone())
+        SharedGuard { storage: self.clone(), is_working: false }
+    }
+
+    fn external(&self) -> MutexGuard<'_, Option<Arc<dyn ExternalWork>>> {
+        self.external.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Waits for the work of other code on the memory, if its end is known.
+    ///
+    /// # Errors
+    /// The work failed, or an interrupt ended the wait.
+    #[cold]
+    pub fn wait_for_external(&self) -> Result<()> {
+        let work = self.external().clone();
+        work.map_or(Ok(()), |work| work.wait())
     }
 
     /// Returns the latest version, if it is not computed yet.

@@ -3,8 +3,8 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use cuprous_plan::Engine;
@@ -23,6 +23,9 @@ static FORK_COUNT: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn count() -> u32 {
     FORK_COUNT.load(Relaxed)
 }
+
+/// Closes what a child process must not hold. Set once.
+pub(crate) static CLOSE_IN_CHILD: OnceLock<fn()> = OnceLock::new();
 
 /// The locks that are held during a fork.
 struct Locks {
@@ -62,6 +65,9 @@ extern "C" fn after_in_parent() {
 
 extern "C" fn after_in_child() {
     FORK_COUNT.fetch_add(1, Relaxed);
+    if let Some(close) = CLOSE_IN_CHILD.get() {
+        close();
+    }
     for (engine, held) in release().map(|locks| locks.engines).into_iter().flatten() {
         if held.is_none() {
             engine.orphan();

@@ -59,6 +59,12 @@ fn current() -> u32 {
     Python::attach(|py| record_stack(py, profile::on()).unwrap_or(0))
 }
 
+/// Returns the innermost line outside of this package as `file:line`; empty if it is not known.
+#[cfg(unix)]
+pub(crate) fn current_line(py: Python<'_>) -> String {
+    describe(record_stack(py, false).unwrap_or(0))
+}
+
 fn record_stack(py: Python<'_>, whole_stack: bool) -> PyResult<u32> {
     // SAFETY: the interpreter is attached; the frame is borrowed, and null if no Python code runs.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };

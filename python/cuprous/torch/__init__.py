@@ -80,9 +80,9 @@ _EXPORTS = _exports.Exports(
     __name__,
     {
         ".serialization": "load save",
-        "._placeholders": "distributed fx hub jit mps onnx package quantization sparse xpu",
+        "._placeholders": "fx hub jit mps onnx package quantization sparse xpu",
     },
-    modules=("profiler", "serialization"),
+    modules=("distributed", "futures", "profiler", "serialization"),
 )
 
 
@@ -96,4 +96,4 @@ __all__ = [
     "is_autocast_enabled", "is_tensor", "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip
-__all__ += ["load", "profiler", "save", "serialization"]  # noqa: F405
+__all__ += ["distributed", "futures", "load", "profiler", "save", "serialization"]  # noqa: F405

@@ -36,7 +36,10 @@ impl<'a> Recording<'a> {
     #[inline(always)]
     pub(super) fn settle(&mut self, array: &Array) -> Result<()> {
         self.engine.check(array)?;
-        self.ends |= array.storage.is_external();
+        if array.storage.is_external() {
+            self.ends = true;
+            array.storage.wait_for_external()?;
+        }
         self.engine.settle(&mut self.state, array, self.tape)
     }
 

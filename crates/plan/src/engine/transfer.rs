@@ -29,6 +29,9 @@ impl Engine {
     }
 
     fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
+        if storage.is_external() {
+            storage.wait_for_external()?;
+        }
         // SAFETY: the caller has the state, so the lock is held.
         if let Some(head) = unsafe { storage.latest_version() } {
             self.run_tape(state, head.tape)?;
@@ -42,6 +45,9 @@ impl Engine {
         let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
         let buffer = unsafe { storage.latest_version().is_none().then(|| storage.buffer()) };
+        if storage.is_external() {
+            storage.wait_for_external().ok()?;
+        }
         buffer.flatten().as_ref().map(read)
     }
 
@@ -75,6 +81,19 @@ impl Engine {
         state.programs.forget_early();
         // The lock is still held, so that no other thread records work on the memory in between.
         Ok((buffer, storage.share_scoped()))
+    }
+
+    /// Returns the memory of an array for work outside the engine, as [`Engine::lend`] does. If that work `writes`, the
+    /// contents are copied first where the backward pass still needs them. [`SharedGuard::during`] makes operations on
+    /// the storage wait for the work.
+    ///
+    /// # Errors
+    /// As for [`Engine::lend`].
+    pub fn lend_to_work(self: &Arc<Engine>, a: &Array, writes: bool) -> Result<(Buffer, SharedGuard)> {
+        if writes {
+            self.preserve(a)?;
+        }
+        self.lend(&a.storage)
     }
 
     /// Allocates memory. If there is no room, cached programs and free blocks are dropped first.

@@ -393,6 +393,13 @@ pub(crate) fn t_grad(
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
+/// Calls a function when the outermost backward pass has reached all leaves.
+#[pyfunction]
+pub(crate) fn t_at_backward_end(function: Py<PyAny>) -> PyResult<()> {
+    let call = move || Python::attach(|py| function.bind(py).call0().map(drop)).map_err(raised);
+    backward::at_end(Box::new(call)).or_raise()
+}
+
 /// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` returns one gradient or
 /// None for each input. The list `saved` is cleared when the graph is freed.
 #[pyfunction]

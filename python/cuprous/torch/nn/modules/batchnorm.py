@@ -69,8 +69,12 @@ class _BatchNorm(_NormBase):
                 momentum = 1.0 / self.num_batches_tracked
         by_batch = self.training or self.running_mean is None
         keep = tracked or not by_batch
-        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None,
-                            self.weight, self.bias, by_batch, momentum, self.eps)  # fmt: skip
+        return self._normalize(input, self.running_mean if keep else None, self.running_var if keep else None,
+                               by_batch, momentum)  # fmt: skip
+
+    def _normalize(self, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, by_batch: bool,
+                   momentum: Any) -> Tensor:  # fmt: skip
+        return F.batch_norm(input, running_mean, running_var, self.weight, self.bias, by_batch, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -92,22 +96,28 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of (N, C, …) over the batches of all processes. Only one process is supported.
-
-    Raises:
-        NotImplementedError: for a `process_group`.
-    """
+    """Batch normalization of (N, C, …) over the batches of all ranks of a process group, or without one over that of
+    this process."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
-        if process_group is not None:
-            raise NotImplementedError("[SyncBatchNorm] process_group is not supported: a program uses one process")
+        self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    def _normalize(self, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, by_batch: bool,
+                   momentum: Any) -> Tensor:  # fmt: skip
+        from cuprous.torch.nn import _sync_batch_norm
+
+        if not (by_batch and self.training and _sync_batch_norm.has_ranks(self.process_group)):
+            return super()._normalize(input, running_mean, running_var, by_batch, momentum)
+        return _sync_batch_norm.sync_batch_norm(
+            input, running_mean, running_var, self.weight, self.bias, momentum, self.eps, self.process_group
+        )
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -17,15 +17,25 @@ class DistributedSampler(Sampler[int]):
     Each `set_epoch` gives another order. All parts have the same length: some indices are repeated, or with `drop_last`
     some are dropped.
 
+    Number and rank are those of the process group unless they are given.
+
     Raises:
-        RuntimeError: unless number and rank are given, because there is no process group to get them from.
+        RuntimeError: if they are not given and there is no process group.
         ValueError: for a rank out of range.
     """
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available; here give num_replicas= and rank=")
+            from cuprous.torch import distributed as dist
+
+            if not dist.is_initialized():
+                raise RuntimeError(
+                    "[DistributedSampler] there is no process group; call init_process_group first, or give "
+                    "num_replicas= and rank="
+                )
+            num_replicas = dist.get_world_size() if num_replicas is None else num_replicas
+            rank = dist.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -1,4 +1,4 @@
-"""`DataParallel` on a single device, and a placeholder for `DistributedDataParallel`."""
+"""`DataParallel` on a single device."""
 
 from __future__ import annotations
 
@@ -35,19 +35,6 @@ class DataParallel(Module):
         return self.module(*args, **kwargs)
 
 
-class DistributedDataParallel(Module):
-    """Not supported: a program uses one process and one GPU. The name exists so that programs can import it.
-
-    Raises:
-        NotImplementedError: always.
-    """
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "[DistributedDataParallel] is not supported: a program uses one process and one GPU; use the module itself"
-        )
-
-
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:  # fmt: skip
     """Returns the module's result, on one device."""
@@ -55,4 +42,4 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel"]

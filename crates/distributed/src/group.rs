@@ -1,0 +1,249 @@
+//! Groups of ranks: collectives in order, on the thread that calls them or on the group's own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::collectives::Request;
+use crate::exchange::{self, Exchange, Place};
+use crate::failure::{Failure, Result};
+use crate::link::Link;
+use crate::mesh::Meeting;
+use crate::messages::Messages;
+use crate::session::Session;
+use crate::shm::{Segment, ShmLink};
+use crate::socket::SocketLink;
+use crate::store::Store;
+use crate::work::{Keep, Work};
+
+struct Job {
+    exchange: Exchange,
+    keep: Keep,
+    work: Arc<Work>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// The number of the last call.
+    seq: u64,
+    is_busy: bool,
+    has_thread: bool,
+    has_ended: bool,
+}
+
+/// A group of ranks.
+pub struct Group {
+    session: Arc<Session>,
+    /// World ranks, in the order of the group.
+    ranks: Vec<u32>,
+    me: usize,
+    number: u32,
+    timeout: Duration,
+    transport: &'static str,
+    link: Mutex<Box<dyn Link>>,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    messages: Messages,
+}
+
+impl Group {
+    /// Makes a group of these ranks, of which this process is one. All of them call it, with the same number and ranks.
+    ///
+    /// # Errors
+    /// A rank did not come in time, or cannot be reached.
+    pub fn new(
+        session: &Arc<Session>,
+        store: &dyn Store,
+        number: u32,
+        ranks: Vec<u32>,
+        timeout: Duration,
+    ) -> Result<Arc<Group>> {
+        let me = ranks.iter().position(|&rank| rank == session.rank);
+        let me = me.ok_or_else(|| Failure::value("this rank is not in the group"))?;
+        let key = format!("group/{number}");
+        let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout };
+        let [link, lane] = connect(session, &meeting)?;
+        session.on_change(link.waker());
+        let transport = link.name();
+        let messages = Messages::new(session.clone(), ranks.clone(), me, number, timeout, lane);
+        Ok(Arc::new(Group {
+            session: session.clone(),
+            ranks,
+            me,
+            number,
+            timeout,
+            transport,
+            link: Mutex::new(link),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            messages,
+        }))
+    }
+
+    /// Returns the world ranks.
+    pub fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// Returns this process's rank in the group.
+    pub fn rank(&self) -> usize {
+        self.me
+    }
+
+    /// Returns how bytes move: `shared memory` or `sockets`.
+    pub fn transport(&self) -> &'static str {
+        self.transport
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.session.verdict().map_or(Ok(()), Err)
+    }
+
+    /// Performs a collective and returns when it has ended.
+    ///
+    /// # Errors
+    /// Sizes do not suit the operation, or the job failed.
+    pub fn run(self: &Arc<Group>, request: &Request, keep: Keep) -> Result<()> {
+        let mut queue = self.queue();
+        if queue.is_busy || !queue.jobs.is_empty() {
+            drop(queue);
+            let work = self.submit(request, keep)?;
+            return work.wait(Duration::MAX).unwrap_or(Ok(()));
+        }
+        self.check()?;
+        let exchange = request.exchange(self.me, self.ranks.len(), self.number, queue.seq + 1)?;
+        queue.seq += 1;
+        queue.is_busy = true;
+        drop(queue);
+        let result = self.perform(&exchange);
+        drop(keep);
+        self.queue().is_busy = false;
+        self.changed.notify_all();
+        result
+    }
+
+    /// Queues a collective, which runs after those that were called before.
+    ///
+    /// # Errors
+    /// Sizes do not suit the operation, or the job failed.
+    pub fn submit(self: &Arc<Group>, request: &Request, keep: Keep) -> Result<Arc<Work>> {
+        let work = Arc::new(Work::default());
+        self.submit_as(request, keep, work.clone())?;
+        Ok(work)
+    }
+
+    /// Does what [`Group::submit`] does, for work that the caller made.
+    ///
+    /// # Errors
+    /// As for [`Group::submit`].
+    pub fn submit_as(self: &Arc<Group>, request: &Request, keep: Keep, work: Arc<Work>) -> Result<()> {
+        self.check()?;
+        let mut queue = self.queue();
+        let exchange = request.exchange(self.me, self.ranks.len(), self.number, queue.seq + 1)?;
+        queue.seq += 1;
+        queue.jobs.push_back(Job { exchange, keep, work });
+        if !queue.has_thread {
+            let group = self.clone();
+            let thread = std::thread::Builder::new().name("cuprous-group".into()).spawn(move || group.work());
+            thread.map_err(|e| Failure::backend(format!("cannot start a thread: {e}")))?;
+            queue.has_thread = true;
+        }
+        drop(queue);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Returns the messages between two ranks.
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    fn perform(&self, exchange: &Exchange) -> Result<()> {
+        self.check()?;
+        let place = Place { session: &self.session, ranks: &self.ranks, me: self.me, timeout: self.timeout };
+        let mut link = self.link.lock().unwrap_or_else(|e| e.into_inner());
+        exchange::run(exchange, &place, &mut **link)
+    }
+
+    fn work(&self) {
+        loop {
+            let mut queue = self.queue();
+            let job = loop {
+                if !queue.is_busy
+                    && let Some(job) = queue.jobs.pop_front()
+                {
+                    break job;
+                }
+                if queue.has_ended && queue.jobs.is_empty() {
+                    return;
+                }
+                queue = self.changed.wait(queue).unwrap_or_else(|e| e.into_inner());
+            };
+            queue.is_busy = true;
+            drop(queue);
+            let result = self.perform(&job.exchange);
+            drop(job.keep);
+            job.work.finish(result, None);
+            self.queue().is_busy = false;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until the operations that were called have ended, up to that time, and ends the threads.
+    pub fn end(&self, time: Duration) {
+        let mut queue = self.queue();
+        queue.has_ended = true;
+        self.changed.notify_all();
+        let is_idle = |q: &mut Queue| q.is_busy || !q.jobs.is_empty();
+        drop(self.changed.wait_timeout_while(queue, time, is_idle).unwrap_or_else(|e| e.into_inner()));
+        self.messages.end();
+    }
+}
+
+/// Connects the ranks of a group, for collectives and for messages.
+fn connect(session: &Session, meeting: &Meeting) -> Result<[Box<dyn Link>; 2]> {
+    let (n, me) = (meeting.ranks.len(), meeting.me);
+    let wants = std::env::var("CUPROUS_DISTRIBUTED_TRANSPORT").unwrap_or_default();
+    if !["", "shm", "socket"].contains(&&*wants) {
+        return Err(Failure::value(format!("CUPROUS_DISTRIBUTED_TRANSPORT={wants} is unknown; use shm or socket")));
+    }
+    if n > 1 && wants != "socket" && session.on_one_host(meeting.ranks) {
+        let mut made = None;
+        if me == 0 {
+            match Segment::create(n) {
+                Ok(segment) => made = Some(segment),
+                Err(e) => eprintln!(
+                    "[cuprous] ranks of this host use sockets, because shared memory in /dev/shm failed: {e}; in a \
+                     container, give it more room"
+                ),
+            }
+        }
+        let shared = share(meeting, made.as_ref().map_or("", |(_, name)| name));
+        if let Some((_, name)) = &made {
+            Segment::unlink(name);
+        }
+        if let Some(opened) = shared? {
+            let segment = Arc::new(made.map_or(opened, |(segment, _)| segment));
+            return Ok([0, 1].map(|lane| Box::new(ShmLink::new(segment.clone(), lane, me)) as Box<dyn Link>));
+        }
+    }
+    let lane = |purpose: &str| -> Result<Box<dyn Link>> {
+        let sockets = if n == 1 { vec![None] } else { meeting.connect(session.ip, &session.token, purpose)? };
+        let link = SocketLink::new(sockets);
+        Ok(Box::new(link.map_err(|e| Failure::network(format!("cannot use the connections: {e}")))?))
+    };
+    Ok([lane("collectives")?, lane("messages")?])
+}
+
+/// Opens the memory that the first rank made, if all ranks can.
+fn share(meeting: &Meeting, name: &str) -> Result<Option<Segment>> {
+    let names = meeting.all_gather("memory", name)?;
+    let opened = Segment::open(&names[0], meeting.ranks.len()).ok().filter(|_| !names[0].is_empty());
+    let all = meeting.all_gather("opened", if opened.is_some() { "yes" } else { "no" })?;
+    Ok(opened.filter(|_| all.iter().all(|answer| answer == "yes")))
+}

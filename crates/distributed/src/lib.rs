@@ -1,0 +1,38 @@
+//! Several processes: stores in which they find each other, a control plane that knows what happened to each, and
+//! collectives on memory of the host.
+//!
+//! - A [`Session`] connects all ranks for control. Its thread knows within moments if a rank dies, leaves or fails, and
+//!   its verdict ends every wait of the process.
+//! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
+//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`) or connections (`socket`).
+//! - [`messages`] are between two ranks.
+//! - A [`store::Store`] has PyTorch's protocol, so that launchers and workers of both can be mixed.
+//!
+//! Every message begins with the [`call::Call`] of its rank, so that ranks that disagree fail at once, with both lines.
+//! Connections prove that they know the job's token before anything they send is believed (`auth`). This crate knows no
+//! engine: memory comes as addresses, with what keeps it alive.
+
+#![cfg(unix)]
+
+mod auth;
+pub mod call;
+pub mod collectives;
+mod exchange;
+pub mod failure;
+pub mod group;
+mod link;
+mod mesh;
+pub mod messages;
+pub mod reduce;
+pub mod session;
+mod shm;
+mod socket;
+mod stop;
+pub mod store;
+mod work;
+
+pub use failure::{Failure, Kind, Result};
+pub use group::Group;
+pub use mesh::own_address;
+pub use session::Session;
+pub use work::{Keep, Work};

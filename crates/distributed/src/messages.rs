@@ -1,0 +1,466 @@
+//! Messages between two ranks, matched by tag in the order in which they were sent.
+//!
+//! One thread moves all of them, so that ranks may send and receive in any order without waiting for each other.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use cuprous_core::DType;
+
+use crate::call::{self, Call, Op};
+use crate::collectives::Memory;
+use crate::failure::{Failure, Result};
+use crate::link::{ALIGN, Interest, Link, Waker, padded};
+use crate::session::Session;
+use crate::work::{Keep, Work};
+
+const SLICE: Duration = Duration::from_millis(50);
+/// How long the thread sleeps without work; a new message wakes it.
+const IDLE: Duration = Duration::from_secs(5);
+const LAST_DATA: Duration = Duration::from_millis(300);
+static ZEROS: [u8; ALIGN] = [0; ALIGN];
+
+/// A message as a rank calls it.
+pub struct Message {
+    /// True for the rank that sends.
+    pub is_send: bool,
+    /// The other rank in the group; `None` receives from any.
+    pub peer: Option<usize>,
+    /// Messages match by tag.
+    pub tag: u64,
+    /// The element type.
+    pub dtype: DType,
+    /// The memory.
+    pub memory: Memory,
+    /// The source line.
+    pub line: String,
+}
+
+struct Pending {
+    message: Message,
+    keep: Keep,
+    work: Arc<Work>,
+    header: [u8; call::BYTES],
+    header_at: usize,
+    at: usize,
+}
+
+impl Pending {
+    fn end(self, result: Result<()>, source: Option<usize>) {
+        drop(self.keep);
+        self.work.finish(result, source);
+    }
+}
+
+/// What arrives from a rank.
+enum Arriving {
+    Nothing,
+    /// A message with a receiver, and how far it is.
+    For(Box<Pending>, Call),
+    /// A message that nobody receives yet.
+    Early(Call, Vec<u8>),
+}
+
+#[derive(Default)]
+struct Inbox {
+    new: Vec<Pending>,
+    has_thread: bool,
+    has_ended: bool,
+    link: Option<Box<dyn Link>>,
+}
+
+/// The messages of a group.
+pub struct Messages {
+    shared: Arc<Shared>,
+    wake: Waker,
+}
+
+struct Shared {
+    session: Arc<Session>,
+    ranks: Vec<u32>,
+    me: usize,
+    number: u32,
+    timeout: Duration,
+    inbox: Mutex<Inbox>,
+}
+
+impl Shared {
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn text(&self, message: &Message) -> String {
+        let count = message.memory.bytes / message.dtype.size();
+        let peer = message.peer.map_or("any rank".into(), |peer| format!("rank {}", self.ranks[peer]));
+        let (verb, word) = if message.is_send { ("send", "to") } else { ("recv", "from") };
+        let dtype = message.dtype.name();
+        let me = self.ranks[self.me];
+        format!("rank {me} in {verb} {dtype}[{count}] {word} {peer}, tag {}, at {}", message.tag, message.line)
+    }
+}
+
+impl Messages {
+    pub(crate) fn new(
+        session: Arc<Session>,
+        ranks: Vec<u32>,
+        me: usize,
+        number: u32,
+        timeout: Duration,
+        link: Box<dyn Link>,
+    ) -> Messages {
+        session.on_change(link.waker());
+        let wake = link.waker();
+        let inbox = Mutex::new(Inbox { link: Some(link), ..Inbox::default() });
+        Messages { shared: Arc::new(Shared { session, ranks, me, number, timeout, inbox }), wake }
+    }
+
+    /// Starts to send or receive a message.
+    ///
+    /// # Errors
+    /// The job failed.
+    pub fn submit(&self, message: Message, keep: Keep) -> Result<Arc<Work>> {
+        let work = Arc::new(Work::of_message(self.shared.text(&message)));
+        self.submit_as(message, keep, work.clone())?;
+        Ok(work)
+    }
+
+    /// Returns work with a description, for [`Messages::submit_as`].
+    pub fn work(&self, message: &Message) -> Arc<Work> {
+        Arc::new(Work::of_message(self.shared.text(message)))
+    }
+
+    /// Does what [`Messages::submit`] does, for work that the caller made.
+    ///
+    /// # Errors
+    /// As for [`Messages::submit`].
+    pub fn submit_as(&self, message: Message, keep: Keep, work: Arc<Work>) -> Result<()> {
+        let shared = &self.shared;
+        if let Some(verdict) = shared.session.verdict() {
+            return Err(verdict);
+        }
+        if message.peer == Some(shared.me) {
+            return Err(Failure::value(
+                "Invalid destination rank: destination rank should not be the same as the rank \
+                                       of the current process.",
+            ));
+        }
+        let call = Call {
+            op: Op::Send,
+            dtype: message.dtype,
+            reduce: None,
+            group: shared.number,
+            seq: message.tag,
+            root: shared.me as i32,
+            count: (message.memory.bytes / message.dtype.size()) as u64,
+            bytes: message.memory.bytes as u64,
+            line: message.line.clone(),
+        };
+        let header = call.encode();
+        let mut inbox = shared.inbox();
+        inbox.new.push(Pending { message, keep, work, header, header_at: 0, at: 0 });
+        if let Some(link) = inbox.link.take() {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name("cuprous-messages".into())
+                .spawn(move || Mover::new(&shared, link).run())
+                .map_err(|e| Failure::backend(format!("cannot start a thread: {e}")))?;
+            inbox.has_thread = true;
+        }
+        drop(inbox);
+        (self.wake)();
+        Ok(())
+    }
+
+    pub(crate) fn end(&self) {
+        self.shared.inbox().has_ended = true;
+        (self.wake)();
+    }
+}
+
+struct Mover<'a> {
+    shared: &'a Shared,
+    link: Box<dyn Link>,
+    sends: Vec<VecDeque<Pending>>,
+    receives: Vec<Pending>,
+    arriving: Vec<Arriving>,
+    early: VecDeque<(usize, Call, Vec<u8>)>,
+    moved_at: Instant,
+}
+
+impl<'a> Mover<'a> {
+    fn new(shared: &'a Shared, link: Box<dyn Link>) -> Mover<'a> {
+        let n = shared.ranks.len();
+        Mover {
+            shared,
+            link,
+            sends: (0..n).map(|_| VecDeque::new()).collect(),
+            receives: Vec::new(),
+            arriving: (0..n).map(|_| Arriving::Nothing).collect(),
+            early: VecDeque::new(),
+            moved_at: Instant::now(),
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.shared.me;
+        (0..self.shared.ranks.len()).filter(move |&peer| peer != me)
+    }
+
+    fn run(mut self) {
+        let mut since = Instant::now();
+        loop {
+            self.link.begin();
+            let mut inbox = self.shared.inbox();
+            let new = std::mem::take(&mut inbox.new);
+            let has_ended = inbox.has_ended;
+            drop(inbox);
+            if let Some(verdict) = self.shared.session.verdict() {
+                self.fail_all(new, &verdict);
+                if has_ended {
+                    return;
+                }
+                self.link.wait(&[], SLICE);
+                continue;
+            }
+            let mut moved = !new.is_empty();
+            for pending in new {
+                self.accept(pending);
+            }
+            let mut interest = vec![Interest::default(); self.shared.ranks.len()];
+            for peer in self.others() {
+                moved |= self.send(peer);
+                moved |= self.receive(peer);
+                interest[peer] = Interest { read: self.expects(peer), write: !self.sends[peer].is_empty() };
+            }
+            let flushed = self.link.flush();
+            let idle = interest.iter().all(|i| !i.read && !i.write) && flushed;
+            if moved {
+                (self.moved_at, since) = (Instant::now(), if idle { Instant::now() } else { since });
+                continue;
+            }
+            if idle {
+                since = Instant::now();
+                if has_ended {
+                    return;
+                }
+            } else if has_ended && since.elapsed() > Duration::from_secs(2) {
+                return;
+            }
+            self.link.wait(&interest, if idle { IDLE } else { SLICE });
+            if !idle {
+                self.check_left();
+                self.check_time(since.elapsed());
+            }
+        }
+    }
+
+    fn fail_all(&mut self, new: Vec<Pending>, verdict: &Failure) {
+        let arriving = self.arriving.iter_mut().filter_map(|a| match std::mem::replace(a, Arriving::Nothing) {
+            Arriving::For(pending, _) => Some(*pending),
+            _ => None,
+        });
+        let sends = self.sends.iter_mut().flat_map(|queue| queue.drain(..));
+        for pending in new.into_iter().chain(self.receives.drain(..)).chain(arriving).chain(sends) {
+            pending.end(Err(verdict.clone()), None);
+        }
+    }
+
+    fn accept(&mut self, pending: Pending) {
+        let message = &pending.message;
+        if let (true, Some(peer)) = (message.is_send, message.peer) {
+            self.sends[peer].push_back(pending);
+            return;
+        }
+        let fits = |(from, call, _): &(usize, Call, Vec<u8>)| {
+            message.peer.is_none_or(|peer| peer == *from) && message.tag == call.seq
+        };
+        match self.early.iter().position(fits).and_then(|at| self.early.remove(at)) {
+            None => self.receives.push(pending),
+            Some((from, call, bytes)) => {
+                if self.agrees(from, &pending, &call) {
+                    let memory = pending.message.memory;
+                    // SAFETY: the memory is this message's and has that many bytes.
+                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory.address as *mut u8, memory.bytes) };
+                    pending.end(Ok(()), Some(from));
+                } else {
+                    self.receives.push(pending);
+                }
+            }
+        }
+    }
+
+    /// Returns true if the message fits its receiver. Otherwise the job has failed.
+    fn agrees(&self, from: usize, pending: &Pending, call: &Call) -> bool {
+        let (m, shared) = (&pending.message, self.shared);
+        if call.op == Op::Send && call.dtype == m.dtype && call.bytes == m.memory.bytes as u64 {
+            return true;
+        }
+        shared.session.fail(&format!(
+            "the ranks disagree about a message with tag {}: rank {} calls {}, but {}",
+            m.tag,
+            shared.ranks[from],
+            Call { root: -1, ..call.clone() }.text(),
+            shared.text(m)
+        ));
+        false
+    }
+
+    fn expects(&self, peer: usize) -> bool {
+        !matches!(self.arriving[peer], Arriving::Nothing)
+            || self.receives.iter().any(|pending| pending.message.peer.is_none_or(|from| from == peer))
+    }
+
+    fn send(&mut self, peer: usize) -> bool {
+        let mut moved = false;
+        while let Some(pending) = self.sends[peer].front_mut() {
+            let memory = pending.message.memory;
+            let bytes = if pending.header_at < call::BYTES {
+                &pending.header[pending.header_at..]
+            } else if pending.at < memory.bytes {
+                // SAFETY: the memory is this message's and has that many bytes.
+                unsafe {
+                    std::slice::from_raw_parts((memory.address as *const u8).add(pending.at), memory.bytes - pending.at)
+                }
+            } else {
+                &ZEROS[..padded(memory.bytes) - pending.at]
+            };
+            // A closed stream is the control plane's to explain.
+            let count = if bytes.is_empty() { 0 } else { self.link.write(peer, bytes).unwrap_or(0) };
+            moved |= count > 0;
+            if pending.header_at < call::BYTES {
+                pending.header_at += count;
+            } else {
+                pending.at += count;
+            }
+            if pending.header_at == call::BYTES && pending.at == padded(memory.bytes) {
+                if let Some(done) = self.sends[peer].pop_front() {
+                    done.end(Ok(()), None);
+                }
+                moved = true;
+            } else if count == 0 {
+                break;
+            }
+        }
+        moved
+    }
+
+    fn receive(&mut self, peer: usize) -> bool {
+        let mut moved = false;
+        while self.expects(peer) {
+            match std::mem::replace(&mut self.arriving[peer], Arriving::Nothing) {
+                Arriving::Nothing => {
+                    let Ok((address, count)) = self.link.readable(peer, call::BYTES) else { return moved };
+                    if count < call::BYTES {
+                        return moved;
+                    }
+                    // SAFETY: that many bytes have arrived.
+                    let bytes = unsafe { address.cast::<[u8; call::BYTES]>().read() };
+                    self.link.consume(peer, call::BYTES);
+                    moved = true;
+                    let call = match Call::decode(&bytes) {
+                        Ok(call) if call.bytes == call.count * call.dtype.size() as u64 => call,
+                        _ => {
+                            let rank = self.shared.ranks[peer];
+                            self.shared.session.fail(&format!("rank {rank} sent what is no message"));
+                            return true;
+                        }
+                    };
+                    let fits = |pending: &Pending| {
+                        let m = &pending.message;
+                        m.peer.is_none_or(|from| from == peer) && m.tag == call.seq
+                    };
+                    self.arriving[peer] = match self.receives.iter().position(fits) {
+                        Some(at) => {
+                            let pending = self.receives.remove(at);
+                            if !self.agrees(peer, &pending, &call) {
+                                self.receives.push(pending);
+                                return true;
+                            }
+                            Arriving::For(Box::new(pending), call)
+                        }
+                        None => {
+                            let room = Vec::with_capacity(padded(call.bytes as usize));
+                            Arriving::Early(call, room)
+                        }
+                    };
+                }
+                Arriving::For(mut pending, call) => {
+                    let memory = pending.message.memory;
+                    let Some((address, count)) = self.arrived(peer, padded(memory.bytes) - pending.at) else {
+                        let done = pending.at == padded(memory.bytes);
+                        if done {
+                            pending.end(Ok(()), Some(peer));
+                            moved = true;
+                            continue;
+                        }
+                        self.arriving[peer] = Arriving::For(pending, call);
+                        return moved;
+                    };
+                    let real = count.min(memory.bytes.saturating_sub(pending.at));
+                    // SAFETY: so many bytes have arrived, and the memory has room for them.
+                    unsafe {
+                        let to = (memory.address as *mut u8).add(pending.at);
+                        std::ptr::copy_nonoverlapping(address, to, real);
+                    }
+                    self.link.consume(peer, count);
+                    pending.at += count;
+                    moved = true;
+                    self.arriving[peer] = Arriving::For(pending, call);
+                }
+                Arriving::Early(call, mut bytes) => {
+                    let whole = padded(call.bytes as usize);
+                    let Some((address, count)) = self.arrived(peer, whole - bytes.len()) else {
+                        if bytes.len() == whole {
+                            self.early.push_back((peer, call, bytes));
+                            moved = true;
+                            continue;
+                        }
+                        self.arriving[peer] = Arriving::Early(call, bytes);
+                        return moved;
+                    };
+                    // SAFETY: so many bytes have arrived.
+                    bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(address, count) });
+                    self.link.consume(peer, count);
+                    moved = true;
+                    self.arriving[peer] = Arriving::Early(call, bytes);
+                }
+            }
+        }
+        moved
+    }
+
+    /// Returns up to `most` bytes that have arrived, if any.
+    fn arrived(&mut self, peer: usize, most: usize) -> Option<(*const u8, usize)> {
+        let (address, count) = if most > 0 { self.link.readable(peer, most).ok()? } else { return None };
+        Some((address, count.min(most))).filter(|(_, count)| *count > 0)
+    }
+
+    fn check_left(&self) {
+        if self.moved_at.elapsed() < LAST_DATA {
+            return;
+        }
+        let sends = self.sends.iter().flatten();
+        for pending in self.receives.iter().chain(sends) {
+            let Some(peer) = pending.message.peer else { continue };
+            let rank = self.shared.ranks[peer];
+            if let Some(last) = self.shared.session.left(rank) {
+                let text = self.shared.text(&pending.message);
+                self.shared.session.fail(&format!("rank {rank} left the job ({last}), while {text} waits for it"));
+                return;
+            }
+        }
+    }
+
+    fn check_time(&self, waited: Duration) {
+        let shared = self.shared;
+        if waited < shared.timeout {
+            return;
+        }
+        if let Some(pending) = self.receives.first().or(self.sends.iter().flatten().next()) {
+            let text = shared.text(&pending.message);
+            let limit = shared.timeout.as_secs_f32();
+            shared.session.fail(&format!("{text} has waited {} s; the timeout is {limit} s", waited.as_secs()));
+        }
+    }
+}

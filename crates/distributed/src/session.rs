@@ -1,0 +1,455 @@
+//! The control plane of a process: who the ranks are, and what happened to them.
+//!
+//! Each pair of ranks has a connection for control alone. A thread watches these connections and never waits for
+//! anything else, so that a rank that dies, leaves or fails is known while others wait for its data. The first verdict
+//! is final: from then on every operation of the process's groups fails with it.
+
+use std::io::Write;
+use std::net::{IpAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::call::Call;
+use crate::failure::{Failure, Kind, Result};
+use crate::link::Waker;
+use crate::mesh::Meeting;
+use crate::store::Store;
+
+/// The longest message.
+const MAX_TEXT: usize = 64 << 10;
+/// Ranks on other hosts say this often that they live.
+const BEAT: Duration = Duration::from_secs(1);
+/// A silent host is taken for dead after this time.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How long the exit status of a dead rank is looked for.
+const STATUS: Duration = Duration::from_millis(1000);
+
+const FAILED: u8 = 1;
+const LEFT: u8 = 2;
+const LIVES: u8 = 3;
+
+/// What a process says about itself when it joins.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The host's name.
+    pub host: String,
+    boot: String,
+    /// The process.
+    pub pid: u32,
+}
+
+impl Peer {
+    fn own() -> Peer {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+        Peer {
+            host: read("/proc/sys/kernel/hostname"),
+            boot: read("/proc/sys/kernel/random/boot_id"),
+            pid: std::process::id(),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{}\n{}\n{}", self.host, self.boot, self.pid)
+    }
+
+    fn parse(text: &str) -> Option<Peer> {
+        let mut lines = text.lines();
+        Some(Peer { host: lines.next()?.into(), boot: lines.next()?.into(), pid: lines.next()?.parse().ok()? })
+    }
+}
+
+#[derive(Default)]
+struct State {
+    verdict: Option<Failure>,
+    /// Why a rank is gone in good order.
+    left: Vec<Option<String>>,
+    /// The last call that is known of each rank.
+    last: Vec<Option<Call>>,
+}
+
+/// The ranks of a job, as one of them sees the others.
+pub struct Session {
+    /// This process's rank.
+    pub rank: u32,
+    /// The job's token.
+    pub(crate) token: Vec<u8>,
+    /// The address on which this process listens.
+    pub(crate) ip: IpAddr,
+    peers: Vec<Peer>,
+    sockets: Vec<Option<TcpStream>>,
+    state: Mutex<State>,
+    has_failed: AtomicBool,
+    is_ending: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
+    end: UnixStream,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Where the launcher writes how ranks ended.
+    statuses: Option<Arc<dyn Store>>,
+}
+
+impl Session {
+    /// Joins the ranks of a job and begins to watch them. `statuses` is a store in which the launcher writes how ranks
+    /// ended.
+    ///
+    /// # Errors
+    /// A rank did not come in time, or cannot be reached.
+    pub fn start(
+        store: &dyn Store,
+        rank: u32,
+        world: u32,
+        ip: IpAddr,
+        token: Option<Vec<u8>>,
+        timeout: Duration,
+        statuses: Option<Arc<dyn Store>>,
+    ) -> Result<Arc<Session>> {
+        let ranks: Vec<u32> = (0..world).collect();
+        let meeting = Meeting { store, key: "session", ranks: &ranks, me: rank as usize, timeout };
+        let own = Peer::own();
+        // Without a launcher's token, rank 0's keeps strangers out who cannot read the store.
+        let secret = match token {
+            Some(_) => String::new(),
+            None => crate::shm::random_name().map_err(|e| Failure::network(format!("no random numbers: {e}")))?,
+        };
+        let published = meeting.all_gather("peer", &format!("{}\n{secret}", own.text()))?;
+        let token = token.unwrap_or_else(|| published[0].lines().nth(3).unwrap_or_default().as_bytes().to_vec());
+        let peers: Option<Vec<Peer>> = published.iter().map(|text| Peer::parse(text)).collect();
+        let peers = peers.ok_or_else(|| Failure::store("the store has keys of another program"))?;
+        if let Some(other) = (0..peers.len()).find(|&k| ip.is_loopback() && peers[k].boot != own.boot) {
+            return Err(Failure::value(format!(
+                "[init_process_group] rank {other} is on host {} and rank {rank} on {}, but this rank listens on {ip}; \
+                 set MASTER_ADDR to an address of rank 0's host that all hosts reach",
+                peers[other].host, own.host
+            )));
+        }
+        let sockets = meeting.connect(ip, &token, "control")?;
+        let io = |e: std::io::Error| Failure::network(format!("cannot watch the other ranks: {e}"));
+        for socket in sockets.iter().flatten() {
+            socket.set_write_timeout(Some(Duration::from_secs(1))).map_err(io)?;
+        }
+        let (end, ended) = UnixStream::pair().map_err(io)?;
+        let n = world as usize;
+        let session = Arc::new(Session {
+            rank,
+            token,
+            ip,
+            peers,
+            sockets,
+            state: Mutex::new(State { verdict: None, left: vec![None; n], last: vec![None; n] }),
+            has_failed: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            wakers: Mutex::default(),
+            end,
+            thread: Mutex::default(),
+            statuses,
+        });
+        let watched = session.clone();
+        let thread = std::thread::Builder::new()
+            .name("cuprous-watch".into())
+            .spawn(move || Watch::new(&watched).run(&ended))
+            .map_err(io)?;
+        *session.thread.lock().unwrap_or_else(|e| e.into_inner()) = Some(thread);
+        Ok(session)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Returns the number of ranks.
+    pub fn world(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    /// Returns true if all of these ranks are on one host.
+    pub(crate) fn on_one_host(&self, ranks: &[u32]) -> bool {
+        let boot = |rank: u32| &self.peers[rank as usize].boot;
+        ranks.iter().all(|&rank| !boot(rank).is_empty() && boot(rank) == boot(ranks[0]))
+    }
+
+    /// Returns the failure that ended the job, if any.
+    pub fn verdict(&self) -> Option<Failure> {
+        if self.has_failed.load(Acquire) { self.state().verdict.clone() } else { None }
+    }
+
+    /// Returns why a rank has left in good order, if it has.
+    pub(crate) fn left(&self, rank: u32) -> Option<String> {
+        self.state().left[rank as usize].clone()
+    }
+
+    /// Notes the call that a rank makes.
+    pub(crate) fn note(&self, rank: u32, call: &Call) {
+        self.state().last[rank as usize] = Some(call.clone());
+    }
+
+    /// Returns what is known of the last call of a rank.
+    pub(crate) fn last(&self, rank: u32) -> String {
+        match &self.state().last[rank as usize] {
+            Some(call) => format!("its last call was #{} {}", call.seq, call.text()),
+            None => "it has made no call".into(),
+        }
+    }
+
+    /// Returns a rank with its host and process.
+    pub fn name(&self, rank: u32) -> String {
+        let peer = &self.peers[rank as usize];
+        format!("rank {rank} (host {}, process {})", peer.host, peer.pid)
+    }
+
+    /// Registers a function that wakes a wait when the job fails.
+    pub(crate) fn on_change(&self, waker: Waker) {
+        self.wakers.lock().unwrap_or_else(|e| e.into_inner()).push(waker);
+    }
+
+    fn wake(&self) {
+        self.wakers.lock().unwrap_or_else(|e| e.into_inner()).iter().for_each(|wake| wake());
+    }
+
+    /// Makes a failure the verdict unless there is one, and returns the verdict.
+    fn decide(&self, failure: Failure) -> Failure {
+        let verdict = self.state().verdict.get_or_insert(failure).clone();
+        self.has_failed.store(true, Release);
+        self.wake();
+        verdict
+    }
+
+    /// Ends the job for all ranks, with this text. Returns the verdict, which is another one if the job has failed
+    /// already.
+    pub fn fail(&self, text: &str) -> Failure {
+        if !self.has_failed.load(Acquire) {
+            self.send(FAILED, text);
+        }
+        self.decide(Failure::backend(text))
+    }
+
+    fn send(&self, kind: u8, text: &str) {
+        let mut cut = text.len().min(MAX_TEXT);
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let mut frame = vec![kind];
+        frame.extend((cut as u32).to_le_bytes());
+        frame.extend(&text.as_bytes()[..cut]);
+        for socket in self.sockets.iter().flatten() {
+            // A rank that cannot be reached is gone, and this rank's watch says so.
+            let _ = { socket }.write_all(&frame);
+        }
+    }
+
+    /// Tells the other ranks that this one leaves in good order, and stops watching them.
+    pub fn leave(&self) {
+        if self.is_ending.swap(true, AcqRel) {
+            return;
+        }
+        let last = self.last(self.rank);
+        self.send(LEFT, &last);
+        let _ = self.end.shutdown(std::net::Shutdown::Both);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            let _ = thread.join();
+        }
+        for socket in self.sockets.iter().flatten() {
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        }
+        self.wakers.lock().unwrap_or_else(|e| e.into_inner()).clear();
+        self.decide(Failure::backend("the process group was destroyed"));
+    }
+
+    /// Closes this session's descriptors in a child process, so that other ranks notice when the parent ends.
+    pub fn close_in_child(&self) {
+        for socket in self.sockets.iter().flatten() {
+            // SAFETY: the child never uses the session: its functions check the process first.
+            unsafe { libc::close(socket.as_raw_fd()) };
+        }
+    }
+
+    /// Returns how a dead rank ended, if the launcher or the system says so soon.
+    fn exit_status(&self, rank: u32) -> Option<String> {
+        let start = Instant::now();
+        let here = self.on_one_host(&[rank, self.rank]);
+        while start.elapsed() < STATUS && !self.is_ending.load(Relaxed) {
+            if let Some(store) = &self.statuses
+                && let Ok(Some(text)) = store.try_get(&format!("exit/{rank}"))
+            {
+                return Some(String::from_utf8_lossy(&text).into_owned());
+            }
+            if here && let Some(status) = zombie_status(self.peers[rank as usize].pid) {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    fn died(&self, rank: u32) {
+        let how = self.exit_status(rank).unwrap_or_else(|| "its exit status is not known here".into());
+        self.decide(Failure::backend(format!("{} died: {how}; {}", self.name(rank), self.last(rank))));
+    }
+}
+
+/// Describes a wait status: `exit code 1` or `killed by signal 9 (SIGKILL)`.
+pub fn describe_status(status: i32) -> String {
+    const SIGNALS: [(i32, &str); 8] = [
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGILL, "SIGILL"),
+    ];
+    if libc::WIFSIGNALED(status) {
+        let signal = libc::WTERMSIG(status);
+        let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or("", |(_, name)| name);
+        return format!("killed by signal {signal} ({name})").replace(" ()", "");
+    }
+    format!("exit code {}", libc::WEXITSTATUS(status))
+}
+
+/// Returns how a process of this machine ended if its parent has not asked yet.
+fn zombie_status(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything.
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
+    let ended = matches!(*fields.first()?, "Z" | "X");
+    // Field 52 of the line; the name is the second.
+    ended.then(|| fields.get(49)?.parse().ok()).flatten().map(describe_status)
+}
+
+/// The loop of the watch thread.
+struct Watch<'a> {
+    session: &'a Session,
+    arrived: Vec<Vec<u8>>,
+    is_open: Vec<bool>,
+    heard: Vec<Instant>,
+    is_remote: Vec<bool>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(session: &'a Session) -> Watch<'a> {
+        let n = session.sockets.len();
+        Watch {
+            session,
+            arrived: vec![Vec::new(); n],
+            is_open: session.sockets.iter().map(Option::is_some).collect(),
+            heard: vec![Instant::now(); n],
+            is_remote: (0..n as u32).map(|rank| !session.on_one_host(&[rank, session.rank])).collect(),
+        }
+    }
+
+    fn run(mut self, ended: &UnixStream) {
+        let mut beat = Instant::now();
+        loop {
+            let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+            let open: Vec<usize> = (0..self.is_open.len()).filter(|&rank| self.is_open[rank]).collect();
+            let mut polled = vec![entry(ended.as_raw_fd())];
+            let sockets = &self.session.sockets;
+            polled.extend(open.iter().filter_map(|&rank| Some(entry(sockets[rank].as_ref()?.as_raw_fd()))));
+            // SAFETY: the array has that many entries.
+            unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, BEAT.as_millis() as i32) };
+            if polled[0].revents != 0 {
+                return;
+            }
+            for (&rank, polled) in open.iter().zip(&polled[1..]) {
+                if polled.revents != 0 {
+                    self.receive(rank);
+                }
+            }
+            if beat.elapsed() >= BEAT && self.is_remote.contains(&true) {
+                beat = Instant::now();
+                self.session.send(LIVES, "");
+            }
+            for rank in open {
+                if self.is_open[rank] && self.is_remote[rank] && self.heard[rank].elapsed() > SILENCE {
+                    self.is_open[rank] = false;
+                    let text = format!(
+                        "{} has been silent for {} s: its host or the network failed; {}",
+                        self.session.name(rank as u32),
+                        SILENCE.as_secs(),
+                        self.session.last(rank as u32)
+                    );
+                    self.session.decide(Failure::backend(text));
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, rank: usize) {
+        let mut room = [0u8; 4096];
+        let fd = self.session.sockets[rank].as_ref().map_or(-1, |socket| socket.as_raw_fd());
+        // SAFETY: the descriptor is open, and the room has that size. The socket itself stays blocking, for writes.
+        let count = unsafe { libc::recv(fd, room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT) };
+        if count < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock {
+            return;
+        }
+        self.heard[rank] = Instant::now();
+        if count > 0 {
+            self.arrived[rank].extend(&room[..count as usize]);
+            while self.take_frame(rank) {}
+            return;
+        }
+        self.is_open[rank] = false;
+        if self.session.left(rank as u32).is_none() && self.session.verdict().is_none() {
+            self.session.died(rank as u32);
+        }
+    }
+
+    /// Handles the first complete frame. Returns false if there is none.
+    fn take_frame(&mut self, rank: usize) -> bool {
+        match parse(&self.arrived[rank]) {
+            Ok(Some((kind, text, length))) => {
+                let text = text.to_owned();
+                self.arrived[rank].drain(..length);
+                match kind {
+                    FAILED => drop(self.session.decide(Failure { kind: Kind::Backend, message: text })),
+                    LEFT => {
+                        self.session.state().left[rank] = Some(text);
+                        self.session.wake();
+                    }
+                    _ => {}
+                }
+                true
+            }
+            Ok(None) => false,
+            Err(()) => {
+                self.is_open[rank] = false;
+                let text = format!("{} sent what is no message", self.session.name(rank as u32));
+                self.session.decide(Failure::backend(text));
+                false
+            }
+        }
+    }
+}
+
+/// Returns the first frame (kind, text, length), or `None` if it is not complete.
+fn parse(bytes: &[u8]) -> std::result::Result<Option<(u8, &str, usize)>, ()> {
+    let Some(length) = bytes.get(1..5) else { return Ok(None) };
+    let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES) {
+        return Err(());
+    }
+    let Some(text) = bytes.get(5..5 + length) else { return Ok(None) };
+    Ok(Some((bytes[0], std::str::from_utf8(text).map_err(|_| ())?, 5 + length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_capped() {
+        assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h', b'i', LEFT]), Ok(Some((FAILED, "hi", 7))));
+        assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h']), Ok(None));
+        assert_eq!(parse(&[FAILED, 0, 0, 0, 255]), Err(()));
+        assert_eq!(parse(&[9, 0, 0, 0, 0]), Err(()));
+    }
+
+    #[test]
+    fn statuses_have_names() {
+        assert_eq!(describe_status(9), "killed by signal 9 (SIGKILL)");
+        assert_eq!(describe_status(3 << 8), "exit code 3");
+    }
+}

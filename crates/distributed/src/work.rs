@@ -1,0 +1,106 @@
+//! Operations under way.
+
+use std::any::Any;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use cuprous_core::interrupt::{self, Token};
+use cuprous_core::{Error, ExternalWork};
+
+use crate::failure::{Failure, Result};
+use crate::mesh::NOTICE;
+
+/// What keeps the memory of an operation alive and away from others until it has ended.
+pub type Keep = Box<dyn Any + Send>;
+
+const SLICE: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+struct State {
+    result: Option<Result<()>>,
+    source: Option<usize>,
+}
+
+/// An operation that runs on another thread.
+#[derive(Default)]
+pub struct Work {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// For a message between two ranks: what it is, for a rank that waits long.
+    text: Option<String>,
+}
+
+impl Work {
+    pub(crate) fn of_message(text: String) -> Work {
+        Work { text: Some(text), ..Work::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub(crate) fn finish(&self, result: Result<()>, source: Option<usize>) {
+        let mut state = self.state();
+        state.result.get_or_insert(result);
+        state.source = source;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Returns the result if the operation has ended.
+    pub fn result(&self) -> Option<Result<()>> {
+        self.state().result.clone()
+    }
+
+    /// Returns the rank in the group that sent the message which was received.
+    pub fn source(&self) -> Option<usize> {
+        self.state().source
+    }
+
+    /// Waits until the operation has ended. Returns `None` if it has not within `timeout`.
+    ///
+    /// # Errors
+    /// The operation failed, or the main thread was interrupted; the operation then continues.
+    pub fn wait(&self, timeout: Duration) -> Option<Result<()>> {
+        let (start, mut notice) = (Instant::now(), NOTICE);
+        let mut state = self.state();
+        loop {
+            if let Some(result) = &state.result {
+                return Some(result.clone());
+            }
+            if Token::current().requested() {
+                return Some(Err(Failure::interrupted("interrupted")));
+            }
+            let waited = start.elapsed();
+            if waited >= timeout {
+                return None;
+            }
+            if let Some(text) = self.text.as_ref().filter(|_| waited >= notice) {
+                eprintln!("[cuprous] {text} has waited {} s", waited.as_secs());
+                notice += Duration::from_secs(60);
+            }
+            let slice = SLICE.min(timeout - waited);
+            state = self.changed.wait_timeout(state, slice).unwrap_or_else(|e| e.into_inner()).0;
+        }
+    }
+}
+
+impl ExternalWork for Work {
+    fn wait(&self) -> cuprous_core::Result<()> {
+        if let Some(result) = self.result() {
+            return result.map_err(Error::from);
+        }
+        // The caller records an operation: Ctrl-C ends the wait if it would raise.
+        let answers = Token::current().listens() || interrupt::answers();
+        if answers && !Token::current().listens() {
+            interrupt::clear();
+        }
+        interrupt::arm();
+        let token = if answers { Token::MAIN } else { Token::NONE };
+        loop {
+            if let Some(result) = token.within(|| Work::wait(self, Duration::from_secs(3600))) {
+                return result.map_err(Error::from);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Sessions, groups and work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
+use cuprous_distributed::call::{Op, ReduceKind};
+use cuprous_distributed::collectives::{Memory, Request};
+use cuprous_distributed::messages::Message;
+use cuprous_distributed::session::describe_status;
+use cuprous_distributed::{Group, Keep, Session, Work, own_address};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::stores::PyStore;
+use super::{raise, register, run, seconds, wait};
+use crate::interrupt;
+use crate::source_locations::current_line;
+use crate::tensor::PyTensor;
+use crate::{array::first_byte, devices};
+
+/// Describes a wait status of a process: its exit code or signal.
+#[pyfunction]
+pub(crate) fn dist_status_text(status: i32) -> String {
+    describe_status(status)
+}
+
+/// The ranks of a job, as this process sees them.
+#[pyclass(frozen, name = "DistSession", module = "cuprous.torch.distributed")]
+pub(crate) struct PySession {
+    session: Arc<Session>,
+}
+
+#[pymethods]
+impl PySession {
+    /// Joins the ranks of a job.
+    #[new]
+    #[pyo3(signature = (store, rank, world, master, token, timeout, statuses))]
+    #[allow(clippy::too_many_arguments, reason = "one call from Python")]
+    fn new(
+        py: Python<'_>,
+        store: &PyStore,
+        rank: u32,
+        world: u32,
+        master: Option<(String, u16)>,
+        token: Option<Vec<u8>>,
+        timeout: f64,
+        statuses: Option<&PyStore>,
+    ) -> PyResult<PySession> {
+        let (timeout, store) = (seconds(timeout)?, &store.store);
+        let statuses = statuses.map(|store| store.store.clone());
+        let session = run(py, || {
+            let ip = own_address(master.as_ref().map(|(host, port)| (&**host, *port)))?;
+            // The watch thread reads while other threads wait in the store.
+            let statuses = statuses.map(|store| store.another()).transpose()?;
+            Session::start(&**store, rank, world, ip, token, timeout, statuses)
+        })?;
+        register(&session);
+        Ok(PySession { session })
+    }
+
+    /// Ends the job on all ranks with a message.
+    fn fail(&self, py: Python<'_>, text: String) {
+        py.detach(|| self.session.fail(&text));
+    }
+
+    /// Leaves in good order.
+    fn leave(&self, py: Python<'_>) {
+        py.detach(|| self.session.leave());
+    }
+
+    /// Returns the message of the failure that ended the job, if any.
+    fn verdict(&self) -> Option<String> {
+        self.session.verdict().map(|failure| failure.message)
+    }
+
+    /// Returns a rank with its host and process, in words.
+    fn name(&self, rank: u32) -> PyResult<String> {
+        if rank >= self.session.world() {
+            return Err(PyValueError::new_err(format!("there is no rank {rank} among {}", self.session.world())));
+        }
+        Ok(self.session.name(rank))
+    }
+}
+
+/// An operation under way.
+#[pyclass(frozen, name = "DistWork", module = "cuprous.torch.distributed")]
+pub(crate) struct PyWork {
+    work: Arc<Work>,
+}
+
+#[pymethods]
+impl PyWork {
+    /// Waits until the operation has ended. Returns False if it has not within `timeout`.
+    #[pyo3(signature = (timeout = None))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        let timeout = timeout.map_or(Ok(Duration::MAX), seconds)?;
+        let result = wait(py, || self.work.wait(timeout))?;
+        result.transpose().map(|ended| ended.is_some()).map_err(|failure| raise(py, failure))
+    }
+
+    /// Returns true if the operation has ended.
+    fn is_completed(&self) -> bool {
+        self.work.result().is_some()
+    }
+
+    /// Returns the exception of an operation that failed.
+    fn exception(&self, py: Python<'_>) -> Option<PyErr> {
+        self.work.result()?.err().map(|failure| raise(py, failure))
+    }
+
+    /// Returns the rank in the group from which a message came.
+    fn source(&self) -> Option<usize> {
+        self.work.source()
+    }
+}
+
+/// A group of ranks.
+#[pyclass(frozen, name = "DistGroup", module = "cuprous.torch.distributed")]
+pub(crate) struct PyGroup {
+    group: Arc<Group>,
+}
+
+/// Memory of tensors, kept for an operation.
+struct Borrowed {
+    kept: Vec<(Buffer, SharedGuard)>,
+    dtype: Option<DType>,
+}
+
+impl Borrowed {
+    /// Returns the memory of some tensors after running what is recorded for them.
+    fn borrow(&mut self, py: Python<'_>, op: &str, tensors: &Bound<'_, PyList>, writes: bool) -> PyResult<Vec<Memory>> {
+        let mut memory = Vec::with_capacity(tensors.len());
+        for tensor in tensors {
+            let array = tensor.cast::<PyTensor>()?.get().array();
+            let engine = devices::of(&array);
+            if !engine.device.is_host() {
+                return Err(PyValueError::new_err(format!(
+                    "[{op}] this group moves tensors of the CPU, but got one on {}; move it with .cpu(). Groups of GPUs \
+                     (backend \"nccl\") are not available yet",
+                    devices::name(engine)
+                )));
+            }
+            if !array.layout.is_c_contiguous() {
+                return Err(PyValueError::new_err(format!("[{op}] Tensors must be contiguous; pass x.contiguous()")));
+            }
+            if let Some(other) = self.dtype.replace(array.dtype()).filter(|&other| other != array.dtype()) {
+                return Err(PyTypeError::new_err(format!(
+                    "[{op}] tensors must have one dtype, but got {} and {}",
+                    other.name(),
+                    array.dtype().name()
+                )));
+            }
+            let (buffer, guard) = interrupt::run(py, || engine.lend_to_work(&array, writes))?;
+            let bytes = array.layout.size as usize * array.dtype().size();
+            memory.push(Memory { address: first_byte(&array, &buffer), bytes });
+            self.kept.push((buffer, guard));
+        }
+        Ok(memory)
+    }
+
+    /// Keeps the memory for `work`.
+    fn keep_for(self, work: &Arc<Work>) -> Keep {
+        let during =
+            |(buffer, guard): (Buffer, SharedGuard)| (buffer, guard.during(work.clone() as Arc<dyn ExternalWork>));
+        Box::new(self.kept.into_iter().map(during).collect::<Vec<_>>())
+    }
+}
+
+#[pymethods]
+impl PyGroup {
+    /// Makes a group of these ranks; all of them call it.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        session: &PySession,
+        store: &PyStore,
+        number: u32,
+        ranks: Vec<u32>,
+        timeout: f64,
+    ) -> PyResult<PyGroup> {
+        let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
+        let group = run(py, || Group::new(session, &**store, number, ranks, timeout))?;
+        Ok(PyGroup { group })
+    }
+
+    /// Performs a collective. With `is_async` it has only begun when this returns work.
+    #[allow(clippy::too_many_arguments, reason = "one call from Python")]
+    fn collective(
+        &self,
+        py: Python<'_>,
+        op: &str,
+        inputs: &Bound<'_, PyList>,
+        outputs: &Bound<'_, PyList>,
+        reduce: Option<&str>,
+        root: Option<usize>,
+        is_async: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<PyWork>> {
+        let timeout = timeout.map(seconds).transpose()?;
+        let unknown = |what: &str, name: &str| PyValueError::new_err(format!("unknown {what} {name:?}"));
+        let kind = Op::parse(op).ok_or_else(|| unknown("operation", op))?;
+        let reduce =
+            reduce.map(|name| ReduceKind::parse(name).ok_or_else(|| unknown("reduction", name))).transpose()?;
+        let mut borrowed = Borrowed { kept: Vec::new(), dtype: None };
+        // Outputs first: what the backward pass still needs of them is copied before the memory counts as shared.
+        let outputs = borrowed.borrow(py, op, outputs, true)?;
+        let inputs = borrowed.borrow(py, op, inputs, false)?;
+        let dtype = borrowed.dtype.unwrap_or(DType::U8);
+        let request = Request { op: kind, dtype, reduce, root, inputs, outputs, line: current_line(py), timeout };
+        if is_async {
+            let work = Arc::new(Work::default());
+            let keep = borrowed.keep_for(&work);
+            let submitted = self.group.submit_as(&request, keep, work.clone());
+            return submitted.map(|()| Some(PyWork { work })).map_err(|failure| raise(py, failure));
+        }
+        run(py, || self.group.run(&request, Box::new(borrowed.kept)))?;
+        Ok(None)
+    }
+
+    /// Begins to send a tensor to a rank of the group, or to receive it (from any rank without `peer`).
+    fn message(
+        &self,
+        py: Python<'_>,
+        is_send: bool,
+        peer: Option<usize>,
+        tag: u64,
+        tensor: &Bound<'_, PyTensor>,
+    ) -> PyResult<PyWork> {
+        let mut borrowed = Borrowed { kept: Vec::new(), dtype: None };
+        let op = if is_send { "send" } else { "recv" };
+        let memory = borrowed.borrow(py, op, &PyList::new(py, [tensor])?, !is_send)?[0];
+        let dtype = borrowed.dtype.unwrap_or(DType::U8);
+        let message = Message { is_send, peer, tag, dtype, memory, line: current_line(py) };
+        let work = self.group.messages().work(&message);
+        let keep = borrowed.keep_for(&work);
+        self.group.messages().submit_as(message, keep, work.clone()).map_err(|failure| raise(py, failure))?;
+        Ok(PyWork { work })
+    }
+
+    /// Waits for the operations that were called, for at most that many seconds, and ends the threads.
+    fn end(&self, py: Python<'_>, timeout: f64) -> PyResult<()> {
+        let timeout = seconds(timeout)?;
+        py.detach(|| self.group.end(timeout));
+        Ok(())
+    }
+
+    /// World ranks, in the order of the group.
+    #[getter]
+    fn ranks(&self) -> Vec<u32> {
+        self.group.ranks().to_vec()
+    }
+
+    /// This process's rank in the group.
+    #[getter]
+    fn rank(&self) -> usize {
+        self.group.rank()
+    }
+
+    /// How bytes move: "shared memory" or "sockets".
+    #[getter]
+    fn transport(&self) -> &'static str {
+        self.group.transport()
+    }
+}

@@ -1,0 +1,245 @@
+"""Starts the ranks of a job, with torchrun's options: `python -m cuprous.run --standalone --nproc-per-node=2 train.py`.
+
+The launcher hosts the store through which ranks find each other, tells them how others ended, starts all of them again
+after a failure if it may, and leaves no process behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import DistStore
+from cuprous._tools.ranks import Rank, summary
+
+#: How long other ranks may take to end by themselves after a failure, with their own messages.
+_GRACE = 3.0
+#: How long ranks may take to end after SIGTERM.
+_PATIENCE = 10.0
+_LOCAL = "127.0.0.1"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cuprous.run", description="Starts the ranks of a job.",
+                                     allow_abbrev=False)  # fmt: skip
+
+    def option(name: str, **settings: Any) -> None:
+        names = [name] if "-" not in name[2:] else [name, "--" + name[2:].replace("-", "_")]
+        parser.add_argument(*names, **settings)
+
+    option("--standalone", action="store_true", help="one host; any free port")
+    option("--nnodes", type=int, default=1, metavar="N", help="hosts, each of which runs this launcher")
+    option("--nproc-per-node", default="1", metavar="N", help="ranks on this host; auto or cpu is one for each core")
+    option("--node-rank", type=int, default=0, metavar="N", help="this host's number, from 0")
+    option("--rdzv-endpoint", default="", metavar="HOST:PORT", help="where host 0 is reached")
+    option("--rdzv-id", default="none", metavar="NAME", help="the job's name")
+    option("--rdzv-backend", default="static", choices=["static", "c10d"], help="accepted; both mean the same here")
+    option("--master-addr", default=_LOCAL, metavar="HOST", help="the host of --rdzv-endpoint")
+    option("--master-port", type=int, default=29500, metavar="PORT", help="the port of --rdzv-endpoint")
+    option("--max-restarts", type=int, default=0, metavar="N", help="starts all ranks again after a failure")
+    option("--monitor-interval", type=float, default=0.05, metavar="S", help="seconds between two looks at the ranks")
+    option("--log-dir", metavar="DIR", help="for error files, and what --redirects and --tee write")
+    option("--redirects", type=int, default=0, choices=range(4), help="to files: 1 stdout, 2 stderr, 3 both")
+    option("--tee", type=int, default=0, choices=range(4), help="to files and the console: 1 stdout, 2 stderr, 3 both")
+    parser.add_argument("-m", "--module", action="store_true", help="the program is the name of a module")
+    option("--no-python", action="store_true", help="the program is not run by Python")
+    parser.add_argument("program", help="the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    return parser
+
+
+def _processes(text: str) -> int:
+    if text in ("auto", "cpu"):
+        return os.cpu_count() or 1
+    if text == "gpu":
+        return max(_core.device_count(), 1)
+    if not text.isdecimal() or int(text) < 1:
+        raise SystemExit(f"--nproc-per-node must be a positive number, auto, cpu or gpu, got {text!r}")
+    return int(text)
+
+
+class _Stopped(Exception):
+    """The launcher got a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Launcher:
+    """The ranks of this host, and the store.
+
+    Args:
+        options: what `main` parsed.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.local = _processes(options.nproc_per_node)
+        if options.nnodes < 1 or not 0 <= options.node_rank < options.nnodes:
+            raise SystemExit(f"--node-rank must be 0 to {options.nnodes - 1}, got {options.node_rank}")
+        if options.standalone and options.nnodes > 1:
+            raise SystemExit("--standalone is for one host; give --rdzv-endpoint=HOST:PORT of host 0")
+        host, port = self._endpoint()
+        self.store = DistStore.tcp(host, port, options.node_rank == 0, 300.0)
+        self.host, self.port = host, self.store.port or port
+        self.run_id = options.rdzv_id if options.rdzv_id != "none" else secrets.token_hex(4)
+        if options.nnodes > 1:
+            if options.node_rank == 0:
+                self.store.set("launcher/id", self.run_id.encode())
+            self.run_id = self.store.get("launcher/id", 300.0).decode()
+        # Hosts cannot exchange a secret through the store, so the user gives it to each.
+        token = os.environ.get("CUPROUS_JOB_TOKEN") or (secrets.token_hex(32) if options.nnodes == 1 else "")
+        self.token = {"CUPROUS_JOB_TOKEN": token} if token else {}
+        self.folder = options.log_dir or tempfile.mkdtemp(prefix="cuprous-run-")
+        self.ranks: list[Rank] = []
+
+    def _endpoint(self) -> tuple[str, int]:
+        options = self.options
+        if options.rdzv_endpoint:
+            host, _, port = options.rdzv_endpoint.rpartition(":")
+            host, port = (host, port) if host else (port, "29500")
+            if not port.isdecimal():
+                raise SystemExit(f"--rdzv-endpoint must be HOST:PORT, got {options.rdzv_endpoint!r}")
+            return host, int(port)
+        if options.standalone or (options.nnodes == 1 and options.master_addr == _LOCAL):
+            return _LOCAL, 0 if options.standalone else options.master_port
+        return options.master_addr, options.master_port
+
+    def _environment(self, local: int, attempt: int, error_file: str) -> dict[str, str]:
+        options = self.options
+        rank = options.node_rank * self.local + local
+        world = options.nnodes * self.local
+        values = {
+            "RANK": rank, "WORLD_SIZE": world, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": self.local,
+            "GROUP_RANK": options.node_rank, "GROUP_WORLD_SIZE": options.nnodes, "ROLE_NAME": "default",
+            "ROLE_RANK": rank, "ROLE_WORLD_SIZE": world, "MASTER_ADDR": self.host, "MASTER_PORT": self.port,
+            "TORCHELASTIC_RUN_ID": self.run_id, "TORCHELASTIC_RESTART_COUNT": attempt,
+            "TORCHELASTIC_MAX_RESTARTS": options.max_restarts, "TORCHELASTIC_USE_AGENT_STORE": "True",
+            "TORCHELASTIC_ERROR_FILE": error_file,
+        }  # fmt: skip
+        return os.environ | {name: str(value) for name, value in values.items()} | self.token
+
+    def _command(self) -> list[str]:
+        options = self.options
+        start = [] if options.no_python else [sys.executable, "-u", *(["-m"] if options.module else [])]
+        return [*start, options.program, *options.arguments]
+
+    def start(self, attempt: int) -> None:
+        """Starts the ranks of this host."""
+        self.ranks = []
+        for local in range(self.local):
+            folder = os.path.join(self.folder, self.run_id, f"attempt_{attempt}", str(local))
+            os.makedirs(folder, exist_ok=True)
+            environment = self._environment(local, attempt, os.path.join(folder, "error.json"))
+            number = self.options.node_rank * self.local + local
+            self.ranks.append(Rank(number, self._command(), environment, folder, self.options))
+
+    def watch(self, attempt: int) -> bool:
+        """Waits until all ranks have ended. Returns True if all succeeded; after a failure the others are ended."""
+        failed_at: float | None = None
+        statuses = self.store.prefixed(f"cuprous/{self.run_id}/{attempt}")
+        elsewhere, looked = f"launcher/{attempt}/failed", 0.0
+        while any(rank.is_running() for rank in self.ranks):
+            for rank in self.ranks:
+                if rank.has_just_ended():
+                    statuses.set(f"exit/{rank.number}", rank.status_text().encode())
+                    if rank.failed() and failed_at is None:
+                        failed_at = time.monotonic()
+                        self.store.set(elsewhere, b"1")
+            if self.options.nnodes > 1 and failed_at is None and time.monotonic() - looked > 0.5:
+                looked = time.monotonic()
+                failed_at = looked if self.store.check([elsewhere]) else None
+            if failed_at is not None and time.monotonic() - failed_at > _GRACE:
+                self.end(signal.SIGTERM)
+            time.sleep(self.options.monitor_interval)
+        for rank in self.ranks:
+            if rank.has_just_ended():
+                statuses.set(f"exit/{rank.number}", rank.status_text().encode())
+        failed = any(rank.failed() for rank in self.ranks)
+        if failed:
+            self.store.set(elsewhere, b"1")
+        return not self._all_hosts_ended(attempt) and not failed
+
+    def _all_hosts_ended(self, attempt: int) -> bool:
+        """Waits until the ranks of all hosts have ended. Returns True if some of another host failed."""
+        if self.options.nnodes == 1:
+            return False
+        key = f"launcher/{attempt}/ended"
+        self.store.add(key, 1)
+        while self.store.add(key, 0) < self.options.nnodes:
+            time.sleep(0.1)
+        return self.store.check([f"launcher/{attempt}/failed"])
+
+    def end(self, number: int) -> None:
+        """Ends all ranks of this host: with a signal, then after 10 seconds by force."""
+        for rank in self.ranks:
+            rank.send(number)
+        until = time.monotonic() + _PATIENCE
+        while any(rank.is_running() for rank in self.ranks) and time.monotonic() < until:
+            time.sleep(0.02)
+        for rank in self.ranks:
+            rank.send(signal.SIGKILL)
+            rank.process.wait()
+
+    def run(self) -> int:
+        """Runs the job, and again after failures. Returns the exit code."""
+        for attempt in range(self.options.max_restarts + 1):
+            self.start(attempt)
+            try:
+                if self.watch(attempt):
+                    return 0
+            except _Stopped as stopped:
+                print(f"[cuprous.run] got {stopped}; ending {self.local} ranks", file=sys.stderr)
+                self.end(stopped.number)
+                return 128 + stopped.number
+            finally:
+                self.end(signal.SIGKILL)
+            again = attempt < self.options.max_restarts
+            note = f"; starting all ranks again ({attempt + 1} of {self.options.max_restarts})" if again else ""
+            print(summary(self.options.program, self.ranks, note), file=sys.stderr)
+        return 1
+
+    def leave(self) -> None:
+        """Waits, on the host of the store, until the other hosts no longer need it."""
+        if self.options.node_rank > 0:
+            self.store.add("launcher/left", 1)
+            return
+        until = time.monotonic() + _PATIENCE + _GRACE
+        while self.store.add("launcher/left", 0) < self.options.nnodes - 1 and time.monotonic() < until:
+            time.sleep(0.05)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns the exit code: 0 if all ranks succeeded."""
+    options = _parser().parse_args(arguments)
+
+    def stop(number: int, _: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if number != signal.SIGINT else signal.default_int_handler)
+        raise _Stopped(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    try:
+        launcher = Launcher(options)
+        code = launcher.run()
+        launcher.leave()
+        return code
+    except (_core.DistNetworkError, _core.DistStoreError) as error:
+        print(f"[cuprous.run] {error}", file=sys.stderr)
+        return 1
+    except (_Stopped, KeyboardInterrupt):
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

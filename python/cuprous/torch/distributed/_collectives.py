@@ -1,0 +1,294 @@
+"""Collectives with PyTorch's signatures. All ranks of a group call the same ones in the same order.
+
+A collective computes its inputs, runs outside of the engine, and writes to memory. Operations on its tensors wait for
+it. The ranks may differ in everything else: what they print, save or plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.distributed._groups import ProcessGroup, get_group_rank, resolve, supports
+from cuprous.torch.distributed._options import ReduceOp, check_tensor, check_tensors, seconds
+from cuprous.torch.distributed._work import Work
+
+
+def _reduction(op: Any) -> str:
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"op must be a ReduceOp, such as ReduceOp.SUM, got {op!r}")
+    return str(op.value)
+
+
+def _root(group: ProcessGroup, given: int | None, in_group: int | None, name: str) -> int:
+    """Returns a rank in the group from PyTorch's two ways to give it."""
+    if given is not None and in_group is not None:
+        raise ValueError(f"Can't specify both group_{name} and {name}")
+    if in_group is not None:
+        if not 0 <= in_group < group.size():
+            raise ValueError(f"group_{name}={in_group} is not a rank of a group of {group.size()}")
+        return in_group
+    return get_group_rank(group, 0 if given is None else int(given))
+
+
+def run(group: ProcessGroup, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], op: str | None = None,
+        root: int | None = None, async_op: bool = False, timeout: float | None = None) -> Work | None:  # fmt: skip
+    """Performs a collective. Tensors that are not contiguous are copied, unless it is asynchronous."""
+    if async_op:
+        work = group._native.collective(name, list(inputs), list(outputs), op, root, True, timeout)
+        assert work is not None
+        return Work(work, list(outputs))
+    staged = [out if out.is_contiguous() else out.contiguous() for out in outputs]
+    given = [staged[k] if (k := _index(outputs, x)) is not None else x.contiguous() for x in inputs]
+    group._native.collective(name, given, staged, op, root, False, timeout)
+    with no_grad():
+        for out, part in zip(outputs, staged, strict=True):
+            if part is not out:
+                out.detach().copy_(part)
+    return None
+
+
+def _index(tensors: Sequence[Tensor], wanted: Tensor) -> int | None:
+    return next((k for k, t in enumerate(tensors) if t is wanted), None)
+
+
+def _rows(whole: Tensor, n: int) -> list[Tensor]:
+    """Returns `n` equal parts of a contiguous tensor, as views."""
+    flat = whole.detach().view(-1)
+    size = flat.numel() // n
+    return [flat[k * size : (k + 1) * size] for k in range(n)]
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Combines a tensor of all ranks. All get the result in place, with the same bits.
+
+    Raises:
+        DistBackendError: if a rank died, left or calls something else.
+        ValueError: if the reduction does not exist for the dtype, or the tensor is not on the CPU.
+
+    Example:
+        >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
+    """
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("all_reduce", member):
+        return None
+    assert member is not None
+    return run(member, "all_reduce", [tensor], [tensor], _reduction(op), None, async_op)
+
+
+def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None,
+           async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+    """Combines a tensor of all ranks. Rank `dst` gets the result in place."""
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("reduce", member):
+        return None
+    assert member is not None
+    root = _root(member, dst, group_dst, "dst")
+    outputs = [tensor] if member.rank() == root else []
+    return run(member, "reduce", [tensor], outputs, _reduction(op), root, async_op)
+
+
+def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
+              group_src: int | None = None) -> Work | None:  # fmt: skip
+    """Copies the tensor of rank `src` to that of all others."""
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("broadcast", member):
+        return None
+    assert member is not None
+    root = _root(member, src, group_src, "src")
+    inputs, outputs = ([tensor], []) if member.rank() == root else ([], [tensor])
+    return run(member, "broadcast", inputs, outputs, None, root, async_op)
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Copies the tensor of each rank into the list of every rank. All have the same size."""
+    check_tensors(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("all_gather", member):
+        return None
+    assert member is not None
+    return run(member, "all_gather", [tensor], tensor_list, None, None, async_op)
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None,
+                           async_op: bool = False) -> Work | None:  # fmt: skip
+    """Copies the tensors of all ranks, one after another, into one.
+
+    Raises:
+        ValueError: if the output does not have as many elements as all inputs, or is not contiguous.
+    """
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    member = resolve(group)
+    if not supports("all_gather_into_tensor", member):
+        return None
+    assert member is not None
+    if output_tensor.numel() != input_tensor.numel() * member.size():
+        raise ValueError("output tensor size must be equal to world_size times input tensor size")
+    _check_contiguous("all_gather_into_tensor", output_tensor)
+    return run(member, "all_gather", [input_tensor], _rows(output_tensor, member.size()), None, None, async_op)
+
+
+def _check_contiguous(function: str, *tensors: Tensor) -> None:
+    if not all(tensor.is_contiguous() for tensor in tensors):
+        raise ValueError(f"[{function}] Tensors must be contiguous; pass x.contiguous()")
+
+
+def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
+           async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+    """Copies the tensor of each rank into the list of rank `dst`.
+
+    Raises:
+        ValueError: if `gather_list` is given on another rank, or not on `dst`.
+    """
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("gather", member):
+        return None
+    assert member is not None
+    root = _root(member, dst, group_dst, "dst")
+    outputs = _list_of_root("gather_list", gather_list, member, root, "dst")
+    return run(member, "gather", [tensor], outputs, None, root, async_op)
+
+
+def _list_of_root(name: str, given: list[Tensor] | None, group: ProcessGroup, root: int, role: str) -> list[Tensor]:
+    if group.rank() != root:
+        if given:
+            raise ValueError(
+                f"Argument ``{name}`` must NOT be specified on {'non-destination' if role == 'dst' else 'non-source'} "
+                "ranks."
+            )
+        return []
+    if not given:
+        where = "destination" if role == "dst" else "source"
+        raise ValueError(f"Argument ``{name}`` must be specified on {where} rank.")
+    check_tensors(given, name)
+    return list(given)
+
+
+def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
+            async_op: bool = False, group_src: int | None = None) -> Work | None:  # fmt: skip
+    """Copies the tensors in the list of rank `src` to the ranks, one to each.
+
+    Raises:
+        ValueError: if `scatter_list` is given on another rank, or not on `src`.
+    """
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("scatter", member):
+        return None
+    assert member is not None
+    root = _root(member, src, group_src, "src")
+    inputs = _list_of_root("scatter_list", scatter_list, member, root, "src")
+    return run(member, "scatter", inputs, [tensor], None, root, async_op)
+
+
+def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None,
+                   async_op: bool = False) -> Work | None:  # fmt: skip
+    """Combines the k-th tensors of all ranks' lists for rank k."""
+    check_tensor(output, "output")
+    check_tensors(input_list, "input_list")
+    member = resolve(group)
+    if not supports("reduce_scatter", member):
+        return None
+    assert member is not None
+    return run(member, "reduce_scatter", input_list, [output], _reduction(op), None, async_op)
+
+
+def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None,
+                          async_op: bool = False) -> Work | None:  # fmt: skip
+    """Combines the k-th parts of a tensor of all ranks for rank k.
+
+    Raises:
+        ValueError: if the input does not have as many elements as all outputs.
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    member = resolve(group)
+    if not supports("reduce_scatter_tensor", member):
+        return None
+    assert member is not None
+    if input.numel() != output.numel() * member.size():
+        raise ValueError("input tensor must be the same size as output size times world size")
+    parts = _rows(input.contiguous(), member.size())
+    return run(member, "reduce_scatter", parts, [output], _reduction(op), None, async_op)
+
+
+def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
+               async_op: bool = False) -> Work | None:  # fmt: skip
+    """Copies the k-th tensor of each rank's list to rank k. Sizes may differ."""
+    check_tensors(output_tensor_list, "output_tensor_list")
+    check_tensors(input_tensor_list, "input_tensor_list")
+    member = resolve(group)
+    if not supports("all_to_all", member):
+        return None
+    assert member is not None
+    return run(member, "all_to_all", input_tensor_list, output_tensor_list, None, None, async_op)
+
+
+def _split(function: str, whole: Tensor, sizes: list[int] | None, n: int) -> list[Tensor]:
+    """Returns the parts of a tensor along its first dimension."""
+    rows = whole.shape[0] if whole.dim() else 1
+    if not sizes:
+        if rows % n:
+            raise ValueError(f"[{function}] {rows} rows cannot be divided equally among {n} ranks; give split sizes")
+        sizes = [rows // n] * n
+    if len(sizes) != n or sum(sizes) != rows:
+        raise ValueError(f"[{function}] split sizes {sizes} must be {n} numbers whose sum is {rows}")
+    width = whole.numel() // rows if rows else 0
+    flat, at, parts = whole.detach().view(-1), 0, []
+    for size in sizes:
+        parts.append(flat[at : at + size * width])
+        at += size * width
+    return parts
+
+
+def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
+                      input_split_sizes: list[int] | None = None, group: Any = None,
+                      async_op: bool = False) -> Work | None:  # fmt: skip
+    """Copies the k-th part of each rank's tensor, along the first dimension, to rank k.
+
+    Raises:
+        ValueError: if the sizes do not add up, or the output is not contiguous.
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    member = resolve(group)
+    if not supports("all_to_all_single", member):
+        return None
+    assert member is not None
+    _check_contiguous("all_to_all_single", output)
+    outputs = _split("all_to_all_single", output, output_split_sizes, member.size())
+    inputs = _split("all_to_all_single", input.contiguous(), input_split_sizes, member.size())
+    return run(member, "all_to_all", inputs, outputs, None, None, async_op)
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+    """Waits until all ranks have called it."""
+    if device_ids is not None:
+        raise NotImplementedError("[barrier] device_ids is not supported: this group has no GPUs")
+    member = resolve(group)
+    if not supports("barrier", member):
+        return None
+    assert member is not None
+    return run(member, "barrier", [], [], None, None, async_op)
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """Waits until all ranks have called it, and names those that have not within `timeout`. All of them are named,
+    whether `wait_all_ranks` or not.
+
+    Raises:
+        DistBackendError: if ranks are missing. The job has then failed.
+    """
+    member = resolve(group)
+    if supports("monitored_barrier", member):
+        assert member is not None
+        run(member, "barrier", [], [], timeout=None if timeout is None else seconds(timeout))

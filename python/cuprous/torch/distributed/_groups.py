@@ -1,0 +1,374 @@
+"""Process groups: creation, ranks, and the end of a job."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import warnings
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from cuprous._core import DistGroup, DistSession, DistStore
+from cuprous.torch.distributed import _error_file, _rendezvous
+from cuprous.torch.distributed._options import DEFAULT_TIMEOUT, JOIN_TIMEOUT, backend_name, seconds, unsupported
+from cuprous.torch.distributed._stores import Store
+
+#: How long `destroy_process_group` waits for operations that are under way.
+_END = 5.0
+
+
+class ProcessGroup:
+    """Ranks that perform collectives together. `new_group` and `group.WORLD` return them."""
+
+    def __init__(self, native: DistGroup, description: str) -> None:
+        self._native, self.group_desc = native, description
+
+    @property
+    def group_name(self) -> str:
+        """The group's name."""
+        return self.group_desc
+
+    def rank(self) -> int:
+        """Returns this process's rank in the group."""
+        return self._native.rank
+
+    def size(self) -> int:
+        """Returns the number of ranks."""
+        return len(self._native.ranks)
+
+    def name(self) -> str:
+        """Returns the backend's name."""
+        return "ring"
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup(ranks={self._native.ranks}, rank={self.rank()}, {self._native.transport})"
+
+
+@dataclass
+class _Job:
+    """The job of this process."""
+
+    session: DistSession
+    store: DistStore
+    world: ProcessGroup
+    timeout: timedelta
+    pid: int
+    groups: list[ProcessGroup] = field(default_factory=list)
+    made: int = 0
+    local: dict[int, int] = field(default_factory=dict)
+
+
+_job: _Job | None = None
+#: How many jobs this process has joined. All ranks join them in the same order, so they find each other's keys.
+_joined = 0
+
+
+class _NonMember:
+    """What `new_group` returns to ranks that are not in the group."""
+
+    def __repr__(self) -> str:
+        return "GroupMember.NON_GROUP_MEMBER"
+
+
+class GroupMember:
+    """What stands for the group of all ranks, and for no group."""
+
+    NON_GROUP_MEMBER: Any = _NonMember()
+
+
+class _Group:
+    """`group.WORLD`, PyTorch's name of the group of all ranks."""
+
+    @property
+    def WORLD(self) -> ProcessGroup | None:
+        """The group of all ranks; None before `init_process_group`."""
+        return _job.world if _job is not None else None
+
+
+group = _Group()
+
+
+def job() -> _Job:
+    """Returns the job of this process.
+
+    Raises:
+        ValueError: before `init_process_group`, and in a child process after a fork.
+    """
+    if _job is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    if _job.pid != os.getpid():
+        raise ValueError("this process was forked after init_process_group, so it is not a rank; fork before it")
+    return _job
+
+
+def resolve(given: Any) -> ProcessGroup | None:
+    """Returns the group of an argument: that of all ranks for None, and None for a group without this rank."""
+    if given is None:
+        return job().world
+    if given is GroupMember.NON_GROUP_MEMBER:
+        return None
+    if not isinstance(given, ProcessGroup):
+        raise TypeError(f"group must be a ProcessGroup, got {type(given)}")
+    job()
+    return given
+
+
+def is_available() -> bool:
+    """Returns True: groups of CPU tensors work on this system."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Returns True between `init_process_group` and `destroy_process_group`."""
+    return _job is not None
+
+
+def is_torchelastic_launched() -> bool:
+    """Returns True if a launcher such as `python -m cuprous.run` started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None,
+                       world_size: int = -1, rank: int = -1, store: Store | None = None, group_name: str = "",
+                       pg_options: Any = None, device_id: Any = None) -> None:  # fmt: skip
+    """Joins the ranks of a job. All ranks call it.
+
+    Rank and number of ranks are those of the launcher's environment variables (`python -m cuprous.run`, torchrun,
+    Slurm, MPI) unless they are given.
+
+    Args:
+        backend: "ring", "gloo" or "cpu:gloo,cuda:nccl": collectives of CPU tensors, through shared memory on one host
+            and sockets otherwise.
+        init_method: "env://", "tcp://host:port" of rank 0, or "file:///path" that does not exist yet.
+        timeout: how long an operation takes at most; 30 minutes.
+        world_size: the number of ranks.
+        rank: this process's rank.
+        store: a store that all ranks share, in place of `init_method`.
+        group_name: the description of the group.
+        pg_options: not supported.
+        device_id: not supported, because devices are those of the tensors.
+
+    Raises:
+        ValueError: if an argument or environment variable is missing or wrong, or the process has joined already.
+        NotImplementedError: for the backends "nccl" and "mpi".
+        DistBackendError: if a rank does not come within 300 seconds.
+        DistNetworkError: if rank 0 cannot be reached, or its port is taken.
+
+    Example:
+        >>> import cuprous.torch.distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_world_size()
+        1
+        >>> dist.destroy_process_group()
+    """
+    global _job, _joined
+    if _job is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    backend_name("init_process_group", backend)
+    unsupported("init_process_group", pg_options=pg_options, device_id=device_id)
+    timeout = DEFAULT_TIMEOUT if timeout is None else timeout
+    join = min(timeout, JOIN_TIMEOUT)
+    if store is not None:
+        if init_method is not None:
+            raise ValueError("Cannot specify both init_method and store.")
+        if rank < 0 or world_size < 0:
+            raise ValueError("rank and world_size must be set with a store")
+        meeting = _rendezvous.Rendezvous(store, rank, world_size, None)
+    else:
+        meeting = _rendezvous.meet(init_method, rank, world_size, join)
+    if not 0 <= meeting.rank < meeting.world_size:
+        raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
+    _joined += 1
+    native = meeting.store._native.prefixed(f"job{_joined}")
+    token = os.environ.get("CUPROUS_JOB_TOKEN")
+    session = DistSession(native, meeting.rank, meeting.world_size, meeting.master,
+                          token.encode() if token else None, seconds(join),
+                          meeting.store._native if meeting.has_launcher else None)  # fmt: skip
+    try:
+        ranks = list(range(meeting.world_size))
+        world = ProcessGroup(DistGroup(session, native, 0, ranks, seconds(timeout)), group_name or "default_pg")
+    except BaseException:
+        session.leave()
+        raise
+    _job = _Job(session, native, world, timeout, os.getpid(), [world])
+    _error_file.install(_report)
+    atexit.register(_leave)
+
+
+def _report(kind: type[BaseException], error: BaseException, line: str) -> None:
+    """Tells the other ranks that this one ends with an exception."""
+    if _job is not None and _job.pid == os.getpid() and _job.session.verdict() is None:
+        rank = _job.world.rank()
+        _job.session.fail(f"{_job.session.name(rank)} raised {kind.__name__}: {error} (at {line})")
+
+
+def _leave() -> None:
+    global _job
+    if _job is not None and _job.pid == os.getpid():
+        for each in _job.groups:
+            each._native.end(_END)
+        _job.session.leave()
+    _job = None
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """Leaves a group, or with None the job. Waits up to 5 seconds for operations that are under way.
+
+    Raises:
+        ValueError: before `init_process_group`.
+    """
+    member = resolve(group)
+    if member is None:
+        return
+    if member is job().world:
+        _leave()
+        atexit.unregister(_leave)
+        _error_file.uninstall()
+    elif member in job().groups:
+        job().groups.remove(member)
+        member._native.end(_END)
+
+
+def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
+              pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
+              device_id: Any = None) -> Any:  # fmt: skip
+    """Returns a group of some ranks. All ranks of the job call it in the same order, also those that are not in the
+    group, which get `GroupMember.NON_GROUP_MEMBER`; with `use_local_synchronization` only its ranks do.
+
+    Raises:
+        ValueError: if ranks are repeated or out of range.
+    """
+    backend_name("new_group", backend)
+    unsupported("new_group", pg_options=pg_options, device_id=device_id)
+    own = job()
+    members = list(range(own.world.size())) if ranks is None else sorted(ranks)
+    if len(set(members)) != len(members):
+        raise ValueError(f"[new_group] ranks are repeated: {members}")
+    if any(not 0 <= rank < own.world.size() for rank in members):
+        raise ValueError(f"the new group's rank should be within the world_size set by init_process_group: {members}")
+    if use_local_synchronization:
+        # Numbers that ranks agree on without talking to each other; those of other groups are below.
+        key = zlib.crc32(repr(members).encode()) >> 2
+        own.local[key] = own.local.get(key, 0) + 1
+        number = 1 << 31 | zlib.crc32(f"{key}:{own.local[key]}".encode()) >> 1
+    else:
+        own.made += 1
+        number = own.made
+    if own.world.rank() not in members:
+        return GroupMember.NON_GROUP_MEMBER
+    limit = own.timeout if timeout is None else timeout
+    native = DistGroup(own.session, own.store, number, members, seconds(limit))
+    made = ProcessGroup(native, group_desc or f"group{number}")
+    own.groups.append(made)
+    return made
+
+
+def get_rank(group: Any = None) -> int:
+    """Returns this process's rank in a group; -1 if it is not in it."""
+    member = resolve(group)
+    return -1 if member is None else member.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """Returns the number of ranks of a group; -1 if this process is not in it."""
+    member = resolve(group)
+    return -1 if member is None else member.size()
+
+
+def get_backend(group: Any = None) -> str:
+    """Returns the name of a group's backend: "ring".
+
+    Raises:
+        ValueError: if this process is not in the group.
+    """
+    if resolve(group) is None:
+        raise ValueError("Invalid process group specified")
+    return "ring"
+
+
+def get_process_group_ranks(group: Any) -> list[int]:
+    """Returns the ranks of a group as ranks of the job.
+
+    Raises:
+        ValueError: if this process is not in the group.
+    """
+    member = resolve(group)
+    if member is None:
+        raise ValueError("Invalid process group specified")
+    return list(member._native.ranks)
+
+
+def get_group_rank(group: Any, global_rank: int) -> int:
+    """Returns the rank in a group of a rank of the job.
+
+    Raises:
+        ValueError: if the rank is not in the group.
+    """
+    ranks = get_process_group_ranks(group)
+    if global_rank not in ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return ranks.index(global_rank)
+
+
+def get_global_rank(group: Any, group_rank: int) -> int:
+    """Returns the rank of the job of a rank in a group.
+
+    Raises:
+        ValueError: if the group has no such rank.
+    """
+    ranks = get_process_group_ranks(group)
+    if not 0 <= group_rank < len(ranks):
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return ranks[group_rank]
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """Returns this process's rank on its host: the launcher's, else `fallback_rank`.
+
+    Raises:
+        RuntimeError: if neither is known.
+    """
+    launched = _rendezvous.local_rank()
+    if launched is not None:
+        return launched
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+        "assuming you are not running in a multi-device context and want the code to run locally instead."
+    )
+
+
+def is_backend_available(backend: str) -> bool:
+    """Returns True for the names of the backend of CPU tensors."""
+    try:
+        return bool(backend_name("is_backend_available", backend))
+    except (NotImplementedError, ValueError):
+        return False
+
+
+def is_gloo_available() -> bool:
+    """Returns True: "gloo" is accepted as a name of the CPU backend."""
+    return True
+
+
+def is_nccl_available() -> bool:
+    """Returns False: collectives of GPU tensors are not supported yet."""
+    return False
+
+
+def is_mpi_available() -> bool:
+    """Returns False: under MPI use the backend "ring"."""
+    return False
+
+
+def supports(function: str, member: ProcessGroup | None) -> bool:
+    """Returns True if this process is in the group of a call; otherwise the call has no effect, with a warning."""
+    if member is not None:
+        return True
+    rank = job().world.rank()
+    warnings.warn(f"Running {function} on global rank {rank} which does not belong to the given group.", stacklevel=3)
+    return False

@@ -1,0 +1,115 @@
+"""Messages between two ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.distributed._collectives import _root
+from cuprous.torch.distributed._groups import ProcessGroup, get_global_rank, resolve, supports
+from cuprous.torch.distributed._options import check_tensor
+from cuprous.torch.distributed._work import Work
+
+
+def _begin(is_send: bool, tensor: Tensor, peer: int | None, group: ProcessGroup, tag: int) -> Work:
+    if tag < 0:
+        raise ValueError(f"tag must not be negative, got {tag}")
+    return Work(group._native.message(is_send, peer, tag, tensor), [tensor])
+
+
+def _is_from_any(src: int | None, group_src: int | None) -> bool:
+    return src is None and group_src is None
+
+
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0,
+          group_dst: int | None = None) -> Work | None:  # fmt: skip
+    """Begins to send a tensor to rank `dst`. It must not be written before the returned work has ended.
+
+    Raises:
+        ValueError: if the tensor is not contiguous, or `dst` is this rank.
+    """
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("isend", member):
+        return None
+    assert member is not None
+    return _begin(True, tensor, _root(member, dst, group_dst, "dst"), member, tag)
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0,
+          group_src: int | None = None) -> Work | None:  # fmt: skip
+    """Begins to receive a tensor of the same size and dtype from rank `src`, or from any.
+
+    Raises:
+        ValueError: if the tensor is not contiguous, or `src` is this rank.
+    """
+    check_tensor(tensor, "tensor")
+    member = resolve(group)
+    if not supports("irecv", member):
+        return None
+    assert member is not None
+    peer = None if _is_from_any(src, group_src) else _root(member, src, group_src, "src")
+    return _begin(False, tensor, peer, member, tag)
+
+
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Sends a tensor to rank `dst`."""
+    check_tensor(tensor, "tensor")
+    work = isend(tensor.contiguous(), dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receives a tensor of the same size and dtype from rank `src`, or from any. Returns the sender's rank; -1 if this
+    process is not in the group."""
+    check_tensor(tensor, "tensor")
+    staged = tensor.contiguous()
+    work = irecv(staged, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    if staged is not tensor and not tensor.is_contiguous():
+        with no_grad():
+            tensor.detach().copy_(staged)
+    source = work.source_rank()
+    assert source is not None
+    return get_global_rank(resolve(group), source)
+
+
+class P2POp:
+    """A message of `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: the tensor.
+        peer: the other rank.
+        group: the group.
+        tag: messages match by tag.
+        group_peer: the other rank in the group.
+    """
+
+    def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None,
+                 tag: int = 0, group_peer: int | None = None) -> None:  # fmt: skip
+        if op not in (isend, irecv):
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
+            )
+        check_tensor(tensor, "tensor")
+        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+        self.group_peer = group_peer
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Begins several messages and returns their work.
+
+    Raises:
+        ValueError: if the list is empty or has something else.
+    """
+    if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+    works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
+    return [work for work in works if work is not None]

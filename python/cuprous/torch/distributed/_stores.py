@@ -1,0 +1,169 @@
+"""Key-value stores: PyTorch's classes, protocol and file format."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from os import PathLike, fspath
+
+from cuprous._core import DistStore, DistStoreError
+from cuprous.torch.distributed._options import seconds, unsupported
+
+_DEFAULT_TIMEOUT = timedelta(seconds=300)
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class Store:
+    """Base class of the stores, which all processes of a job can read and write.
+
+    A value is bytes; strings are stored as UTF-8. Waits end with `DistStoreError` after the store's timeout.
+    """
+
+    _native: DistStore
+
+    def __init__(self, native: DistStore, timeout: timedelta = _DEFAULT_TIMEOUT) -> None:
+        self._native, self._timeout = native, timeout
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long waits take at most."""
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Sets how long waits take at most."""
+        self._timeout = timeout
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Sets a key."""
+        self._native.set(key, _bytes(value))
+
+    def get(self, key: str) -> bytes:
+        """Returns the value of a key, and waits until it is set.
+
+        Raises:
+            DistStoreError: if it was not set in time.
+        """
+        return self._native.get(key, seconds(self._timeout))
+
+    def add(self, key: str, amount: int) -> int:
+        """Adds to the number at a key, which begins at 0. Returns the sum."""
+        return self._native.add(key, amount)
+
+    def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
+        """Waits until all keys are set.
+
+        Raises:
+            DistStoreError: if they were not set in time.
+        """
+        self._native.wait(list(keys), seconds(self._timeout if timeout is None else timeout))
+
+    def check(self, keys: list[str]) -> bool:
+        """Returns True if all keys are set."""
+        return self._native.check(list(keys))
+
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
+        """Sets a key if it has the expected value, or if it is not set and that value is empty. Returns the value
+        afterwards."""
+        return self._native.compare_set(key, _bytes(expected_value), _bytes(desired_value))
+
+    def delete_key(self, key: str) -> bool:
+        """Deletes a key. Returns True if it was set."""
+        return self._native.delete_key(key)
+
+    def num_keys(self) -> int:
+        """Returns the number of keys."""
+        return self._native.num_keys()
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Appends to the value of a key."""
+        self._native.append(key, _bytes(value))
+
+    def multi_get(self, keys: list[str]) -> list[bytes]:
+        """Returns the values of several keys, and waits until they are set."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: list[str], values: list[str | bytes]) -> None:
+        """Sets several keys."""
+        if len(keys) != len(values):
+            raise ValueError(f"[multi_set] got {len(keys)} keys and {len(values)} values")
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+
+class TCPStore(Store):
+    """A store on a server, with PyTorch's protocol: either side may be PyTorch's.
+
+    The server listens on the address of `host_name` alone. Its connections are not encrypted and need no password, as
+    PyTorch's, so that any program that reaches the port can read and write keys.
+
+    Args:
+        host_name: the server's host.
+        port: its port; 0 with `is_master` is any free port.
+        world_size: the number of clients, the master included, for which the master waits.
+        is_master: starts the server in this process.
+        timeout: how long waits take at most.
+        wait_for_workers: waits until all clients have connected.
+        multi_tenant: False.
+        master_listen_fd: None.
+        use_libuv: True, PyTorch's default, whose protocol this is.
+
+    Raises:
+        DistNetworkError: if the port is taken, or the server cannot be reached in time.
+    """
+
+    def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
+                 timeout: timedelta = _DEFAULT_TIMEOUT, wait_for_workers: bool = True, multi_tenant: bool = False,
+                 master_listen_fd: int | None = None, use_libuv: bool = True) -> None:  # fmt: skip
+        unsupported("TCPStore", multi_tenant=multi_tenant, master_listen_fd=master_listen_fd)
+        if not use_libuv:
+            raise NotImplementedError("[TCPStore] use_libuv=False is not supported: PyTorch's older protocol")
+        super().__init__(DistStore.tcp(host_name, port, is_master, seconds(timeout)), timeout)
+        self.host = host_name
+        port_in_use = self._native.port
+        assert port_in_use is not None
+        self.port = port_in_use
+        if world_size is not None and wait_for_workers:
+            self._native.add("init/", 1)
+            if is_master:
+                self._wait_for(world_size)
+
+    def _wait_for(self, world_size: int) -> None:
+        start = time.monotonic()
+        while (joined := self._native.add("init/", 0)) < world_size:
+            if time.monotonic() - start > seconds(self._timeout):
+                raise DistStoreError(
+                    f"Timed out after {seconds(self._timeout):g} seconds waiting for clients. "
+                    f"{joined}/{world_size} clients joined."
+                )
+            time.sleep(0.01)
+
+
+class FileStore(Store):
+    """A store in a file that all processes can write, in PyTorch's format.
+
+    Args:
+        file_name: the file, which is created if it does not exist.
+        world_size: the number of users, the last of which removes the file; -1 keeps it.
+    """
+
+    def __init__(self, file_name: str | PathLike[str], world_size: int = -1) -> None:
+        super().__init__(DistStore.file(fspath(file_name), world_size if world_size >= 0 else None))
+        self.path = fspath(file_name)
+
+
+class HashStore(Store):
+    """A store within this process."""
+
+    def __init__(self) -> None:
+        super().__init__(DistStore.memory())
+
+
+class PrefixStore(Store):
+    """The keys of another store that begin with a prefix and a slash."""
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        super().__init__(store._native.prefixed(prefix), store.timeout)
+        self.underlying_store = store

@@ -1,0 +1,1 @@
+"""Algorithms on groups: communication hooks of `DistributedDataParallel`."""

@@ -1,0 +1,166 @@
+"""Ranks in a grid, with a group for each row of each dimension."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch.distributed._groups import GroupMember, ProcessGroup, get_rank, get_world_size, new_group
+from cuprous.torch.distributed._options import backend_name
+
+
+class DeviceMesh:
+    """A grid of ranks. `init_device_mesh` returns one; all ranks of the job create the same ones.
+
+    Args:
+        device_type: "cpu".
+        mesh: the ranks, as a tensor or nested lists.
+        mesh_dim_names: names of the dimensions.
+
+    Raises:
+        NotImplementedError: for another device.
+        ValueError: if ranks are repeated, or the names do not fit the dimensions.
+    """
+
+    def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
+                 _groups: list[Any] | None = None) -> None:  # fmt: skip
+        if device_type != "cpu":
+            raise NotImplementedError(f'[DeviceMesh] {device_type!r} is not supported: a mesh has ranks of "cpu"')
+        self.device_type = device_type
+        self._ranks = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
+        self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        if len(set(self._ranks.ravel().tolist())) != self._ranks.size:
+            raise ValueError(f"[DeviceMesh] ranks are repeated: {self._ranks.tolist()}")
+        if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self._ranks.ndim:
+            raise ValueError(
+                f"[DeviceMesh] {len(self.mesh_dim_names)} names do not fit a mesh of {self._ranks.ndim} dimensions"
+            )
+        self._dim_groups = [self._make(dim) for dim in range(self._ranks.ndim)] if _groups is None else _groups
+
+    def _make(self, dim: int) -> Any:
+        """Returns this rank's group of a dimension. All ranks make all groups, in the same order."""
+        own = GroupMember.NON_GROUP_MEMBER
+        for row in np.moveaxis(self._ranks, dim, -1).reshape(-1, self._ranks.shape[dim]).tolist():
+            group = new_group(row)
+            if group is not GroupMember.NON_GROUP_MEMBER:
+                own = group
+        return own
+
+    @property
+    def mesh(self) -> Tensor:
+        """The ranks."""
+        return _creation.tensor(self._ranks.tolist(), device="cpu")
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._ranks.ndim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self._ranks.shape
+
+    def size(self, mesh_dim: int | None = None) -> int:
+        """Returns the number of ranks, of one dimension or of all."""
+        return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
+
+    def _dim(self, given: int | str | None) -> int:
+        if given is None:
+            if self.ndim != 1:
+                raise RuntimeError(
+                    f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` needs to be "
+                    "specified when device_mesh.ndim > 1."
+                )
+            return 0
+        if isinstance(given, str):
+            names = self.mesh_dim_names or ()
+            if given not in names:
+                raise KeyError(f"Mesh dimension {given!r} does not exist. Available mesh dimensions are: {names}")
+            return names.index(given)
+        return given
+
+    def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
+        """Returns this rank's group of a dimension."""
+        group: ProcessGroup = self._dim_groups[self._dim(mesh_dim)]
+        return group
+
+    def get_all_groups(self) -> list[ProcessGroup]:
+        """Returns this rank's groups of all dimensions."""
+        return list(self._dim_groups)
+
+    def get_rank(self) -> int:
+        """Returns this process's rank in the job."""
+        return get_rank()
+
+    def get_coordinate(self) -> list[int] | None:
+        """Returns this rank's position in the mesh; None if it is not in it."""
+        found = np.argwhere(self._ranks == get_rank()).tolist()
+        return [int(k) for k in found[0]] if found else None
+
+    def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
+        """Returns this rank's position in a dimension.
+
+        Raises:
+            RuntimeError: if this rank is not in the mesh.
+        """
+        place = self.get_coordinate()
+        if place is None:
+            raise RuntimeError(f"[DeviceMesh] rank {get_rank()} is not in {self!r}")
+        return place[self._dim(mesh_dim)]
+
+    def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
+        """Returns the mesh of some dimensions, by name, in which this rank is."""
+        names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        dims = [self._dim(name) for name in names]
+        if dims != sorted(set(dims)):
+            raise KeyError(f"Mesh dimensions must be in the order of the mesh: {self.mesh_dim_names}, got {names}")
+        place = self.get_coordinate() or [0] * self.ndim
+        part = self._ranks[tuple(slice(None) if k in dims else place[k] for k in range(self.ndim))]
+        groups = [self._dim_groups[k] for k in dims]
+        return DeviceMesh(self.device_type, part.tolist(), mesh_dim_names=names, _groups=groups)
+
+    def __repr__(self) -> str:
+        names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
+        return f"DeviceMesh({self.device_type!r}, {self._ranks.tolist()}{names})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, DeviceMesh)
+            and np.array_equal(self._ranks, other._ranks)
+            and self.mesh_dim_names == other.mesh_dim_names
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._ranks.tobytes(), self._ranks.shape, self.mesh_dim_names))
+
+
+def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None,
+                     backend_override: Any = None) -> DeviceMesh:  # fmt: skip
+    """Returns a mesh of all ranks in their order. All ranks call it.
+
+    Raises:
+        RuntimeError: if the mesh does not have as many places as there are ranks, or names are repeated.
+        NotImplementedError: for another device than "cpu".
+
+    Example:
+        >>> mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))  # doctest: +SKIP
+        >>> mesh["shard"].get_group()  # doctest: +SKIP
+    """
+    if backend_override is not None:
+        for override in backend_override.values():
+            backend_name("init_device_mesh", override)
+    if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
+        raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in {mesh_dim_names}")
+    world = get_world_size()
+    if math.prod(mesh_shape) != world:
+        raise RuntimeError(f"Mesh should not be bigger or smaller than the {world} ranks, got shape {mesh_shape}")
+    ranks = np.arange(world).reshape(mesh_shape)
+    return DeviceMesh(device_type, ranks.tolist(), mesh_dim_names=mesh_dim_names)
+
+
+__all__ = ["DeviceMesh", "init_device_mesh"]

@@ -1,0 +1,255 @@
+"""Gradients of `DistributedDataParallel` in a few contiguous tensors, each of which is averaged over the ranks as soon
+as it is complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _types
+from cuprous.torch import distributed as dist
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.futures import Future
+
+#: The first bucket is small, so that the transfer begins early in the backward pass.
+_FIRST = 1 << 20
+
+
+class GradBucket:
+    """The gradients that a communication hook sends.
+
+    Args:
+        bucket: the tensors.
+        is_last: True for the bucket that is complete last.
+    """
+
+    def __init__(self, bucket: Bucket, is_last: bool) -> None:
+        self._bucket, self._is_last = bucket, is_last
+        self._buffer = bucket.flat
+
+    def index(self) -> int:
+        """Returns the bucket's position; bucket 0 is complete first."""
+        return self._bucket.index
+
+    def buffer(self) -> Tensor:
+        """Returns all gradients as a vector."""
+        return self._buffer
+
+    def set_buffer(self, tensor: Tensor) -> None:
+        """Replaces the vector that `buffer` returns."""
+        self._buffer = tensor
+
+    def gradients(self) -> list[Tensor]:
+        """Returns the gradients of the parameters, as views of the vector."""
+        return list(self._bucket.views)
+
+    def parameters(self) -> list[Tensor]:
+        """Returns the parameters."""
+        return list(self._bucket.parameters)
+
+    def is_last(self) -> bool:
+        """Returns True for the bucket that is complete last."""
+        return self._is_last
+
+
+class Bucket:
+    """Gradients of some parameters of one dtype, as views of one vector."""
+
+    def __init__(self, index: int, parameters: list[Tensor]) -> None:
+        first = parameters[0]
+        self.index, self.parameters = index, parameters
+        sizes = [p.numel() for p in parameters]
+        self.flat: Tensor = _core.t_full([sum(sizes)], 0, first.dtype_name, first.device_name)
+        self.views: list[Tensor] = []
+        at = 0
+        for p, size in zip(parameters, sizes, strict=True):
+            self.views.append(self.flat[at : at + size].view(list(p.dims)))
+            at += size
+
+
+def divide(parameters: Sequence[Tensor], cap: int) -> list[list[Tensor]]:
+    """Divides parameters into buckets: in reverse, because gradients of the last ones come first, by dtype, the first
+    bucket of up to 1 MiB, the others of up to `cap` bytes."""
+    open_: dict[str, list[Tensor]] = {}
+    limits: dict[str, int] = {}
+    done: list[list[Tensor]] = []
+    for p in reversed(parameters):
+        bucket = open_.setdefault(p.dtype_name, [])
+        bucket.append(p)
+        if sum(q.numel() * q.element_size() for q in bucket) >= limits.get(p.dtype_name, min(_FIRST, cap)):
+            done.append(open_.pop(p.dtype_name))
+            limits[p.dtype_name] = cap
+    return done + [bucket for bucket in open_.values() if bucket]
+
+
+class Reducer:
+    """Averages gradients over the ranks during the backward pass.
+
+    Buckets are sent in their order, whichever is complete first, so that all ranks send the same ones.
+    """
+
+    def __init__(self, names: list[str], parameters: list[Tensor], group: dist.ProcessGroup, cap: int,
+                 find_unused: bool, static: bool) -> None:  # fmt: skip
+        self.names, self.parameters, self.group = names, parameters, group
+        self.find_unused, self.static = find_unused, static
+        self.buckets = [Bucket(k, chosen) for k, chosen in enumerate(divide(parameters, cap))]
+        self.hook: tuple[Any, Callable[..., Future[Any]]] | None = None
+        #: False in `no_sync()`: gradients stay those of this rank.
+        self.is_enabled = True
+        #: The divisor of sums, if it is not the number of ranks: `join` may count only active ranks.
+        self.divisor: int | None = None
+        position = {id(p): k for k, p in enumerate(parameters)}
+        self._place: list[tuple[Bucket, int]] = [(self.buckets[0], 0)] * len(parameters)
+        for bucket in self.buckets:
+            for k, p in enumerate(bucket.parameters):
+                self._place[position[id(p)]] = bucket, k
+        #: How often each gradient is accumulated in a backward pass; learned in the first one of a static graph.
+        self._expected = [1] * len(parameters)
+        self._is_learned = not static
+        self.reset()
+        for k, p in enumerate(parameters):
+            p.register_post_accumulate_grad_hook(lambda _, k=k: self._ready(k))
+
+    def reset(self) -> None:
+        """Prepares for a backward pass."""
+        self._fired = [0] * len(self.parameters)
+        self._open = [sum(self._expected[self._number(p)] for p in bucket.parameters) for bucket in self.buckets]
+        self._sent: list[Future[Tensor]] = []
+        self._is_active = False
+
+    def _number(self, parameter: Tensor) -> int:
+        if not hasattr(self, "_numbers"):
+            self._numbers = {id(p): k for k, p in enumerate(self.parameters)}
+        return self._numbers[id(parameter)]
+
+    def _ready(self, k: int) -> None:
+        """Notes that a gradient was accumulated, and sends the buckets that are complete."""
+        if not self.is_enabled:
+            return
+        if not self._is_active:
+            self._is_active = True
+            _core.t_at_backward_end(self._finish)
+        self._fired[k] += 1
+        bucket, at = self._place[k]
+        if bucket.index < len(self._sent):
+            raise RuntimeError(
+                f"Expected to mark a variable ready only once. The gradient of {self.names[k]!r} was accumulated again "
+                "after it had been sent to the other ranks, as happens if a checkpoint uses a parameter twice; pass "
+                "static_graph=True if every iteration uses the same parameters the same number of times"
+            )
+        self._store(bucket, at)
+        self._open[bucket.index] -= 1
+        if self._is_learned:
+            while len(self._sent) < len(self.buckets) and self._open[len(self._sent)] <= 0:
+                self._send()
+
+    @staticmethod
+    def _store(bucket: Bucket, at: int) -> None:
+        """Moves a gradient into its bucket, of which it is a view from then on."""
+        parameter, view = bucket.parameters[at], bucket.views[at]
+        gradient = parameter.grad
+        with no_grad():
+            if gradient is None:
+                view.zero_()
+            elif not (gradient.shares_storage(view) and gradient.storage_offset() == view.storage_offset()):
+                view.copy_(gradient.detach())
+                parameter.grad = view
+            # Otherwise the gradient was accumulated in the bucket.
+
+    def _send(self) -> None:
+        bucket = self.buckets[len(self._sent)]
+        if self.hook is not None:
+            state, hook = self.hook
+            self._sent.append(hook(state, GradBucket(bucket, bucket.index == len(self.buckets) - 1)))
+        else:
+            self._sent.append(average(self.group, bucket.flat, self.divisor))
+
+    def _finish(self) -> None:
+        """Ends a backward pass: every rank has sent the same buckets when it returns."""
+        unused = [k for k, count in enumerate(self._fired) if count == 0]
+        if unused and not self.find_unused and self._is_learned:
+            expected = [self.names[k] for k in unused if self._expected[k] > 0]
+            if expected:
+                self.reset()
+                raise RuntimeError(
+                    f"the backward pass of this iteration gave no gradient to {_listed(expected)}, for which the other "
+                    "ranks may wait. Pass find_unused_parameters=True to DistributedDataParallel if some iterations do "
+                    "not use all parameters, or make every output of forward part of the loss"
+                )
+        previous = {k: self.parameters[k].grad for k in unused}
+        for k in unused:
+            self._store(*self._place[k])
+        while len(self._sent) < len(self.buckets):
+            self._send()
+        used = self._used_somewhere() if self.find_unused or not self._is_learned else None
+        with no_grad():
+            for bucket, future in zip(self.buckets, self._sent, strict=True):
+                result = future.wait()
+                if not (result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name):
+                    bucket.flat.copy_(result)
+            for k in unused:
+                bucket, at = self._place[k]
+                is_used = used is None or bool(used[k])
+                self.parameters[k].grad = bucket.views[at] if is_used else previous[k]
+        if not self._is_learned:
+            self._expected, self._is_learned = list(self._fired), True
+        self.reset()
+
+    def _used_somewhere(self) -> list[int]:
+        """Returns for each parameter whether some rank has used it."""
+        used = [min(count, 1) for count in self._fired]
+        flags = _creation.tensor(used, dtype=_types.DTYPES["uint8"], device="cpu")
+        dist.all_reduce(flags, dist.ReduceOp.MAX, self.group)
+        values: list[int] = flags.tolist()
+        return values
+
+    def shadow(self) -> None:
+        """Sends zeros for a rank that has no more batches, while others have."""
+        self.reset()
+        with no_grad():
+            for bucket in self.buckets:
+                bucket.flat.zero_()
+        while len(self._sent) < len(self.buckets):
+            self._send()
+        if self.find_unused or not self._is_learned:
+            self._used_somewhere()
+        for future in self._sent:
+            future.wait()
+        self.reset()
+
+
+def average(group: dist.ProcessGroup, flat: Tensor, divisor: int | None = None) -> Future[Tensor]:
+    """Begins to average a vector over the ranks."""
+    op = dist.ReduceOp.AVG if divisor is None else dist.ReduceOp.SUM
+    work = dist.all_reduce(flat, op, group, async_op=True)
+    assert work is not None
+    future: Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
+    if divisor is None:
+        return future
+    scale = divisor
+
+    def divide_(done: Future[Tensor]) -> Tensor:
+        with no_grad():
+            return done.value().div_(scale)
+
+    return future.then(divide_)
+
+
+def _listed(names: list[str], most: int = 10) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def capacity(megabytes: float | None) -> int:
+    """Returns the size of a bucket in bytes.
+
+    Raises:
+        ValueError: for a size that is not positive.
+    """
+    size = 25 if megabytes is None else megabytes
+    if not (size > 0 and math.isfinite(size)):
+        raise ValueError(f"[DistributedDataParallel] bucket_cap_mb must be positive, got {megabytes!r}")
+    return int(size * (1 << 20))

@@ -1,0 +1,240 @@
+"""`DistributedDataParallel`: one copy of a module in each process, gradients averaged over them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _types
+from cuprous.torch import distributed as dist
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.distributed._groups import resolve
+from cuprous.torch.distributed._options import unsupported
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parallel._buckets import Reducer, capacity
+
+#: What a rank says at the beginning of each iteration in `join`.
+_GONE, _ACTIVE, _WITHOUT_SYNC = 0, 1, 2
+
+
+class DistributedDataParallel(Module):
+    """Wraps a module so that each process computes with its part of a batch, and all have the same gradients: the
+    averages over the ranks. The transfers run during the backward pass.
+
+    The parameters and buffers of rank 0 are copied to all ranks first. Gradients are views of a few contiguous tensors.
+
+    Args:
+        module: a module on the CPU, with the same parameters on all ranks.
+        device_ids: None, because modules on GPUs are not supported yet.
+        output_device: None.
+        dim: 0.
+        broadcast_buffers: copies the buffers of rank 0 to all ranks at the beginning of each forward pass.
+        init_sync: copies parameters and buffers of rank 0 to all ranks now.
+        process_group: the ranks; all by default.
+        bucket_cap_mb: the size of the tensors in which gradients are sent, in MiB; 25. The first one has 1.
+        find_unused_parameters: lets iterations leave out parameters. Those that no rank uses keep their gradient.
+        check_reduction: False.
+        gradient_as_bucket_view: gradients are views whatever is given.
+        static_graph: each iteration uses the same parameters the same number of times.
+        delay_all_reduce_named_params: None.
+        param_to_hook_all_reduce: None.
+        mixed_precision: None.
+        device_mesh: None.
+
+    Raises:
+        RuntimeError: if no parameter requires a gradient; on all ranks, if their parameters differ, with the first
+            one that does; at the end of a backward pass, if a parameter got no gradient.
+        NotImplementedError: for an option that is not supported.
+
+    Example:
+        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 2))  # doctest: +SKIP
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+                 broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None,
+                 bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
+                 check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False,
+                 delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
+                 mixed_precision: Any = None, device_mesh: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        unsupported("DistributedDataParallel", device_ids=device_ids, output_device=output_device, dim=dim or None,
+                    check_reduction=check_reduction, delay_all_reduce_named_params=delay_all_reduce_named_params,
+                    param_to_hook_all_reduce=param_to_hook_all_reduce, mixed_precision=mixed_precision,
+                    device_mesh=device_mesh)  # fmt: skip
+        group = resolve(process_group)
+        if group is None:
+            raise RuntimeError("[DistributedDataParallel] this process is not a rank of process_group")
+        trained = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        if not trained:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
+                "gradient."
+            )
+        elsewhere = [name for name, p in module.named_parameters() if not p.device_name.startswith("cpu")]
+        if elsewhere:
+            raise NotImplementedError(
+                f"[DistributedDataParallel] the parameter {elsewhere[0]!r} is not on the CPU; groups of GPUs are not "
+                "supported yet, so move the module with .cpu()"
+            )
+        self.module = module
+        self.process_group, self.broadcast_buffers = group, broadcast_buffers
+        self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
+        self.gradient_as_bucket_view, self.require_backward_grad_sync = True, True
+        _check_same(module, group)
+        if init_sync:
+            with no_grad():
+                for tensor in [*module.parameters(), *module.buffers()]:
+                    dist.broadcast(tensor.detach(), group=group, group_src=0)
+        names = [name for name, _ in trained]
+        parameters: list[Tensor] = [p for _, p in trained]
+        cap = capacity(bucket_cap_mb)
+        self._reducer = Reducer(names, parameters, group, cap, find_unused_parameters, static_graph)
+        self._join: _Join | None = None
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Returns the module's result."""
+        reducer = self._reducer
+        syncs = self.require_backward_grad_sync
+        if _core.is_grad_enabled():
+            reducer.is_enabled = syncs
+            reducer.reset()
+        if self._join is not None and _core.is_grad_enabled():
+            self._join.begin(_ACTIVE if syncs else _WITHOUT_SYNC)
+        if self.broadcast_buffers and (syncs or not self.training):
+            self._copy_buffers(0 if self._join is None else self._join.first)
+        return self.module(*inputs, **kwargs)
+
+    def _copy_buffers(self, source: int) -> None:
+        """Copies the buffers of one rank to all others, those of a dtype together."""
+        by_dtype: dict[str, list[Tensor]] = {}
+        for buffer in self.module.buffers():
+            by_dtype.setdefault(buffer.dtype_name, []).append(buffer)
+        with no_grad():
+            for buffers in by_dtype.values():
+                flat = _core.t_cat([buffer.detach().reshape(-1) for buffer in buffers], 0)
+                dist.broadcast(flat, group=self.process_group, group_src=source)
+                if self.process_group.rank() == source:
+                    continue
+                at = 0
+                for buffer in buffers:
+                    part = flat[at : at + buffer.numel()]
+                    buffer.detach().copy_(part.view(list(buffer.dims)))
+                    at += buffer.numel()
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Accumulates gradients on each rank alone. The next iteration outside of the context averages the sums."""
+        before = self.require_backward_grad_sync
+        self.require_backward_grad_sync = False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    @contextmanager
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
+             throw_on_early_termination: bool = False) -> Iterator[None]:  # fmt: skip
+        """Lets ranks have different numbers of batches. A rank that leaves the context takes part with zeros until all
+        have left, and then gets the parameters of a rank that left last.
+
+        Args:
+            divide_by_initial_world_size: averages divide by the number of ranks; else by those that have batches.
+            enable: False makes the context do nothing.
+            throw_on_early_termination: raises on all ranks as soon as one has left.
+
+        Raises:
+            RuntimeError: with `throw_on_early_termination`.
+        """
+        if not enable:
+            yield
+            return
+        self._join = _Join(self, divide_by_initial_world_size, throw_on_early_termination)
+        try:
+            yield
+            self._join.end()
+        finally:
+            self._join, self._reducer.divisor = None, None
+
+    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+        """Sends gradients with a function in place of the average: `hook(state, bucket)` returns a future of the
+        vector that replaces the bucket's.
+
+        Raises:
+            TypeError: if the hook cannot be called.
+            RuntimeError: for a second hook.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self._reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self._reducer.hook = (state, hook)
+
+
+class _Join:
+    """A rank's part in iterations in which some ranks have no more batches."""
+
+    def __init__(self, module: DistributedDataParallel, divides_by_all: bool, throws: bool) -> None:
+        self._module, self._divides_by_all, self._throws = module, divides_by_all, throws
+        #: The first rank that is active, from which buffers are copied.
+        self.first = 0
+        self._was_last = False
+
+    def begin(self, own: int) -> list[int]:
+        """Exchanges what the ranks are about to do."""
+        group = self._module.process_group
+        all_ = _creation.zeros(group.size(), dtype=_types.DTYPES["int32"], device="cpu")
+        state = _creation.tensor([own], dtype=_types.DTYPES["int32"], device="cpu")
+        dist.all_gather_into_tensor(all_, state, group)
+        states: list[int] = all_.tolist()
+        active = [rank for rank, state in enumerate(states) if state != _GONE]
+        if self._throws and len(active) < len(states):
+            raise RuntimeError(
+                "Detected at least one rank that exhausted inputs. Throwing across all ranks. Ranks without inputs: "
+                f"{[rank for rank, state in enumerate(states) if state == _GONE]}"
+            )
+        if active:
+            self.first = active[0]
+            self._module._reducer.divisor = None if self._divides_by_all else len(active)
+        return states
+
+    def end(self) -> None:
+        """Takes part until no rank has batches, and then copies the parameters of a rank that was active last."""
+        module = self._module
+        has_buffers = module.broadcast_buffers and any(True for _ in module.module.buffers())
+        while any(states := self.begin(_GONE)):
+            if has_buffers and _ACTIVE in states:
+                module._copy_buffers(self.first)
+            if _ACTIVE in states:
+                module._reducer.shadow()
+        with no_grad():
+            for tensor in [*module.module.parameters(), *module.module.buffers()]:
+                dist.broadcast(tensor.detach(), group=module.process_group, group_src=self.first)
+
+
+def _check_same(module: Module, group: Any) -> None:
+    """Raises on all ranks if parameters or buffers differ, and names the first that does."""
+    own = [f"{name} {p.dtype_name}{list(p.dims)} requires_grad={p.requires_grad}"
+           for name, p in [*module.named_parameters(), *module.named_buffers()]]  # fmt: skip
+    digest = list(hashlib.sha256("\n".join(own).encode()).digest())
+    all_ = _creation.zeros([group.size(), len(digest)], dtype=_types.DTYPES["int32"], device="cpu")
+    dist.all_gather_into_tensor(all_, _creation.tensor(digest, dtype=_types.DTYPES["int32"], device="cpu"), group)
+    digests = all_.tolist()
+    if all(each == digests[0] for each in digests):
+        return
+    lists: list[Any] = [None] * group.size()
+    dist.all_gather_object(lists, own, group)
+    for other, theirs in enumerate(lists):
+        for k in range(max(len(theirs), len(lists[0]))):
+            a, b = (each[k] if k < len(each) else "nothing" for each in (lists[0], theirs))
+            if a != b:
+                raise RuntimeError(
+                    f"DistributedDataParallel needs the same module on all ranks, but its tensor number {k} is {a} on "
+                    f"rank 0 and {b} on rank {other}"
+                )
+
+
+__all__ = ["DistributedDataParallel"]

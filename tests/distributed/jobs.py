@@ -1,0 +1,88 @@
+"""Runs a program in several processes, as a launcher does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cuprous import _core
+
+#: A hang ends here, with the stacks of all threads.
+LIMIT = 55
+
+_BEGIN = f"""
+import faulthandler, os, signal, sys, time
+faulthandler.dump_traceback_later({LIMIT - 5}, exit=True)
+import numpy as np
+import cuprous.torch as torch
+import cuprous.torch.distributed as dist
+from cuprous.torch.nn.parallel import DistributedDataParallel as DDP
+torch.set_default_device("cpu")
+from datetime import timedelta
+dist.init_process_group(timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "40"))))
+rank, n = dist.get_rank(), dist.get_world_size()
+"""
+
+
+@dataclass
+class Ended:
+    """How a rank ended."""
+
+    code: int
+    out: str
+    #: Seconds since the job was started.
+    after: float
+
+
+def environment(rank: int, n: int, store: _core.DistStore, **more: str) -> dict[str, str]:
+    """Returns the environment of a rank whose store this process hosts, so that no port is taken twice."""
+    assert store.port is not None
+    own = {"RANK": str(rank), "WORLD_SIZE": str(n), "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
+           "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
+    return os.environ | own | more
+
+
+def begin(program: str, n: int = 2, **more: str) -> tuple[list[subprocess.Popen[str]], _core.DistStore, float]:
+    """Starts a program in `n` processes. It has `dist`, `torch`, `np`, `DDP`, `rank` and `n`."""
+    store = _core.DistStore.tcp("127.0.0.1", 0, True, 30.0)
+    folder = tempfile.mkdtemp(prefix="cuprous-test-")
+    path = Path(folder, "program.py")
+    path.write_text(_BEGIN + textwrap.dedent(program))
+    started = time.monotonic()
+    processes = [
+        subprocess.Popen([sys.executable, str(path)], env=environment(rank, n, store, **more), text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for rank in range(n)
+    ]  # fmt: skip
+    return processes, store, started
+
+
+def finish(processes: list[subprocess.Popen[str]], started: float) -> list[Ended]:
+    """Waits for all processes. None is left, whatever happens."""
+    ended: dict[int, Ended] = {}
+    try:
+        for k, process in enumerate(processes):
+            out, _ = process.communicate(timeout=max(LIMIT - (time.monotonic() - started), 1))
+            ended[k] = Ended(process.returncode, out, time.monotonic() - started)
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+    return [ended[k] for k in range(len(processes))]
+
+
+def run(program: str, n: int = 2, **more: str) -> list[Ended]:
+    """Runs a program in `n` processes, which all succeed."""
+    processes, _store, started = begin(program, n, **more)
+    ended = finish(processes, started)
+    for rank, each in enumerate(ended):
+        assert each.code == 0, f"rank {rank} ended with {each.code}:\n{each.out}"
+    return ended

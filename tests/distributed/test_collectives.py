@@ -1,0 +1,310 @@
+"""Collectives against NumPy, in 2 to 4 processes, through shared memory and through sockets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.distributed.jobs import run
+
+_SEQUENCES = """
+import ml_dtypes
+rng = np.random.default_rng(int(os.environ["TEST_SEED"]))
+names = ["float32", "float64", "int64", "uint8", "float16", "bfloat16", "bool", "complex64"]
+pairs = [[a, b] for a in range(n) for b in range(a + 1, n)]
+groups = [list(range(n))] + pairs[:2]
+made = [None] + [dist.new_group(ranks) for ranks in groups[1:]]
+pending = []
+
+def data(step, who, size, name):
+    own = np.random.default_rng([step, who, 7])
+    if name == "bool":
+        return own.integers(0, 2, size).astype(bool)
+    if name == "complex64":
+        return (own.integers(-8, 8, size) + 1j * own.integers(-8, 8, size)).astype(name)
+    return own.integers(0, 5, size).astype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+def same(t, expected, what):
+    got = t.to(torch.float32).numpy() if t.dtype_name == "bfloat16" else t.numpy()
+    assert np.array_equal(got, np.asarray(expected).astype(got.dtype)), (what, got, expected)
+
+def tensor(a):
+    from cuprous import _core
+    return _core.t_wrap(_core.from_numpy(a, "cpu"))
+
+for step in range(int(os.environ["TEST_STEPS"])):
+    k = int(rng.integers(len(groups)))
+    size = int(rng.choice([0, 1, 3, 17, 1000, 5000, 70_001, 300_000], p=[.05, .15, .15, .15, .2, .15, .1, .05]))
+    name = str(rng.choice(names))
+    op = str(rng.choice(["all_reduce", "reduce", "broadcast", "all_gather", "gather", "scatter", "reduce_scatter",
+                         "all_to_all", "barrier", "into", "single"]))
+    kind = str(rng.choice(["SUM", "PRODUCT", "MIN", "MAX"])) if name not in ("bool", "complex64") else "SUM"
+    is_async = bool(rng.integers(2))
+    ranks, group = groups[k], made[k]
+    root = int(rng.integers(len(ranks)))
+    if rank not in ranks:
+        continue
+    me, m = ranks.index(rank), len(ranks)
+    all_ = [data(step, who, size, name) for who in ranks]
+    table = [[data(step, 100 * a + b, size, name) for b in range(m)] for a in range(m)]
+    reduce_ = {"SUM": np.add, "PRODUCT": np.multiply, "MIN": np.minimum, "MAX": np.maximum}[kind].reduce
+    def total(parts):
+        if name in ("float16", "bfloat16"):
+            return reduce_([p.astype(np.float32) for p in parts]).astype(parts[0].dtype)
+        return reduce_(parts).astype(parts[0].dtype)
+    what = (step, op, name, size, kind, ranks, is_async)
+    rop, own, kw = dist.ReduceOp[kind], tensor(all_[me]), {"group": group, "async_op": is_async}
+    empty = lambda: tensor(np.zeros(size, all_[0].dtype))
+    if op == "all_reduce":
+        work, checks = dist.all_reduce(own, rop, **kw), [(own, total(all_))]
+    elif op == "reduce":
+        work = dist.reduce(own, group_dst=root, op=rop, **kw)
+        checks = [(own, total(all_) if me == root else all_[me])]
+    elif op == "broadcast":
+        work, checks = dist.broadcast(own, src=ranks[root], **kw), [(own, all_[root])]
+    elif op == "all_gather":
+        outs = [empty() for _ in ranks]
+        work, checks = dist.all_gather(outs, own, **kw), list(zip(outs, all_))
+    elif op == "gather":
+        outs = [empty() for _ in ranks] if me == root else None
+        work, checks = dist.gather(own, outs, group_dst=root, **kw), list(zip(outs or [], all_))
+    elif op == "scatter":
+        out = empty()
+        work = dist.scatter(out, [tensor(p) for p in table[me]] if me == root else None, group_src=root, **kw)
+        checks = [(out, table[root][me])]
+    elif op == "reduce_scatter":
+        out = empty()
+        work = dist.reduce_scatter(out, [tensor(p) for p in table[me]], rop, **kw)
+        checks = [(out, total([row[me] for row in table]))]
+    elif op == "all_to_all":
+        outs = [empty() for _ in ranks]
+        work = dist.all_to_all(outs, [tensor(p) for p in table[me]], **kw)
+        checks = [(o, table[a][me]) for a, o in enumerate(outs)]
+    elif op == "into":
+        out = tensor(np.zeros(size * m, all_[0].dtype))
+        work, checks = dist.all_gather_into_tensor(out, own, **kw), [(out, np.concatenate(all_))]
+    elif op == "single":
+        counts = [[(a + 2 * b + step) % 4 for b in range(m)] for a in range(m)]
+        parts = [[data(step, 100 * a + b, counts[a][b] * 3, name) for b in range(m)] for a in range(m)]
+        got = [counts[a][me] for a in range(m)]
+        out = tensor(np.zeros((sum(got), 3), all_[0].dtype))
+        given = tensor(np.concatenate(parts[me]).reshape(-1, 3))
+        work = dist.all_to_all_single(out, given, got, counts[me], **kw)
+        checks = [(out, np.concatenate([parts[a][me] for a in range(m)]).reshape(-1, 3))]
+    else:
+        work, checks = dist.barrier(**kw), []
+    pending.append((work, checks, what))
+    while len(pending) > 3 or (pending and not is_async):
+        work, checks, what = pending.pop(0)
+        # A read waits for the operation by itself.
+        if work is not None and step % 2:
+            work.wait()
+        for t, expected in checks:
+            same(t, expected, what)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(("n", "transport", "steps"), [(2, "shm", 400), (3, "socket", 200), (4, "shm", 200)])
+def test_random_sequences_of_collectives_agree_with_numpy(n: int, transport: str, steps: int) -> None:
+    """Any operations, dtypes, sizes, groups and roots, in order and overlapping."""
+    more = {"TEST_SEED": str(n), "TEST_STEPS": str(steps), "CUPROUS_DISTRIBUTED_TRANSPORT": transport}
+    run(_SEQUENCES, n, **more)
+
+
+def test_tensors_wait_for_operations_and_keep_what_autograd_saved() -> None:
+    """An operation under way is a write like any other: later reads see it, earlier ones and saved values do not."""
+    run("""
+    x = torch.full((300_000,), float(rank + 1))
+    before = x * 1
+    w = torch.ones(300_000, requires_grad=True)
+    y = (w * x).sum()                       # saves x
+    work = dist.all_reduce(x, async_op=True)
+    x += 1                                  # ordered after it
+    assert x[0].item() == 4 and before[0].item() == rank + 1
+    y.backward()
+    assert w.grad[0].item() == rank + 1
+    assert work.wait() and work.is_completed() and work.is_success() and work.result()[0] is x
+    columns = torch.arange(12.0).reshape(3, 4).t()
+    dist.all_reduce(columns)                # not contiguous
+    assert columns[1, 0].item() == 2 and columns.shape == (4, 3)
+    try:
+        dist.all_reduce(columns, async_op=True)
+        raise SystemExit("accepted")
+    except ValueError as e:
+        assert "contiguous" in str(e)
+    dist.barrier()
+    dist.destroy_process_group()
+    """)
+
+
+def test_sums_of_half_precision_are_rounded_once() -> None:
+    """bfloat16 accumulates in float32."""
+    run(
+        """
+    x = torch.full((40_000,), 1.0 if rank == 0 else 1 / 512, dtype=torch.bfloat16)
+    dist.all_reduce(x)
+    assert x[39_999].item() == torch.tensor(1 + 3 / 512).to(torch.bfloat16).item()
+    m = torch.tensor([-3, 4]) if rank == 0 else torch.tensor([0, 0])
+    dist.all_reduce(m, dist.ReduceOp.AVG)
+    assert m.tolist() == [0, 1], m
+    z = torch.tensor([float("nan") if rank == 2 else 1.0])
+    dist.all_reduce(z, dist.ReduceOp.MAX)
+    assert z.isnan().item()
+    """,
+        4,
+    )
+
+
+@pytest.mark.parametrize("transport", ["shm", "socket"])
+def test_messages_match_by_tag_and_never_wait_for_each_other(transport: str) -> None:
+    """Large messages in both directions at once, tags out of order, any sender, batches, empty tensors."""
+    run(
+        """
+    right, left = (rank + 1) % n, (rank - 1) % n
+    out, got = torch.full((700_000,), float(rank)), torch.zeros(700_000)
+    works = dist.batch_isend_irecv([dist.P2POp(dist.isend, out, right), dist.P2POp(dist.irecv, got, left)])
+    for w in works:
+        w.wait()
+    assert (got == left).all().item()
+    sends = [dist.isend(torch.tensor([10 * rank + tag]), right, tag=tag) for tag in (5, 6, 7)]
+    for tag in (7, 5, 6):
+        one = torch.tensor([0])
+        assert dist.recv(one, left, tag=tag) == left and one.item() == 10 * left + tag
+    for w in sends:
+        w.wait()
+    if rank == 0:
+        seen = set()
+        for _ in range(n - 1):
+            one = torch.zeros(2, 3)
+            source = dist.recv(one.t())        # from any rank, not contiguous
+            assert one[1, 2].item() == source
+            seen.add(source)
+        assert seen == set(range(1, n))
+    else:
+        dist.send(torch.full((3, 2), float(rank)), 0)
+    dist.barrier()
+    w = dist.isend(torch.zeros(0), right)
+    dist.recv(torch.zeros(0), left)
+    w.wait()
+    dist.barrier()
+    """,
+        3,
+        CUPROUS_DISTRIBUTED_TRANSPORT=transport,
+    )
+
+
+def test_objects_arrive_as_they_were_and_classes_need_a_token() -> None:
+    """Tuples stay tuples, tensors keep their dtype, and nothing is unpickled unless all want it."""
+    run("""
+    import datetime
+    value = {"rank": rank, 3: (1, [2.5, None]), "b": b"\\x00x", "t": torch.ones(2, 2, dtype=torch.bfloat16) * rank}
+    objects = [None] * n
+    dist.all_gather_object(objects, value)
+    assert [o["rank"] for o in objects] == list(range(n)) and objects[1][3] == (1, [2.5, None])
+    assert objects[1]["t"].dtype == torch.bfloat16 and objects[1]["t"].tolist() == [[1, 1], [1, 1]]
+    some = [rank, "x"] if rank == 1 else [None, None]
+    dist.broadcast_object_list(some, src=1)
+    assert some == [1, "x"]
+    gathered = [None] * n if rank == 0 else None
+    dist.gather_object((rank,), gathered)
+    assert rank or gathered == [(0,), (1,)]
+    out = [None]
+    dist.scatter_object_list(out, ["a", {"b": 1}] if rank == 0 else None)
+    assert out == (["a"] if rank == 0 else [{"b": 1}])
+    for kw, error, text in ({}, TypeError, "allow_pickle=True"), ({"allow_pickle": True}, ValueError, "token"):
+        try:
+            dist.all_gather_object(objects, datetime.date(2026, 1, 1), **kw)
+            raise SystemExit("accepted")
+        except error as e:
+            assert text in str(e), e
+    os.environ["CUPROUS_JOB_TOKEN"] = "only for this check"
+    dist.all_gather_object(objects, datetime.date(2026, 1, 1 + rank), allow_pickle=True)
+    assert objects[1].day == 2
+    """)
+
+
+def test_groups_have_their_own_ranks() -> None:
+    """Ranks of a group, groups without this rank, groups made by their ranks alone, and joining twice."""
+    run(
+        """
+    import warnings
+    odd = dist.new_group([2, 1])
+    assert dist.get_rank(odd) == {0: -1, 1: 0, 2: 1}[rank]
+    if rank:
+        assert dist.get_process_group_ranks(odd) == [1, 2] and dist.get_group_rank(odd, 2) == 1
+        assert dist.get_global_rank(odd, 0) == 1
+        local = dist.new_group([1, 2], use_local_synchronization=True)
+        x = torch.tensor([float(rank)])
+        dist.all_reduce(x, group=local)
+        assert x.item() == 3
+    else:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert dist.all_reduce(torch.ones(1), group=odd) is None
+        assert "does not belong" in str(caught[0].message)
+    assert dist.get_backend() == "ring" and dist.get_node_local_rank() == rank
+    dist.monitored_barrier(timeout=timedelta(seconds=20))
+    dist.destroy_process_group()
+    assert not dist.is_initialized()
+    dist.init_process_group("gloo")
+    x = torch.ones(1)
+    dist.all_reduce(x)
+    assert x.item() == 3
+    """,
+        3,
+    )
+
+
+def test_meshes_have_a_group_for_each_row() -> None:
+    """Positions, sizes, parts by name, and what does not fit."""
+    run(
+        """
+    mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
+    assert mesh.mesh.tolist() == [[0, 1], [2, 3]] and mesh.get_coordinate() == [rank // 2, rank % 2]
+    for name, expected in ("a", [rank % 2, rank % 2 + 2]), ("b", [rank // 2 * 2, rank // 2 * 2 + 1]):
+        assert dist.get_process_group_ranks(mesh.get_group(name)) == expected
+        assert mesh[name].mesh.tolist() == expected and mesh[name].size() == 2
+        x = torch.tensor([rank])
+        dist.all_reduce(x, group=mesh[name].get_group())
+        assert x.item() == sum(expected)
+    assert mesh["a", "b"] == mesh and mesh.get_local_rank("b") == rank % 2 and mesh.shape == (2, 2)
+    for error, call in ((RuntimeError, lambda: dist.init_device_mesh("cpu", (3,))), (KeyError, lambda: mesh["c"]),
+                        (RuntimeError, lambda: mesh.get_group()), (KeyError, lambda: mesh["b", "a"]),
+                        (NotImplementedError, lambda: dist.init_device_mesh("cuda", (4,)))):
+        try:
+            call()
+        except error:
+            continue
+        raise SystemExit(str(error))
+    """,
+        4,
+    )
+
+
+def test_wrong_arguments_are_named_before_anything_is_sent() -> None:
+    """They leave the group usable."""
+    run("""
+    def fails(error, text, call):
+        try:
+            call()
+        except error as e:
+            assert text in str(e), e
+        else:
+            raise SystemExit(text)
+    x = torch.ones(3)
+    fails(TypeError, "torch.Tensor", lambda: dist.all_reduce([1]))
+    fails(TypeError, "ReduceOp", lambda: dist.all_reduce(x, "sum"))
+    fails(ValueError, "not supported for float32", lambda: dist.all_reduce(x, dist.ReduceOp.BXOR))
+    fails(ValueError, "same size", lambda: dist.all_gather([torch.ones(2), torch.ones(3)], x))
+    fails(TypeError, "one dtype", lambda: dist.all_gather([torch.ones(3).int(), x], x))
+    fails(ValueError, "world_size times", lambda: dist.all_gather_into_tensor(torch.ones(5), x))
+    fails(ValueError, "scatter_list", lambda: dist.scatter(x, [x, x] if rank else None))
+    fails(ValueError, "not part of group", lambda: dist.broadcast(x, src=7))
+    fails(ValueError, "split sizes", lambda: dist.all_to_all_single(x, x, [1, 1]))
+    fails(ValueError, "same as the rank", lambda: dist.send(x, rank))
+    fails(ValueError, "twice", dist.init_process_group)
+    fails(NotImplementedError, "ring", lambda: dist.new_group(backend="nccl"))
+    fails(ValueError, "repeated", lambda: dist.new_group([0, 0]))
+    dist.all_reduce(x)
+    assert x.tolist() == [2, 2, 2]
+    """)

@@ -1,0 +1,166 @@
+"""Stores: what PyTorch's do, with its protocol and its file format."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import cuprous.torch.distributed as dist
+
+
+def _pair(kind: str, folder: Path) -> tuple[dist.Store, dist.Store]:
+    """Returns two users of one store."""
+    if kind == "tcp":
+        server = dist.TCPStore("127.0.0.1", 0, is_master=True)
+        return server, dist.TCPStore("localhost", server.port)
+    if kind == "file":
+        return dist.FileStore(folder / "store", 2), dist.FileStore(folder / "store", 2)
+    store = dist.HashStore()
+    return (store, store) if kind == "hash" else (dist.PrefixStore("a", store), dist.PrefixStore("a", store))
+
+
+@pytest.mark.parametrize("kind", ["tcp", "file", "hash", "prefix"])
+def test_operations_are_those_of_pytorch(kind: str, tmp_path: Path) -> None:
+    """Values, sums, comparisons, deletions, waits."""
+    one, two = _pair(kind, tmp_path)
+    one.set("k", "v")
+    assert two.get("k") == b"v" and two.check(["k"]) and not two.check(["k", "other"])
+    assert one.add("n", 3) == 3 and two.add("n", -1) == 2 and two.get("n") == b"2"
+    assert two.compare_set("new", "", "a") == b"a" and one.compare_set("new", "b", "c") == b"a"
+    assert one.compare_set("new", "a", "c") == b"c" and one.compare_set("none", "x", "y") == b"x"
+    assert not two.check(["none"])
+    one.append("text", "ab")
+    two.append("text", b"\x00c")
+    assert one.multi_get(["text", "k"]) == [b"ab\x00c", b"v"]
+    two.multi_set(["p", "q"], ["1", "2"])
+    assert two.get("q") == b"2"  # a set has no answer: only this client knows that the server has it
+    count = one.num_keys()
+    assert two.delete_key("p") and not two.check(["p"]) and one.num_keys() == count - 1
+    with pytest.raises(dist.DistStoreError, match=r"wait timeout after 50ms, keys: /.*never"):
+        one.wait(["never"], timedelta(milliseconds=50))
+    thread = threading.Timer(0.1, lambda: two.set("late", b"x" * 100_000))
+    thread.start()
+    assert one.get("late") == b"x" * 100_000
+    thread.join()
+
+
+def test_the_file_is_removed_by_its_last_user_and_read_by_others(tmp_path: Path) -> None:
+    """The records are those of PyTorch: 32-bit lengths."""
+    path = tmp_path / "store"
+    one, two = dist.FileStore(path, 2), dist.FileStore(path, 2)
+    one.set("k", "v")
+    assert path.read_bytes() == struct.pack("<I2sI1s", 2, b"/k", 1, b"v")
+    assert path.stat().st_mode & 0o077 == 0
+    assert two.get("k") == b"v"
+    del one
+    assert path.exists()
+    del two
+    assert not path.exists()
+    path.write_bytes(b"\xff" * 40)
+    with pytest.raises(dist.DistStoreError, match="is not a store"):
+        dist.FileStore(path).set("k", "v")
+
+
+def _talk(port: int, data: bytes, then: Callable[[socket.socket], None] = lambda s: None) -> bytes:
+    """Sends bytes to a server and returns its answer until it closes, or is silent."""
+    with socket.create_connection(("127.0.0.1", port), 5) as s:
+        s.settimeout(0.3)
+        try:
+            s.sendall(data)
+            then(s)
+            answer = b""
+            while part := s.recv(4096):
+                answer += part
+        except (TimeoutError, ConnectionError):
+            return b""
+        return answer
+
+
+_VALIDATE = b"\x00" + struct.pack("<I", 0x3C85F7CE)
+
+
+def test_the_server_speaks_the_wire_protocol_and_survives_nonsense() -> None:
+    """Requests in pieces, absurd lengths, other protocols, random bytes: the server goes on."""
+    import random
+
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    key = struct.pack("<Q", 2) + b"/k"
+    with socket.create_connection(("127.0.0.1", store.port)) as s:
+        request = (
+            _VALIDATE + b"\x0d" + struct.pack("<I", 77) + b"\x01" + key + struct.pack("<Q", 3) + b"abc" + b"\x03" + key
+        )
+        for k in range(len(request)):
+            s.sendall(request[k : k + 1])
+        expected = struct.pack("<I", 77) + struct.pack("<Q", 3) + b"abc"
+        got = b""
+        while len(got) < len(expected):
+            got += s.recv(64)
+        assert got == expected
+    assert _talk(store.port, b"GET / HTTP/1.1\r\n\r\n") == b""
+    assert _talk(store.port, _VALIDATE + b"\x01" + struct.pack("<Q", 1 << 60)) == b""
+    assert _talk(store.port, _VALIDATE + b"\x06" + struct.pack("<Q", 1 << 40)) == b""
+    rng = random.Random(0)
+    for _ in range(60):
+        _talk(store.port, _VALIDATE + rng.randbytes(rng.randrange(1, 200)), lambda s: s.shutdown(socket.SHUT_WR))
+    assert store.get("k") == b"abc"
+
+
+def test_a_server_waits_for_its_workers() -> None:
+    """As `world_size` says."""
+    server: list[dist.TCPStore] = []
+    master = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    start = time.monotonic()
+
+    def join() -> None:
+        time.sleep(0.2)
+        server.append(dist.TCPStore("127.0.0.1", master.port, 2))
+
+    thread = threading.Thread(target=join)
+    thread.start()
+    first = dist.TCPStore("127.0.0.1", master.port, 2)
+    first._wait_for(2)
+    assert time.monotonic() - start > 0.15
+    thread.join()
+    with pytest.raises(dist.DistNetworkError, match=r"cannot connect to 127\.0\.0\.1:1 within 0.2 s"):
+        dist.TCPStore("127.0.0.1", 1, timeout=timedelta(seconds=0.2))
+    with pytest.raises(ValueError, match="at most"):
+        master.set("k" * 9000, "v")
+
+
+@pytest.mark.skipif("CUPROUS_PEER_TORCH" not in os.environ, reason="needs a Python with PyTorch: CUPROUS_PEER_TORCH=…")
+def test_clients_and_servers_of_pytorch_understand_ours() -> None:
+    """Both ways, in one conversation."""
+    import subprocess
+
+    ours = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    program = """
+import sys, datetime, torch.distributed as dist
+theirs = dist.TCPStore("127.0.0.1", int(sys.argv[1]), None, False)
+theirs.set("from", "pytorch"); assert theirs.add("n", 5) == 5
+assert theirs.get("ours") == b"cuprous" and theirs.check(["ours"]) and theirs.num_keys() == 3
+assert theirs.compare_set("c", "", "d") == b"d"
+try: theirs.wait(["never"], datetime.timedelta(seconds=0.1)); raise SystemExit(1)
+except dist.DistStoreError: pass
+theirs.multi_set(["a", "b"], ["1", "2"]); assert theirs.multi_get(["a", "b"]) == [b"1", b"2"]
+assert theirs.delete_key("a")
+server = dist.TCPStore("127.0.0.1", 0, None, True, use_libuv=True)
+theirs.set("port", str(server.port)); assert server.get("back") == b"x" and server.get("n") == b"2"
+theirs.set("end", "")
+"""
+    ours.set("ours", "cuprous")
+    peer = subprocess.Popen([os.environ["CUPROUS_PEER_TORCH"], "-c", program, str(ours.port)],
+                            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"})  # fmt: skip
+    client = dist.TCPStore("127.0.0.1", int(ours.get("port")))
+    client.set("back", "x")
+    assert client.add("n", 2) == 2 and client.compare_set("q", "", "r") == b"r" and not client.check(["z"])
+    ours.wait(["end"], timedelta(seconds=20))
+    assert peer.wait(20) == 0
+    assert ours.get("from") == b"pytorch"
