@@ -142,6 +142,7 @@ LINES: dict[str, str] = {
     "`sort(descending=True)`": "same(cp.sort(cp.asarray([1.0, nan, 2.0]), descending=True), [nan, 2, 1])",
     "`nanquantile(weights=)` given for one axis, with NaN": "same(cp.nanquantile(cp.asarray([[1.0, nan, 3.0]]), 0.5, axis=1, weights=cp.asarray([1.0, 1.0, 5.0]), method='inverted_cdf'), [3.0])",
     "`convolve`, `signal.convolve`, `signal.correlate` with weights that are not finite": "bool(cp.isnan(cp.convolve(cp.asarray([1.0, 2, 3]), cp.asarray([1.0, inf])))[0]) and np.convolve([1.0, 2, 3], [1.0, inf])[0] == 1",
+    "`isnan`, `isinf`, `isfinite` with `out=` of every second element": "o = cp.ones(48, bool)\ncp.isnan(cp.ones(24, 'float32'), out=o[::2])\nok = not bool(o[::2].any())",
     "`fft.hfft`, `ifft2`, `irfft2` with `out=`": "a, o = cp.ones((2, 2)), cp.zeros((2, 2), 'complex128')\ncp.fft.ifft2(a, out=o)\nok = float(o[0, 0].real) == 1",
     "`fft` of float16: the factor of `norm`": "bool((cp.fft.fft(cp.ones(65536, 'float16'), norm='forward') != 0).any())",
     "`fft.irfft`, `hfft` of an empty axis, with `n`": "same(cp.fft.irfft(cp.zeros(0, 'complex128'), n=4), np.zeros(4))",

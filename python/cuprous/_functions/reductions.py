@@ -124,9 +124,8 @@ def reduced_by(
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
     if not isinstance(a, ndarray):
         a = array(a)
-    if isinstance(out, ndarray):  # the dtype of `out` takes part in the promotion, and is that of integers
-        integers = a.dtype.kind in "iu" and out.dtype.kind in "iu"
-        a = astype(a, out.dtype_name if integers else _core.promote_types(a.dtype_name, out.dtype_name))
+    if isinstance(out, ndarray):  # the dtype of `out` takes part in the promotion
+        a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
     initial = None if initial is None else starting_value(initial, a.dtype_name)
     ufunc = "maximum" if greatest else "minimum"
     axes = _axes(axis, a.ndim)

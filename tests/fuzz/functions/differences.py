@@ -38,6 +38,12 @@ def _missed_elements(case: Case, found: str) -> bool:
     return case.path in ("isnan", "isinf", "isfinite") and "out" in case.kwargs and found.startswith("value")
 
 
+@known("`max`, `min` with an integer `out=`")
+def _extremes_into_integers(case: Case, found: str) -> bool:
+    is_extreme = case.path.split(".")[-1] in ("max", "min", "amax", "amin")
+    return is_extreme and "out" in case.kwargs and found.startswith(("value: np.int", "value: np.uint"))
+
+
 @known("`unique(sorted=False)`")
 def _any_order(case: Case, found: str) -> bool:
     return case.path == "unique_values" and found.startswith("value")
