@@ -110,7 +110,9 @@ _TORCH_HINTS = {
     "the function returns False: denormals are never flushed": "_settings.set_flush_denormal.mode",
     "both devices are always measured": "profiler.__init__.activities profiler.__init__.use_cuda",
     "availability is always checked": "accelerator.current_accelerator.check_available",
-    "there is one device": "nn.parallel.data_parallel.dim",
+    "there is one device": "nn.parallel.data_parallel.data_parallel.dim",
+    "all ranks are always named": "distributed._collectives.monitored_barrier.wait_all_ranks",
+    "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
         _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _tensor.is_pinned.device
@@ -123,6 +125,7 @@ _TORCH_HINTS = {
         autograd._modes.__init__.function nn.parameter.__init__._ nn.parameter.__init__.__""",
     "a signature that several functions or classes share": """
         _placeholders.<lambda>._ _printing.__init__.floating autograd._checkpoint.<lambda>._
+        nn.parallel._buckets.<lambda>._
         nn._normalization._trailing.function nn._padding._constant.first nn._padding._replicate.value
         nn._padding._reflect.value nn._padding._circular.value nn._pooling.backward._
         nn._recurrent_autograd._tanh.state nn._recurrent_autograd._relu.state nn.modules._state._before_load.state

@@ -57,8 +57,10 @@ def begin(program: str, n: int = 2, **more: str) -> tuple[list[subprocess.Popen[
     path.write_text(_BEGIN + textwrap.dedent(program))
     started = time.monotonic()
     processes = [
+        # A job in the background ignores Ctrl-C, and its children do too.
         subprocess.Popen([sys.executable, str(path)], env=environment(rank, n, store, **more), text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         for rank in range(n)
     ]  # fmt: skip
     return processes, store, started
