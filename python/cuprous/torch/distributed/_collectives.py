@@ -12,7 +12,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.autograd import no_grad
-from cuprous.torch.distributed._groups import ProcessGroup, get_group_rank, resolve, supports
+from cuprous.torch.distributed._groups import ProcessGroup, get_group_rank, member_of
 from cuprous.torch.distributed._options import ReduceOp, check_tensor, check_tensors, seconds
 from cuprous.torch.distributed._work import Work
 
@@ -73,10 +73,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
         >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
     """
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("all_reduce", member):
+    member = member_of(group, "all_reduce")
+    if member is None:
         return None
-    assert member is not None
     return run(member, "all_reduce", [tensor], [tensor], _reduction(op), None, async_op)
 
 
@@ -84,10 +83,9 @@ def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, 
            async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
     """Combines a tensor of all ranks. Rank `dst` gets the result in place."""
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("reduce", member):
+    member = member_of(group, "reduce")
+    if member is None:
         return None
-    assert member is not None
     root = _root(member, dst, group_dst, "dst")
     outputs = [tensor] if member.rank() == root else []
     return run(member, "reduce", [tensor], outputs, _reduction(op), root, async_op)
@@ -97,10 +95,9 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
               group_src: int | None = None) -> Work | None:  # fmt: skip
     """Copies the tensor of rank `src` to that of all others."""
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("broadcast", member):
+    member = member_of(group, "broadcast")
+    if member is None:
         return None
-    assert member is not None
     root = _root(member, src, group_src, "src")
     inputs, outputs = ([tensor], []) if member.rank() == root else ([], [tensor])
     return run(member, "broadcast", inputs, outputs, None, root, async_op)
@@ -110,10 +107,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     """Copies the tensor of each rank into the list of every rank. All have the same size."""
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("all_gather", member):
+    member = member_of(group, "all_gather")
+    if member is None:
         return None
-    assert member is not None
     return run(member, "all_gather", [tensor], tensor_list, None, None, async_op)
 
 
@@ -126,10 +122,9 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     """
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
-    member = resolve(group)
-    if not supports("all_gather_into_tensor", member):
+    member = member_of(group, "all_gather_into_tensor")
+    if member is None:
         return None
-    assert member is not None
     if output_tensor.numel() != input_tensor.numel() * member.size():
         raise ValueError("output tensor size must be equal to world_size times input tensor size")
     _check_contiguous("all_gather_into_tensor", output_tensor)
@@ -149,10 +144,9 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
         ValueError: if `gather_list` is given on another rank, or not on `dst`.
     """
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("gather", member):
+    member = member_of(group, "gather")
+    if member is None:
         return None
-    assert member is not None
     root = _root(member, dst, group_dst, "dst")
     outputs = _list_of_root("gather_list", gather_list, member, root, "dst")
     return run(member, "gather", [tensor], outputs, None, root, async_op)
@@ -181,10 +175,9 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
         ValueError: if `scatter_list` is given on another rank, or not on `src`.
     """
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("scatter", member):
+    member = member_of(group, "scatter")
+    if member is None:
         return None
-    assert member is not None
     root = _root(member, src, group_src, "src")
     inputs = _list_of_root("scatter_list", scatter_list, member, root, "src")
     return run(member, "scatter", inputs, [tensor], None, root, async_op)
@@ -195,10 +188,9 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = Redu
     """Combines the k-th tensors of all ranks' lists for rank k."""
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    member = resolve(group)
-    if not supports("reduce_scatter", member):
+    member = member_of(group, "reduce_scatter")
+    if member is None:
         return None
-    assert member is not None
     return run(member, "reduce_scatter", input_list, [output], _reduction(op), None, async_op)
 
 
@@ -211,10 +203,9 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
-    member = resolve(group)
-    if not supports("reduce_scatter_tensor", member):
+    member = member_of(group, "reduce_scatter_tensor")
+    if member is None:
         return None
-    assert member is not None
     if input.numel() != output.numel() * member.size():
         raise ValueError("input tensor must be the same size as output size times world size")
     parts = _rows(input.contiguous(), member.size())
@@ -226,10 +217,9 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     """Copies the k-th tensor of each rank's list to rank k. Sizes may differ."""
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
-    member = resolve(group)
-    if not supports("all_to_all", member):
+    member = member_of(group, "all_to_all")
+    if member is None:
         return None
-    assert member is not None
     return run(member, "all_to_all", input_tensor_list, output_tensor_list, None, None, async_op)
 
 
@@ -260,10 +250,9 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
-    member = resolve(group)
-    if not supports("all_to_all_single", member):
+    member = member_of(group, "all_to_all_single")
+    if member is None:
         return None
-    assert member is not None
     _check_contiguous("all_to_all_single", output)
     outputs = _split("all_to_all_single", output, output_split_sizes, member.size())
     inputs = _split("all_to_all_single", input.contiguous(), input_split_sizes, member.size())
@@ -274,10 +263,9 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     """Waits until all ranks have called it."""
     if device_ids is not None:
         raise NotImplementedError("[barrier] device_ids is not supported: this group has no GPUs")
-    member = resolve(group)
-    if not supports("barrier", member):
+    member = member_of(group, "barrier")
+    if member is None:
         return None
-    assert member is not None
     return run(member, "barrier", [], [], None, None, async_op)
 
 
@@ -288,7 +276,6 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     Raises:
         DistBackendError: if ranks are missing. The job has then failed.
     """
-    member = resolve(group)
-    if supports("monitored_barrier", member):
-        assert member is not None
+    member = member_of(group, "monitored_barrier")
+    if member is not None:
         run(member, "barrier", [], [], timeout=None if timeout is None else seconds(timeout))

@@ -365,10 +365,11 @@ def is_mpi_available() -> bool:
     return False
 
 
-def supports(function: str, member: ProcessGroup | None) -> bool:
-    """Returns True if this process is in the group of a call; otherwise the call has no effect, with a warning."""
-    if member is not None:
-        return True
-    rank = job().world.rank()
-    warnings.warn(f"Running {function} on global rank {rank} which does not belong to the given group.", stacklevel=3)
-    return False
+def member_of(given: Any, function: str) -> ProcessGroup | None:
+    """Returns the group of a call. Without this process in it the call has no effect: None, with a warning."""
+    member = resolve(given)
+    if member is None:
+        rank = job().world.rank()
+        message = f"Running {function} on global rank {rank} which does not belong to the given group."
+        warnings.warn(message, stacklevel=3)
+    return member

@@ -8,7 +8,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed._collectives import _root
-from cuprous.torch.distributed._groups import ProcessGroup, get_global_rank, resolve, supports
+from cuprous.torch.distributed._groups import ProcessGroup, get_global_rank, member_of, resolve
 from cuprous.torch.distributed._options import check_tensor
 from cuprous.torch.distributed._work import Work
 
@@ -31,10 +31,9 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
         ValueError: if the tensor is not contiguous, or `dst` is this rank.
     """
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("isend", member):
+    member = member_of(group, "isend")
+    if member is None:
         return None
-    assert member is not None
     return _begin(True, tensor, _root(member, dst, group_dst, "dst"), member, tag)
 
 
@@ -46,10 +45,9 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
         ValueError: if the tensor is not contiguous, or `src` is this rank.
     """
     check_tensor(tensor, "tensor")
-    member = resolve(group)
-    if not supports("irecv", member):
+    member = member_of(group, "irecv")
+    if member is None:
         return None
-    assert member is not None
     peer = None if _is_from_any(src, group_src) else _root(member, src, group_src, "src")
     return _begin(False, tensor, peer, member, tag)
 

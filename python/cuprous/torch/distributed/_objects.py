@@ -17,7 +17,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation, _types
 from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed._collectives import _root
-from cuprous.torch.distributed._groups import resolve, supports
+from cuprous.torch.distributed._groups import member_of
 from cuprous.torch.distributed._messages import recv, send
 
 _ADVICE = (
@@ -119,10 +119,9 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, al
         TypeError: for an object of another class.
         ValueError: for `allow_pickle` without a token.
     """
-    member = resolve(group)
-    if not supports("all_gather_object", member):
+    member = member_of(group, "all_gather_object")
+    if member is None:
         return
-    assert member is not None
     data, n = _encode(obj, allow_pickle), member.size()
     sizes = _sizes(n)
     _collectives.all_gather(sizes, _length(data), member)
@@ -141,10 +140,9 @@ def _length(data: Tensor) -> Tensor:
 def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
                   group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`."""
-    member = resolve(group)
-    if not supports("gather_object", member):
+    member = member_of(group, "gather_object")
+    if member is None:
         return
-    assert member is not None
     root, n = _root(member, dst, group_dst, "dst"), member.size()
     if (object_gather_list is not None) != (member.rank() == root):
         raise ValueError("Argument ``object_gather_list`` must be specified on the destination rank, and there alone.")
@@ -163,10 +161,9 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
                           group_src: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`."""
     _check_device("broadcast_object_list", device)
-    member = resolve(group)
-    if not supports("broadcast_object_list", member):
+    member = member_of(group, "broadcast_object_list")
+    if member is None:
         return
-    assert member is not None
     root = _root(member, src, group_src, "src")
     data = _encode(list(object_list), allow_pickle) if member.rank() == root else _room(0)
     size = _length(data)
@@ -182,10 +179,9 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
                         allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` to the ranks, one to each, as the first item of their lists. See
     `all_gather_object`."""
-    member = resolve(group)
-    if not supports("scatter_object_list", member):
+    member = member_of(group, "scatter_object_list")
+    if member is None:
         return
-    assert member is not None
     if not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     root, n = _root(member, src, group_src, "src"), member.size()
