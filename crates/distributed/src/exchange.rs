@@ -414,20 +414,25 @@ impl Run<'_> {
         Err(session.fail(&text))
     }
 
-    fn missing(&self) -> Vec<u32> {
-        self.others().filter(|&peer| !self.peers[peer].header_in).map(|peer| self.place.ranks[peer]).collect()
+    /// Returns the ranks whose call or data has not arrived, or that do not take what is sent to them.
+    fn awaited(&mut self) -> Vec<u32> {
+        let Run { x, place, link, peers, .. } = self;
+        let (n, me) = (peers.len(), place.me);
+        let awaits = |&peer: &usize| {
+            let p = &peers[peer];
+            let expects = p.input < x.receive[peer].len();
+            !p.header_in || p.is_full || expects && link.readable(peer, 1).map_or(true, |(_, count)| count == 0)
+        };
+        (0..n).filter(|&peer| peer != me).filter(awaits).map(|peer| place.ranks[peer]).collect()
     }
 
-    fn stuck(&self, waited: Duration) -> String {
+    fn stuck(&mut self, waited: Duration) -> String {
+        let awaited = self.awaited();
         let me = self.place.ranks[self.place.me];
-        let missing = self.missing();
         let call = &self.x.call;
         let mut text = format!("rank {me} has waited {} s in #{} {}", waited.as_secs(), call.seq, call.text());
-        if missing.is_empty() {
-            return text + " for data of ranks that have joined it";
-        }
-        text += &format!(" for {}", names(&missing));
-        for rank in missing {
+        text += &format!(" for {}", names(&awaited));
+        for rank in awaited {
             text += &format!("; rank {rank}: {}", self.place.session.last(rank));
         }
         text
