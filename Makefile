@@ -14,6 +14,7 @@
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make test-sim   the CUDA device on a simulated GPU                        (part of test; SIM_PROGRAMS=2000)
+#   make test-races, test-bounds   random programs on it under ThreadSanitizer and AddressSanitizer (nightly)
 #   make wheel      dist/cuprous-*.whl for glibc 2.28, linked by zig          (GLIBC= for this machine's own)
 #   make sdist      dist/cuprous-*.tar.gz
 #   make coverage   docs/coverage.md, the table of NumPy's functions
@@ -80,7 +81,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -230,6 +231,13 @@ test-races: $(TEST_READY) build/sim/.built
 	TSAN_OPTIONS="ignore_noninstrumented_modules=1:exitcode=66:suppressions=$(abspath tests/sim/tsan.supp)" \
 	CUPROUS_SIM=flag=-fsanitize=thread,flag=-g,cache=$(abspath build/races) \
 	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes fused,auto
+
+# AddressSanitizer on the simulated GPU, with an allocation for each array, and bounds of arrays in shared memory.
+test-bounds: $(TEST_READY) build/sim/.built
+	export LD_PRELOAD=$$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 CUPROUS_CUDA_POOL=exact \
+	CUPROUS_SIM=flag=-fsanitize=address,flag=-fsanitize=bounds,flag=-fno-sanitize-recover=bounds,flag=-g,cache=$(abspath build/bounds); \
+	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes single,auto; \
+	$(PY) -m tests.fuzz.functions --cases $(SIM_PROGRAMS) --seed $(SEED) --device sim:32
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.
 test-clients: $(CLIENTS_READY)

@@ -130,7 +130,7 @@ impl Gpu {
             kernels: Mutex::default(),
             templates: Mutex::default(),
             counters: Counters::default(),
-            pool: Mutex::new(Pool::new(DeviceSegments::new(context)).counted_by(counters)),
+            pool: Mutex::new(Pool::new(DeviceSegments::new(context)).counted_by(counters).exact(wants_exact_pool())),
             staging: Mutex::new(Staging::new(context)),
             copy_stream: Mutex::new(None),
             pinned: Mutex::default(),
@@ -284,4 +284,9 @@ impl Mark for EventMark {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// Returns true if `CUPROUS_CUDA_POOL=exact` is set, for runs under a memory checker.
+fn wants_exact_pool() -> bool {
+    std::env::var_os("CUPROUS_CUDA_POOL").is_some_and(|value| value == "exact")
 }

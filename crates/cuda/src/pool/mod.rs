@@ -120,6 +120,7 @@ pub struct Pool<S> {
     quick_bytes: u64,
     counters: &'static Counters,
     limit: Option<u64>,
+    exact: bool,
 }
 
 impl<S: SegmentSource> Pool<S> {
@@ -135,7 +136,16 @@ impl<S: SegmentSource> Pool<S> {
             quick_bytes: 0,
             counters: Counters::private(),
             limit: None,
+            exact: false,
         }
+    }
+
+    /// Returns the pool in the mode for memory checkers if `exact` is true: every block is an allocation of the driver
+    /// with exactly the bytes that were asked for, and is released when it is freed. A checker then sees an access
+    /// beyond an array or to a freed one, which in a segment reaches a neighbor. It must not have handed out memory yet.
+    #[must_use]
+    pub fn exact(self, exact: bool) -> Self {
+        Pool { exact, ..self }
     }
 
     /// Returns the pool with counters that monitors can read. It must not have handed out memory yet.
@@ -162,6 +172,9 @@ impl<S: SegmentSource> Pool<S> {
             return Ok(DevPtr::NULL);
         }
         let Some(want) = round_up(bytes) else { return Err(self.out_of_memory(bytes)) };
+        if self.exact {
+            return self.alloc_exact(bytes, drop_caches);
+        }
         if let Some(block) = self.take_quick(want) {
             return Ok(block);
         }
@@ -190,6 +203,26 @@ impl<S: SegmentSource> Pool<S> {
         Err(self.out_of_memory(bytes))
     }
 
+    fn alloc_exact(&mut self, bytes: u64, drop_caches: impl FnOnce(&mut Self)) -> Result<DevPtr> {
+        let mut drop_caches = Some(drop_caches);
+        loop {
+            let fits = self.limit.is_none_or(|limit| self.counters.reserved() + bytes <= limit);
+            match fits.then(|| self.source.allocate(bytes)) {
+                Some(Ok(address)) => {
+                    self.live.insert(address, LiveBlock { segment: u64::MAX, offset: 0, bytes, quick: false });
+                    self.counters.add_reserved(bytes as i64);
+                    self.counters.add_used(bytes as i64);
+                    return Ok(DevPtr(address));
+                }
+                Some(Err(error)) if !error.is_out_of_memory() => return Err(error),
+                _ => match drop_caches.take() {
+                    Some(drop_caches) => drop_caches(self),
+                    None => return Err(self.out_of_memory(bytes)),
+                },
+            }
+        }
+    }
+
     /// Frees a block. Null is ignored. Returns false for an address that is not in use.
     pub fn free(&mut self, address: DevPtr) -> bool {
         if address.is_null() {
@@ -197,6 +230,12 @@ impl<S: SegmentSource> Pool<S> {
         }
         let Some(block) = self.live.get_mut(&address.0).filter(|block| !block.quick) else { return false };
         self.counters.add_used(-(block.bytes as i64));
+        if self.exact {
+            let bytes = block.bytes;
+            self.live.remove(&address.0);
+            self.counters.add_reserved(-(bytes as i64));
+            return self.source.release(address.0, bytes).is_ok();
+        }
         if block.bytes <= QUICK && self.quick_bytes + block.bytes <= QUICK_BYTES {
             block.quick = true;
             self.quick_bytes += block.bytes;

@@ -230,3 +230,17 @@ fn zero_bytes_are_null() {
     assert!(pool.free(DevPtr::NULL));
     assert!(!pool.free(DevPtr(0x1234)));
 }
+
+#[test]
+fn an_exact_pool_keeps_nothing_and_rounds_nothing() {
+    let mut pool = Pool::new(Fake::new(1000)).exact(true);
+    let (a, b) = (pool.alloc(3).expect("room"), pool.alloc(700).expect("room"));
+    assert_eq!(pool.source.pieces.values().copied().collect::<Vec<_>>(), [3, 700]);
+    assert_eq!((pool.stats().used_bytes, pool.stats().total_bytes), (703, 703));
+    assert!(pool.alloc(400).is_err_and(|error| error.is_out_of_memory()));
+    let c = pool.alloc_or(400, |pool| assert!(pool.free(b))).expect("a cache was dropped");
+    assert!(pool.free(a) && pool.free(c) && !pool.free(a));
+    assert!(pool.source.pieces.is_empty() && pool.stats().total_bytes == 0);
+    pool.set_limit(Some(10));
+    assert!(pool.alloc(11).is_err());
+}
