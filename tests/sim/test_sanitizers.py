@@ -37,6 +37,7 @@ import cuprous as cp
 cp.set_device("cuda")
 write = cp.RawKernel('''extern "C" __global__ void write(float* a, int n) {{
     __shared__ float part[32];
+    int x = threadIdx.x;
     part[{shared}] = 1.0f;
     __syncthreads();
     if (n < 0) part[0] = a[0];
@@ -48,7 +49,9 @@ assert cp.asnumpy(a)[0] == 1
 """
 
 
-def under(library: str, options: dict[str, str], flags: str, program: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
+def under(
+    library: str, options: dict[str, str], flags: str, program: list[str], cache: Path
+) -> subprocess.CompletedProcess[str]:
     """Runs a program with a sanitizer of g++, in its kernels too."""
     found = subprocess.run(["g++", f"-print-file-name={library}"], capture_output=True, text=True, check=True)
     path = found.stdout.strip()
@@ -78,7 +81,11 @@ def test_a_missing_barrier_is_a_data_race(barrier: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "shared", "error"),
-    [(32, "threadIdx.x", ""), (31, "threadIdx.x", "heap-buffer-overflow"), (32, "threadIdx.x + 1", "index 32 out of bounds")],
+    [
+        (32, "threadIdx.x", ""),
+        (31, "threadIdx.x", "heap-buffer-overflow"),
+        (32, "threadIdx.x + 1", "index 32 out of bounds"),
+    ],
 )
 def test_an_access_beyond_an_array_is_reported(size: int, shared: str, error: str, tmp_path: Path) -> None:
     options = {"ASAN_OPTIONS": "detect_leaks=0", "CUPROUS_CUDA_POOL": "exact"}
