@@ -241,3 +241,8 @@ def test_three_dtypes_are_promoted_as_numpy() -> None:
         expected = np.result_type(*three)
         assert cp.result_type(*three) == expected, three
         assert cp.concatenate(own).dtype == np.concatenate(host).dtype == expected, three
+
+
+def test_the_class_of_arrays_takes_parameters_in_annotations() -> None:
+    """As `numpy.ndarray`."""
+    assert cp.ndarray[Any, int].__origin__ is cp.ndarray and cp.ndarray[Any, int].__args__ == (Any, int)

@@ -69,10 +69,14 @@ class _Tolerant(ast.NodeTransformer):
 
 
 def _single(statement: ast.stmt) -> list[ast.stmt]:
-    """Splits imports by name, so that a missing name does not affect the others."""
+    """Splits imports by name and package, so that a missing name does not affect the others."""
     if isinstance(statement, ast.ImportFrom) and len(statement.names) > 1 and statement.module != "__future__":
         module, level = statement.module, statement.level
         return [ast.copy_location(ast.ImportFrom(module, [name], level), statement) for name in statement.names]
+    if isinstance(statement, ast.Import):
+        parts = [a if a.asname else ast.alias(a.name.partition(".")[0]) for a in statement.names]
+        parts += [a for a in statement.names if not a.asname and "." in a.name]
+        return [ast.copy_location(ast.Import([part]), statement) for part in parts]
     return [statement]
 
 
@@ -85,7 +89,7 @@ def _bound(statement: ast.stmt) -> tuple[str, list[str]]:
         names = [a.asname or a.name for a in statement.names]
         return "import", [] if statement.module == "__future__" or "*" in names else names
     if isinstance(statement, ast.Import):
-        return "import", [a.asname or a.name.split(".")[0] for a in statement.names]
+        return "import", [a.asname or a.name for a in statement.names if a.asname or "." not in a.name]
     if isinstance(statement, ast.Assign):
         return "value", [n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
     if isinstance(statement, ast.If | ast.For | ast.With | ast.Try):

@@ -1,6 +1,7 @@
 //! `array[key]`: views, elements and assignments to them; the Python API handles the other keys.
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use super::{PyArray, Role, finish};
 use crate::errors::OrRaise;
@@ -36,5 +37,11 @@ impl PyArray {
             return run_due_tape(slf.py(), engine);
         }
         hooks::call(slf.py(), hooks::Hook::SetItem, (slf, key, value)).map(drop)
+    }
+
+    /// `ndarray[shape, dtype]` in annotations, as NumPy's.
+    #[classmethod]
+    fn __class_getitem__<'py>(cls: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        cls.py().import("types")?.getattr("GenericAlias")?.call1((cls, item))
     }
 }
