@@ -46,9 +46,11 @@ _SAVE = """
     x = values(5, 6)
     grid = dist.init_device_mesh("cpu", (2, 2))
     state = {"rows": distribute_tensor(x, mesh, [Shard(0)]), "columns": distribute_tensor(x, mesh, [Shard(1)]),
-             "grid": distribute_tensor(x, grid, [Replicate(), Shard(0)]), "both": distribute_tensor(x, grid, [Shard(1), Shard(0)]),
+             "grid": distribute_tensor(x, grid, [Replicate(), Shard(0)]),
+             "both": distribute_tensor(x, grid, [Shard(1), Shard(0)]),
              "plain": x.clone(), "half": x.bfloat16(), "scalar": torch.tensor(3), "empty": torch.zeros(0, 3),
-             "nested": {"list": [torch.ones(2), {"n": 7}], "text": "abc", "pair": (1, 2.5), "none": None, "nothing": {}}}
+             "nested": {"list": [torch.ones(2), {"n": 7}], "text": "abc", "pair": (1, 2.5), "none": None,
+                        "nothing": {}}}
     index = dcp.save(state, checkpoint_id=folder)
     assert sorted(p.name for p in folder.iterdir() if p.suffix == ".json") == ["metadata.json"]
     assert len(list(folder.glob("*.safetensors"))) == n and not list(folder.glob("*.tmp"))
@@ -121,7 +123,9 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
     _saving.os.replace = replace
     dcp.save(state, checkpoint_id=folder)
     """
-    processes, _store, started = begin(_BEGIN + program.replace("\n    ", "\n"), 2, TEST_FOLDER=str(tmp_path), TEST_WHEN=when)
+    processes, _store, started = begin(
+        _BEGIN + program.replace("\n    ", "\n"), 2, TEST_FOLDER=str(tmp_path), TEST_WHEN=when
+    )
     ended = finish(processes, started)
     assert ended[0].code == 7 and ended[1].code == 1, ended
     assert len(list(tmp_path.glob("*.safetensors*"))) > 2  # what was left behind

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import cuprous.torch as torch
+from cuprous import _core
 from tests.distributed.jobs import run
 
 _BEGIN = """
@@ -68,6 +70,22 @@ def part(t):
 
 def _run(program: str, n: int = 2) -> None:
     run(_BEGIN + program.replace("\n    ", "\n"), n)
+
+
+def test_memory_comes_and_goes_without_a_write() -> None:
+    """What the backward pass saved of a tensor is there again when its memory is."""
+    w = torch.ones(4, 4, device="cpu", requires_grad=True)
+    x = torch.full((2, 4), 2.0, device="cpu")
+    y = (x @ w) @ w
+    _core.t_replace_memory(w)
+    with pytest.raises(RuntimeError, match="given up"):
+        (w + 1).tolist()
+    with pytest.raises(RuntimeError, match="another size"):
+        _core.t_replace_memory(w, torch.ones(3, device="cpu"))
+    _core.t_replace_memory(w, torch.full((4, 4), 0.5, device="cpu") * 2)
+    y.sum().backward()
+    assert w.grad.tolist() == [[32.0] * 4] * 4
+    assert w.tolist() == [[1.0] * 4] * 4
 
 
 @pytest.mark.parametrize("n", [2, 4])

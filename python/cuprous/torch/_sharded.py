@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuprous._core import Tensor
@@ -24,6 +25,10 @@ class Sharded:
 
     def like(self, local: Tensor) -> Any:
         """Returns the tensor whose part on this rank is `local`, distributed as this one."""
+        raise NotImplementedError
+
+    def joint_norm(self, tensors: Sequence[Any], order: float) -> Any:
+        """Returns the joint norm of tensors, of which this is one."""
         raise NotImplementedError
 
 

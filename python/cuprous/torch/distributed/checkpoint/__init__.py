@@ -1,7 +1,7 @@
 """Checkpoints of what several processes hold together: `torch.distributed.checkpoint`.
 
-A checkpoint is a directory with one safetensors file for each rank that wrote something, and an index in JSON. It can be
-loaded by any number of ranks, whatever number has saved it.
+A checkpoint is a directory with one safetensors file for each rank that wrote something, and an index in JSON. Any
+number of ranks loads it, whatever number has saved it.
 """
 
 from __future__ import annotations

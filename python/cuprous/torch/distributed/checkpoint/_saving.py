@@ -125,7 +125,9 @@ def _write(plan: _Plan, writer: FileSystemWriter, ranks: Ranks) -> Metadata:
     def write_index() -> None:
         if ranks.rank == 0:
             text = plan.index.to_text()
-            _durably(folder / INDEX, lambda where: _discard(where.write_text(text, encoding="utf-8")), writer.sync_files)
+            _durably(
+                folder / INDEX, lambda where: _discard(where.write_text(text, encoding="utf-8")), writer.sync_files
+            )
 
     try:
         ranks.do("writing the tensors", write_own)

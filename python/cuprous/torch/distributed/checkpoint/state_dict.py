@@ -45,10 +45,10 @@ class StateDictOptions:
 
 def _checked(options: StateDictOptions | None, submodules: Any = None) -> StateDictOptions:
     own = options or StateDictOptions()
+    fixed = ("keep_submodule_prefixes", "broadcast_from_rank0", "flatten_optimizer_state_dict")
     for each in fields(own):
-        if each.name in ("keep_submodule_prefixes", "broadcast_from_rank0", "flatten_optimizer_state_dict"):
-            if getattr(own, each.name) != each.default:
-                raise NotImplementedError(f"[StateDictOptions] {each.name}={getattr(own, each.name)} is not supported")
+        if each.name in fixed and getattr(own, each.name) != each.default:
+            raise NotImplementedError(f"[StateDictOptions] {each.name}={getattr(own, each.name)} is not supported")
     if submodules is not None:
         raise NotImplementedError("[get_state_dict] submodules is deprecated in PyTorch and not supported")
     return own
@@ -139,7 +139,9 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
         params = [p for group in optimizer.param_groups for p in group["params"]]
         strangers = [k for k, p in enumerate(params) if id(p) not in names]
         if strangers:
-            raise RuntimeError(f"parameter {strangers[0]} of {type(optimizer).__name__} is not a parameter of the model")
+            raise RuntimeError(
+                f"parameter {strangers[0]} of {type(optimizer).__name__} is not a parameter of the model"
+            )
         state = optimizer.state_dict()
         with no_grad():
             for number, entries in state["state"].items():

@@ -11,7 +11,7 @@ from cuprous.torch import _types
 from cuprous.torch._pytree import tree_map
 from cuprous.torch.distributed._groups import get_world_size
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from cuprous.torch.distributed.fsdp._group import ParameterGroup, Shared, ShardedParameter
+from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
 from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
 from cuprous.torch.distributed.tensor._dtensor import DTensor
 from cuprous.torch.distributed.tensor.placement_types import Shard
@@ -100,7 +100,7 @@ class FSDPModule:
         """Returns parameters, as DTensors, and buffers by name."""
         for group in self._fsdp_groups():
             group.reshard()
-        return super().state_dict(*args, **kwargs)  # type: ignore[misc, no-any-return]
+        return super().state_dict(*args, **kwargs)  # type: ignore[misc]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Copies a state whose parameters are DTensors; `set_model_state_dict` loads whole tensors."""
@@ -116,10 +116,13 @@ def _all_sharded(modules: list[Any]) -> list[FSDPModule]:
     return modules
 
 
+_FULL_PRECISION, _NO_OFFLOAD = MixedPrecisionPolicy(), OffloadPolicy()
+
+
 def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
                 shard_placement_fn: Callable[[Parameter], Shard | None] | None = None,
-                mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
-                offload_policy: OffloadPolicy = OffloadPolicy(), ignored_params: set[Parameter] | None = None) -> Any:  # fmt: skip
+                mp_policy: MixedPrecisionPolicy = _FULL_PRECISION, offload_policy: OffloadPolicy = _NO_OFFLOAD,
+                ignored_params: set[Parameter] | None = None) -> Any:  # fmt: skip
     """Shards a module's parameters over the ranks, in place. Apply it to the layers first, then to the whole module.
 
     Each rank keeps the rows of a parameter that `torch.chunk` gives it, as a `DTensor`. The parameters are gathered
@@ -130,9 +133,9 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     Args:
         module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
             state.
-        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all ranks by default.
-        reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again. None
-            means True, except for the outermost module, whose backward pass comes first.
+        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default.
+        reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
+            None means True, except for the outermost module, whose backward pass comes first.
         shard_placement_fn: may return `Shard(0)` or None.
         mp_policy: dtypes of the computation and the reduction.
         offload_policy: `OffloadPolicy()`.
@@ -184,7 +187,9 @@ def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Sh
             found.setdefault(id(p), (f"{path}{name}", p, []))[2].append((part, name))
     for name, p, _ in found.values():
         if isinstance(p, DTensor):
-            raise NotImplementedError(f"[fully_shard] {name} is a DTensor; shard it once, with fully_shard or another way")
+            raise NotImplementedError(
+                f"[fully_shard] {name} is a DTensor; shard it once, with fully_shard or another way"
+            )
         if p.ndim == 0:
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
@@ -257,7 +262,11 @@ def _after_forward(module: Any, args: Any, result: Any) -> Any:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    return x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() and x.dtype_name != _types.dtype_name(dtype) else x
+    return (
+        x.to(dtype)
+        if isinstance(x, Tensor) and x.is_floating_point() and x.dtype_name != _types.dtype_name(dtype)
+        else x
+    )
 
 
 def _hooked(x: Any, group: ParameterGroup) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from cuprous.torch import _creation, _types
 from cuprous._core import Tensor
+from cuprous.torch import _creation, _types
 from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed.device_mesh import DeviceMesh
@@ -128,7 +128,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, r
 
 def as_parameter(tensor: DTensor, requires_grad: bool = True) -> Parameter:
     """Returns a distributed tensor as a module's parameter."""
-    return cast(Parameter, Parameter(cast(Tensor, tensor), requires_grad))
+    return Parameter(cast(Tensor, tensor), requires_grad)
 
 
 __all__ = ["as_parameter", "distribute_module", "distribute_tensor", "empty", "full", "ones", "zeros"]

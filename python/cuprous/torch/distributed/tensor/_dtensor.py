@@ -37,8 +37,8 @@ class DTensor(Sharded):
         self.dims: tuple[int, ...] = tuple(int(n) for n in shape)
         self._is_parameter = is_parameter
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """What `isinstance` sees beside `DTensor`: `Parameter` or `Tensor`."""
         return Parameter if self._is_parameter else Tensor
 
@@ -76,8 +76,8 @@ class DTensor(Sharded):
         expected, _ = local_part(whole, mesh, placed)
         if list(local_tensor.dims) != expected:
             raise ValueError(
-                f"this rank's part of a tensor of shape {whole} with {placed} has shape {expected}, but local_tensor has "
-                f"{list(local_tensor.dims)}"
+                f"this rank's part of a tensor of shape {whole} with {placed} has shape {expected}, but local_tensor "
+                f"has {list(local_tensor.dims)}"
             )
         if run_check:
             with no_grad():
@@ -111,8 +111,10 @@ class DTensor(Sharded):
         for own, other in zip(self.placements, placed, strict=True):
             if other != own and not isinstance(other, Partial):
                 raise ValueError(f"grad_placements must be those of the tensor or Partial(), got {other!r} for {own!r}")
-        groups = [self.device_mesh.get_group(k) for k, (own, other) in enumerate(zip(self.placements, placed, strict=True))
-                  if isinstance(other, Partial) and isinstance(own, Replicate)]  # fmt: skip
+        groups = []
+        for k, (own, other) in enumerate(zip(self.placements, placed, strict=True)):
+            if isinstance(other, Partial) and isinstance(own, Replicate):
+                groups.append(self.device_mesh.get_group(k))
         return _redistribute.vary(self._local, groups)
 
     def redistribute(self, device_mesh: DeviceMesh | None = None, placements: Any = None, *, async_op: bool = False,
@@ -120,7 +122,8 @@ class DTensor(Sharded):
         """Returns the tensor with other placements, which sends data between the ranks. All ranks call it.
 
         `Shard` to `Replicate` gathers, `Partial` to `Replicate` reduces, `Partial` to `Shard` reduces and scatters,
-        `Shard` to another `Shard` exchanges; `Replicate` to anything sends nothing. The backward pass does the opposite.
+        `Shard` to another `Shard` exchanges; `Replicate` to anything sends nothing. The backward pass does the
+        opposite.
 
         Raises:
             RuntimeError: for `Shard` to `Partial`, or a placement of which there is no gradient.
@@ -218,8 +221,8 @@ class DTensor(Sharded):
     def _same(self, value: Any, what: str) -> None:
         if type(value) is not DTensor:
             raise RuntimeError(
-                f"{what}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling "
-                "distributed operators! Use distribute_tensor"
+                f"{what}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before "
+                "calling distributed operators! Use distribute_tensor"
             )
         if value.placements != self.placements or value.device_mesh != self.device_mesh or value.dims != self.dims:
             raise RuntimeError(f"{what}: {value._text()} is not distributed as {self._text()}; redistribute it first")
@@ -309,8 +312,8 @@ class DTensor(Sharded):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotImplementedError(
-            "a DTensor cannot be pickled, because its mesh is this job's; save it with torch.distributed.checkpoint, or "
-            "its full_tensor()"
+            "a DTensor cannot be pickled, because its mesh is this job's; save it with torch.distributed.checkpoint, "
+            "or its full_tensor()"
         )
 
     def __hash__(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
@@ -16,12 +16,15 @@ from cuprous.torch.distributed.tensor._operands import refuse
 from cuprous.torch.distributed.tensor.placement_types import Partial, Replicate, Shard
 
 
-def total_norm(tensors: Sequence[Any], order: float) -> Tensor:
-    """Returns the joint norm, a DTensor with replicas. One number is sent for each mesh and way to shard.
+def joint_norm(self: DTensor, tensors: Sequence[Any], order: float) -> DTensor:
+    """Returns the joint norm, with replicas. One number is sent for each mesh and way to shard.
 
     Raises:
-        RuntimeError: for a `Partial`, or only plain tensors.
+        RuntimeError: for a `Partial`.
+        NotImplementedError: for the order 0.
     """
+    if order == 0:
+        raise NotImplementedError("[clip_grad_norm_] norm_type=0 does not support DTensor")
     parts: dict[tuple[DeviceMesh | None, tuple[bool, ...]], list[Tensor]] = {}
     for t in tensors:
         if isinstance(t, DTensor):
@@ -31,7 +34,6 @@ def total_norm(tensors: Sequence[Any], order: float) -> Tensor:
             parts.setdefault(key, []).append(t._local)
         else:
             parts.setdefault((None, ()), []).append(t)
-    first = next(t for t in tensors if isinstance(t, DTensor))
     norms = []
     for (mesh, sharded), own in parts.items():
         norm = _norm([_norm_of(t, order) for t in own], order)
@@ -46,8 +48,7 @@ def total_norm(tensors: Sequence[Any], order: float) -> Tensor:
             norm = (powered if math.isinf(order) else powered ** (1 / order)).reshape(())
         norms.append(norm)
     total = norms[0] if len(norms) == 1 else _norm(norms, order)
-    replicas = [Replicate()] * first.device_mesh.ndim
-    return cast(Tensor, DTensor(total, first.device_mesh, replicas, []))
+    return DTensor(total, self.device_mesh, [Replicate()] * self.device_mesh.ndim, [])
 
 
 def _norm_of(t: Tensor, order: float) -> Tensor:

@@ -31,8 +31,8 @@ def common_mesh(name: str, operands: Sequence[Any]) -> DeviceMesh:
     for x in operands:
         if type(x) is not DTensor and isinstance(x, Tensor) and x.ndim:
             raise RuntimeError(
-                f"[{name}] got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling "
-                "distributed operators! Use distribute_tensor, or DTensor.from_local for parts"
+                f"[{name}] got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before "
+                "calling distributed operators! Use distribute_tensor, or DTensor.from_local for parts"
             )
         if type(x) is DTensor and x.device_mesh != mesh:
             refuse(name, tensors, "they are on different meshes")

@@ -10,7 +10,7 @@ from typing import Any
 from cuprous import _core, torch
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
-from cuprous.torch.distributed.tensor import _operands, _views
+from cuprous.torch.distributed.tensor import _norms, _operands, _views
 from cuprous.torch.distributed.tensor._dtensor import DTensor
 from cuprous.torch.distributed.tensor._operands import common_mesh, elementwise, part, refuse, wrapped
 from cuprous.torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
@@ -167,8 +167,10 @@ def _product_rule(name: str, a: DTensor, b: DTensor, k: int) -> tuple[Placement,
 def _product(name: str, a: Any, b: Any, bias: Any, compute: Callable[..., Tensor]) -> DTensor:
     mesh = common_mesh(name, [a, b, bias])
     if a.ndim < 2 or b.ndim < 2 or (b.ndim > 2 and a.dims[:-2] != b.dims[:-2]):
-        raise NotImplementedError(f"[{name}] shapes {list(a.dims)} and {list(b.dims)} do not support DTensor: pass matrices "
-                                  "or batches of the same shape")  # fmt: skip
+        raise NotImplementedError(
+            f"[{name}] shapes {list(a.dims)} and {list(b.dims)} do not support DTensor: pass matrices or batches of "
+            "the same shape"
+        )
     if a.dims[-1] != b.dims[-2]:
         raise RuntimeError(f"[{name}] mat1 and mat2 shapes cannot be multiplied ({list(a.dims)} and {list(b.dims)})")
     rules = [_product_rule(name, a, b, k) for k in range(mesh.ndim)]
@@ -207,7 +209,7 @@ def _embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm
     mesh = common_mesh("embedding", [input, weight])
     placements: list[Placement] = []
     offset = None
-    for k, (p, q) in enumerate(zip(input.placements, weight.placements, strict=True)):
+    for p, q in zip(input.placements, weight.placements, strict=True):
         if isinstance(p, Partial) or isinstance(q, Partial) or (isinstance(p, Shard) and isinstance(q, Shard)):
             refuse("embedding", [input, weight], "one of indices and table must be a replica")
         if q == Shard(0):
@@ -225,11 +227,11 @@ def _embedding(input: Any, weight: Any, padding_idx: int | None = None, max_norm
     is_own = (indices >= offset) & (indices < offset + rows)
     if padding_idx is not None:
         padding_idx = padding_idx % weight.dims[0] - offset
+        padding_idx = padding_idx if 0 <= padding_idx < rows else None
     if not rows:
-        zeros = _core.t_full(list(indices.dims) + [shape[-1]], 0, table.dtype_name, table.device_name)
+        zeros = _core.t_full([*indices.dims, shape[-1]], 0, table.dtype_name, table.device_name)
         return wrapped(zeros + table.sum(), mesh, placements, shape)
-    found = _LOCAL["embedding"](torch.where(is_own, indices - offset, 0), table,
-                                padding_idx if padding_idx is not None and 0 <= padding_idx < rows else None)  # fmt: skip
+    found = _LOCAL["embedding"](torch.where(is_own, indices - offset, 0), table, padding_idx)
     return wrapped(torch.where(is_own.unsqueeze(-1), found, 0.0), mesh, placements, shape)
 
 
@@ -292,12 +294,13 @@ def _ones_like(name: str) -> Callable[..., DTensor]:
 _LOCAL: dict[str, Callable[..., Any]] = {}
 for _space in (torch, F):
     _LOCAL.update({name: f for name, f in vars(_space).items() if callable(f) and not inspect.isclass(f)})
-_LOCAL["clone"] = lambda x: Tensor.clone(x)
-_LOCAL["masked_fill"] = lambda x, mask, value: Tensor.masked_fill(x, mask, value)
+_LOCAL["clone"] = lambda x: x.clone()
+_LOCAL["masked_fill"] = lambda x, mask, value: x.masked_fill(mask, value)
 _UNARY_AND_BINARY = {**_pointwise.UNARY, **_pointwise.BINARY}
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: _pointwise_function(name, _LOCAL[name]) for name in (*_UNARY_AND_BINARY, *_MORE, *_ACTIVATIONS) if name in _LOCAL
+    name: _pointwise_function(name, _LOCAL[name])
+    for name in (*_UNARY_AND_BINARY, *_MORE, *_ACTIVATIONS) if name in _LOCAL
 } | {
     name: _reduction(name, combine, _LOCAL[name]) for name, combine in _REDUCTIONS.items()
 } | {
@@ -342,9 +345,12 @@ def attach() -> None:
             setattr(DTensor, f"__r{name}__", functools.partialmethod(_operator, function, True))
             if hasattr(DTensor, f"{function}_"):
                 setattr(DTensor, f"__i{name}__", getattr(DTensor, f"{function}_"))
-    DTensor.__neg__ = METHODS["neg"]  # type: ignore[attr-defined]
-    DTensor.__invert__ = METHODS["bitwise_not"]  # type: ignore[attr-defined]
-    DTensor.__getitem__ = _views.getitem  # type: ignore[attr-defined]
+    more: dict[str, Callable[..., Any]] = {
+        "__neg__": METHODS["neg"], "__invert__": METHODS["bitwise_not"], "__getitem__": _views.getitem,
+        "joint_norm": _norms.joint_norm,
+    }  # fmt: skip
+    for name, method in more.items():
+        setattr(DTensor, name, method)
     for name in ("T", "mT"):
         setattr(DTensor, name, property(_views.METHODS[name]))
 

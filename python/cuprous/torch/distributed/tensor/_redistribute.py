@@ -1,7 +1,7 @@
 """Changes of placements: which collectives they take, and their gradients.
 
-A gradient has the placements of its tensor, with `Replicate` in place of `Partial`: the derivative with respect to a sum
-is the derivative with respect to each of its terms.
+A gradient has the placements of its tensor, with `Replicate` in place of `Partial`: the derivative with respect to a
+sum is the derivative with respect to each of its terms.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def redistribute(local: Tensor, shape: Sequence[int], mesh: DeviceMesh, old: Pla
 
 
 class _Vary(Function):
-    """An operand that all ranks of some groups have, in an operation of which each rank computes a part: its gradient is
-    the sum over the ranks."""
+    """An operand that all ranks of some groups have, in an operation of which each rank computes a part: its gradient
+    is the sum over the ranks."""
 
     @staticmethod
     def forward(ctx: Any, local: Tensor, groups: list[ProcessGroup]) -> Tensor:

@@ -42,7 +42,9 @@ def _reversed(input: DTensor) -> DTensor:
 
 def _unsqueeze(input: DTensor, dim: int) -> DTensor:
     at = dim % (input.ndim + 1)
-    placements: list[Placement] = [Shard(p.dim + (p.dim >= at)) if isinstance(p, Shard) else p for p in input.placements]
+    placements: list[Placement] = [
+        Shard(p.dim + (p.dim >= at)) if isinstance(p, Shard) else p for p in input.placements
+    ]
     return DTensor(input._local.unsqueeze(at), input.device_mesh, placements,
                    [*input.dims[:at], 1, *input.dims[at:]])  # fmt: skip
 
@@ -150,7 +152,9 @@ def _parts(name: str) -> Callable[..., tuple[DTensor, ...]]:
     def function(input: DTensor, count: Any, dim: int = 0) -> tuple[DTensor, ...]:
         at = _whole(name, input, dim)
         return tuple(
-            DTensor(local, input.device_mesh, input.placements, [*input.dims[:at], local.dims[at], *input.dims[at + 1 :]])
+            DTensor(
+                local, input.device_mesh, input.placements, [*input.dims[:at], local.dims[at], *input.dims[at + 1 :]]
+            )
             for local in getattr(input._local, name)(count, at)
         )
 
@@ -204,6 +208,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "chunk": _parts("chunk"), "split": _parts("split"), "cat": _cat, "concat": _cat,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
-    **{name: f for name, f in FUNCTIONS.items() if name not in ("cat", "concat")}, "view": _view("view"), "T": _reversed,
-    "mT": _mt,
+    **{name: f for name, f in FUNCTIONS.items() if name not in ("cat", "concat")}, "view": _view("view"),
+    "T": _reversed, "mT": _mt,
 }  # fmt: skip

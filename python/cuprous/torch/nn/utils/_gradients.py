@@ -11,7 +11,6 @@ from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
 from cuprous.torch._sharded import Sharded, local_parts
 
-
 _NONFINITE = "The total norm of order {} for gradients is non-finite, so it cannot be clipped."
 
 
@@ -39,10 +38,9 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     found = [t.detach() for t in _tensors(tensors)]
     if not found:
         return _core.t_full([], 0.0, _core.t_default_dtype(), "cpu")
-    if any(isinstance(t, Sharded) for t in found):
-        from cuprous.torch.distributed.tensor._norms import total_norm
-
-        total = total_norm(found, norm_type)
+    sharded: Any = next((t for t in found if isinstance(t, Sharded)), None)
+    if sharded is not None:
+        total: Tensor = sharded.joint_norm(found, norm_type)
         if error_if_nonfinite and not math.isfinite(total.item()):
             raise RuntimeError(_NONFINITE.format(norm_type))
         return total

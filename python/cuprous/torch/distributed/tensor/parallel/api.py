@@ -34,15 +34,15 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None,
     if mesh.ndim != 1:
         raise ValueError(f"parallelize_module needs a mesh of one dimension, such as mesh['tp'], got {mesh!r}")
     if parallelize_plan is None:
-        warnings.warn("No parallelize_plan is provided and auto-parallel is not supported, so the module stays as it is.",
-                      stacklevel=2)  # fmt: skip
+        warnings.warn("No parallelize_plan is provided, so the module stays as it is.", stacklevel=2)
         return module
     if isinstance(parallelize_plan, ParallelStyle):
         parallelize_plan.src_data_rank = src_data_rank
         return parallelize_plan._apply(module, mesh)
     if not isinstance(parallelize_plan, dict):
         raise TypeError(
-            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {type(parallelize_plan)} found!"
+            "Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, "
+            f"{type(parallelize_plan)} found!"
         )
     for path, style in parallelize_plan.items():
         if not isinstance(style, ParallelStyle):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from cuprous._core import Tensor
 from cuprous.torch.distributed.device_mesh import DeviceMesh
@@ -52,9 +52,9 @@ class _OfWeights(ParallelStyle):
     """
 
     #: Dimensions along which weight and bias are divided, by class of module; None means replicas.
-    _DIMS: dict[type[Module], tuple[int, int | None]]
+    _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]]
     #: Default placements of inputs and results.
-    _LAYOUTS: tuple[Placement, Placement]
+    _LAYOUTS: ClassVar[tuple[Placement, Placement]]
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True) -> None:  # fmt: skip
@@ -106,7 +106,7 @@ class ColwiseParallel(_OfWeights):
         >>> ColwiseParallel(output_layouts=Replicate())  # doctest: +SKIP
     """
 
-    _DIMS = {Linear: (0, 0), Embedding: (1, None)}
+    _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]] = {Linear: (0, 0), Embedding: (1, None)}
     _LAYOUTS = (Replicate(), Shard(-1))
 
 
@@ -120,7 +120,7 @@ class RowwiseParallel(_OfWeights):
         use_local_output: returns this rank's part, a plain tensor.
     """
 
-    _DIMS = {Linear: (1, None), Embedding: (0, None)}
+    _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]] = {Linear: (1, None), Embedding: (0, None)}
     _LAYOUTS = (Shard(-1), Replicate())
 
     def _desired(self, module: Module) -> Placement:
@@ -186,10 +186,12 @@ class PrepareModuleInput(ParallelStyle):
         def before(_: Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
             if self.input_layouts and len(args) != len(self.input_layouts):
                 raise ValueError("module inputs and input_layouts should have same length!")
-            layouts = zip(args, self.input_layouts, self.desired_input_layouts, strict=True) if self.input_layouts else ()
+            layouts = (
+                zip(args, self.input_layouts, self.desired_input_layouts, strict=True) if self.input_layouts else ()
+            )
             placed = tuple(self._one(x, device_mesh, a, b) for x, a, b in layouts) or args
-            named = {name: self._one(x, device_mesh, self.input_kwarg_layouts.get(name),
-                                     self.desired_input_kwarg_layouts.get(name)) for name, x in kwargs.items()}  # fmt: skip
+            given, desired = self.input_kwarg_layouts, self.desired_input_kwarg_layouts
+            named = {key: self._one(x, device_mesh, given.get(key), desired.get(key)) for key, x in kwargs.items()}
             return placed, named
 
         module.register_forward_pre_hook(before, with_kwargs=True)
