@@ -238,7 +238,7 @@ OTHERWISE = {
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
          "`distributed.tensor.DTensor`: gradients of `Replicate`",
          "`distributed.tensor.DTensor`: functions that it does not support", "`distributed.checkpoint`: files",
-         "`distributed.checkpoint`: planners, other storages, `flatten_optimizer_state_dict`, `broadcast_from_rank0`",
+         "`distributed.checkpoint`: planners, other storages",
          "`fully_shard` of DTensors, along other dimensions, `reshard_after_forward` as a number, `CPUOffloadPolicy`"],
         "needs several processes: tests/distributed",
     ),

@@ -173,6 +173,52 @@ def test_saving_in_the_background(tmp_path: Path) -> None:
     )
 
 
+def test_states_of_whole_tensors(tmp_path: Path) -> None:
+    """`full_state_dict` on rank 0, `broadcast_from_rank0`, and the flat form of the optimizer's state."""
+    _run(
+        """
+    model = net()
+    opt = optim.AdamW(model.parameters(), lr=1e-2)
+    step(model, opt, 0)
+    on_rank0 = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    a, b = copy.deepcopy(get_state_dict(model, opt, options=on_rank0))  # they share the model's memory
+    assert bool(a) == bool(b) == (rank == 0)
+    assert rank or not any(isinstance(t, DTensor) for t in a.values())
+    flat = copy.deepcopy(get_optimizer_state_dict(
+        model, opt, options=StateDictOptions(flatten_optimizer_state_dict=True)))
+    assert flat["param_groups.0.weight.lr"] == 1e-2 and isinstance(flat["state.3.bias.exp_avg"], DTensor)
+    step(model, opt, 1)
+    after = {name: whole(p) for name, p in model.state_dict().items()}
+    for sends in (True, False):
+        other = net()
+        with torch.no_grad():
+            for p in other.parameters():
+                p.mul_(0)
+        own = optim.AdamW(other.parameters(), lr=1.0)
+        if sends:
+            options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+            found = set_state_dict(other, own, model_state_dict=a, optim_state_dict=b, options=options)
+            assert not found.missing_keys and not found.unexpected_keys
+        else:
+            assert set_model_state_dict(other, first).missing_keys == []
+            set_optimizer_state_dict(other, own, flat, options=StateDictOptions(flatten_optimizer_state_dict=True))
+        first = {name: whole(p).clone() for name, p in other.state_dict().items()}
+        step(other, own, 1)
+        for name, p in other.state_dict().items():
+            assert (whole(p) - after[name]).abs().max().item() < 1e-6, (sends, name)
+        assert own.param_groups[0]["lr"] == 1e-2
+    try:
+        set_model_state_dict(model, {}, options=StateDictOptions(broadcast_from_rank0=True))
+    except ValueError as error:
+        assert "full_state_dict must be True" in str(error)
+    else:
+        raise AssertionError("no error")
+    """,
+        tmp_path,
+        2,
+    )
+
+
 def test_errors_are_raised_on_all_ranks(tmp_path: Path) -> None:
     """What one rank cannot save or load, and damaged or hostile indices."""
     _run(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd import no_grad
-from cuprous.torch.distributed import _groups
+from cuprous.torch.distributed import _groups, _objects
 from cuprous.torch.distributed.fsdp._fully_shard import FSDPModule
 from cuprous.torch.distributed.tensor._api import distribute_tensor
 from cuprous.torch.distributed.tensor._dtensor import DTensor
@@ -28,8 +28,10 @@ class StateDictOptions:
         ignore_frozen_params: leaves out parameters that do not require a gradient.
         keep_submodule_prefixes: True.
         strict: `set_model_state_dict` requires all names.
-        broadcast_from_rank0: False: each rank has the state that it sets.
-        flatten_optimizer_state_dict: False.
+        broadcast_from_rank0: with `full_state_dict`, `set_…` takes the state of rank 0, and those of other ranks may be
+            empty.
+        flatten_optimizer_state_dict: the state of optimizers has names such as "state.0.weight.exp_avg" and
+            "param_groups.0.weight.lr" in place of nested dicts.
         dsd_fqn_modifiers: the name of PyTorch's method for changed names; it has no effect.
     """
 
@@ -45,10 +47,10 @@ class StateDictOptions:
 
 def _checked(options: StateDictOptions | None, submodules: Any = None) -> StateDictOptions:
     own = options or StateDictOptions()
-    fixed = ("keep_submodule_prefixes", "broadcast_from_rank0", "flatten_optimizer_state_dict")
-    for each in fields(own):
-        if each.name in fixed and getattr(own, each.name) != each.default:
-            raise NotImplementedError(f"[StateDictOptions] {each.name}={getattr(own, each.name)} is not supported")
+    if not own.keep_submodule_prefixes:
+        raise NotImplementedError("[StateDictOptions] keep_submodule_prefixes=False is not supported")
+    if own.broadcast_from_rank0 and not own.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
     if submodules is not None:
         raise NotImplementedError("[get_state_dict] submodules is deprecated in PyTorch and not supported")
     return own
@@ -149,7 +151,47 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
                 result["state"][names[id(params[number])]] = delivered
         for group in state["param_groups"]:
             result["param_groups"].append(group | {"params": [names[id(params[k])] for k in group["params"]]})
-    return {} if _is_for_rank0(own) else result
+    if _is_for_rank0(own):
+        return {}
+    return _flat(result) if own.flatten_optimizer_state_dict else result
+
+
+def _flat(nested: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the state of optimizers under one name for each entry."""
+    flat = {f"state.{name}.{key}": value for name, state in nested["state"].items() for key, value in state.items()}
+    for group in nested["param_groups"]:
+        settings = {key: value for key, value in group.items() if key != "params"}
+        flat |= {f"param_groups.{name}.{key}": value for name in group["params"] for key, value in settings.items()}
+    return flat
+
+
+def _nested(flat: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Returns the state of optimizers as nested dicts, with a group for each parameter."""
+    result: dict[str, Any] = {"state": {}, "param_groups": []}
+    for name in names:
+        own = [{key.removeprefix(f"{table}.{name}."): value for key, value in flat.items()
+                if key.startswith(f"{table}.{name}.") and "." not in key.removeprefix(f"{table}.{name}.")}
+               for table in ("state", "param_groups")]  # fmt: skip
+        if own[0]:
+            result["state"][name] = own[0]
+        if own[1]:
+            result["param_groups"].append({**own[1], "params": [name]})
+    return result
+
+
+def _of_rank0(value: Any) -> Any:
+    """Returns a value of rank 0 on all ranks."""
+    box = [value]
+    _objects.broadcast_object_list(box, 0)
+    return box[0]
+
+
+def _spread(given: Mapping[str, Any], options: StateDictOptions, target: Callable[[str], Any]) -> dict[str, Any]:
+    """Returns entries by name, each distributed as its target; with `broadcast_from_rank0` those of rank 0, of which a
+    rank has one at a time as a whole."""
+    if not options.broadcast_from_rank0:
+        return {name: _like(target(name), value) for name, value in given.items()}
+    return {name: _like(target(name), _of_rank0(given.get(name))) for name in _of_rank0(list(given))}
 
 
 def get_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *, submodules: Any = None,
@@ -185,7 +227,7 @@ def set_model_state_dict(model: Module, model_state_dict: Mapping[str, Any], *,
     own = _checked(options)
     module = _bare(model)
     targets = module.state_dict(keep_vars=True)
-    state = {name: _like(targets.get(name), value) for name, value in model_state_dict.items()}
+    state = _spread(model_state_dict, own, targets.get)
     return module.load_state_dict(state, strict=own.strict and not own.ignore_frozen_params)
 
 
@@ -197,9 +239,18 @@ def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
     Raises:
         RuntimeError: if the state lacks a group of parameters, or the state of one.
     """
-    _checked(options)
+    own = _checked(options)
     names = _names(model)
-    groups = {name: group for group in optim_state_dict["param_groups"] for name in group["params"]}
+    params = {names[id(p)]: p for o in _optimizers(optimizers) for group in o.param_groups for p in group["params"]}
+
+    def target(entry: str) -> Any:
+        table, _, name = entry.partition(".")
+        return params.get(name.rpartition(".")[0]) if table == "state" else None
+
+    is_flat = own.flatten_optimizer_state_dict or not optim_state_dict
+    given = optim_state_dict if is_flat else _flat(optim_state_dict)
+    received = _nested(_spread(given, own, target), params)
+    groups = {group["params"][0]: group for group in received["param_groups"]}
     for optimizer in _optimizers(optimizers):
         number, state, settings = 0, {}, []
         for group in optimizer.param_groups:
@@ -208,8 +259,8 @@ def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
                 name = names[id(p)]
                 if name not in groups:
                     raise RuntimeError(f"optim_state_dict lacks the parameter {name!r} in its param_groups")
-                if name in optim_state_dict["state"]:
-                    state[number] = {key: _like(p, value) for key, value in optim_state_dict["state"][name].items()}
+                if name in received["state"]:
+                    state[number] = received["state"][name]
                 numbers.append(number)
                 number += 1
             first = groups[names[id(group["params"][0])]] if numbers else group
@@ -225,8 +276,9 @@ def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
     Returns:
         Names that the model's state lacks, and those that the model does not have.
     """
-    found = set_model_state_dict(model, model_state_dict, options=options) if model_state_dict else None
-    if optim_state_dict:
+    is_sent = options is not None and options.broadcast_from_rank0
+    found = set_model_state_dict(model, model_state_dict, options=options) if model_state_dict or is_sent else None
+    if optim_state_dict or is_sent:
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return found
 
