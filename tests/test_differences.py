@@ -234,7 +234,12 @@ LINES: dict[str, str] = {
 OTHERWISE = {
     **dict.fromkeys(
         ["`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
-         "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`"],
+         "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`",
+         "`distributed.tensor.DTensor`: operands whose placements do not fit",
+         "`distributed.tensor.DTensor`: gradients of `Replicate`",
+         "`distributed.tensor.DTensor`: functions that it does not support", "`distributed.checkpoint`: files",
+         "`distributed.checkpoint`: planners, other storages",
+         "`fully_shard` of DTensors, along other dimensions, `reshard_after_forward` as a number, `CPUOffloadPolicy`"],
         "needs several processes: tests/distributed",
     ),
     **dict.fromkeys(

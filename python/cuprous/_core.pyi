@@ -666,6 +666,10 @@ class Saved:
 def t_save(t: Tensor) -> Saved:
     """Saves the tensor as it is now; later writes do not change what was saved."""
 
+def t_replace_memory(t: Tensor, other: Tensor | None = None) -> None:
+    """Gives a tensor the memory of another one with the same contents, which is not a write; None frees it, and reading
+    the tensor is an error until it is replaced."""
+
 def t_mark() -> int:
     """The current point in time for `t_checkpoint`."""
 

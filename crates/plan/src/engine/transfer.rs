@@ -96,6 +96,33 @@ impl Engine {
         self.lend(&a.storage)
     }
 
+    /// Replaces the memory of a storage by that of another one, which the caller drops; `None` frees it, and reading the
+    /// storage is an error until it is replaced. This is not a write: what the backward pass saved of the storage stays
+    /// saved, so the new contents must be the old ones.
+    ///
+    /// # Errors
+    /// The sizes differ, the memory is shared with code outside the engine, or a program failed.
+    pub fn replace_memory(&self, storage: &Storage, other: Option<&Storage>) -> Result<()> {
+        capture_location();
+        let mut state = self.enter()?;
+        for tape in 0..state.tapes.len() as u32 {
+            self.run_tape(&mut state, tape)?;
+        }
+        if storage.is_external() || other.is_some_and(|other| other.bytes != storage.bytes) {
+            return Err(Error::runtime("cannot replace memory that is shared, or by memory of another size"));
+        }
+        let memory = other.map(|other| self.memory(&mut state, other)).transpose()?;
+        state.programs.forget_early();
+        // SAFETY: the lock is held, and every program has been submitted, which holds its memory itself.
+        unsafe {
+            match memory {
+                Some(memory) => storage.set_buffer(memory),
+                None => storage.discard(),
+            }
+        }
+        Ok(())
+    }
+
     /// Allocates memory. If there is no room, cached programs and free blocks are dropped first.
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         match self.device.alloc(bytes) {

@@ -417,6 +417,19 @@ pub(crate) fn t_custom(
     Ok(ops::custom(name, arrays, &inputs, rule).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
+/// Replaces the memory of a whole tensor by that of another one with the same contents, or frees it.
+#[pyfunction]
+#[pyo3(signature = (t, other = None))]
+pub(crate) fn t_replace_memory(
+    py: Python<'_>,
+    t: &Bound<'_, PyTensor>,
+    other: Option<&Bound<'_, PyTensor>>,
+) -> PyResult<()> {
+    let (array, other) = (t.get().array(), other.map(|other| other.get().array()));
+    let engine = devices::of(&array);
+    interrupt::run(py, || engine.replace_memory(&array.storage, other.as_ref().map(|other| &*other.storage)))
+}
+
 /// Saves the tensor as it is now; later writes do not change what was saved.
 #[pyfunction]
 pub(crate) fn t_save(t: &Bound<'_, PyTensor>) -> PySaved {

@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch._sharded import Sharded
 
 
 class Parameter(Tensor):
@@ -15,6 +16,8 @@ class Parameter(Tensor):
         """Creates a parameter that shares the memory of a tensor."""
         if data is None:
             data = _core.t_empty([0], _core.t_default_dtype(), "cpu")
+        if isinstance(data, Sharded):
+            return data.as_parameter(requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
         return super().__new__(cls, data, requires_grad=requires_grad)

@@ -9,8 +9,16 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch._sharded import Sharded, local_parts
 from cuprous.torch.autograd._modes import enable_grad
 from cuprous.torch.nn.modules._hooks import registered
+
+
+class _States(defaultdict[Any, dict[str, Any]]):
+    """The state of each parameter. That of a parameter that several ranks hold belongs to this rank's part."""
+
+    def __missing__(self, key: Any) -> dict[str, Any]:
+        return self[key._local] if isinstance(key, Sharded) else super().__missing__(key)
 
 
 class Optimizer:
@@ -34,11 +42,13 @@ class Optimizer:
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: dict[Tensor, dict[str, Any]] = _States(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._pre_hooks: dict[int, Any] = {}
         self._step_hooks: dict[int, Any] = {}
         self._opt_called = False
+        #: True if a parameter is a DTensor; the update computes with this rank's parts.
+        self._has_shards = False
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -64,11 +74,16 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
+            self._has_shards = self._has_shards or isinstance(p, Sharded)
         self.param_groups.append({**group, **{name: group.get(name, value) for name, value in self.defaults.items()}})
+
+    def _on_parts(self, group: dict[str, Any]) -> dict[str, Any]:
+        """Returns a group with this rank's parts of the parameters."""
+        return {**group, "params": local_parts(group["params"])} if self._has_shards else group
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Sets the gradients to None, or to 0."""
-        for group in self.param_groups:
+        for group in map(self._on_parts, self.param_groups):
             if set_to_none:
                 _core.t_clear_gradients(group["params"])
                 continue
@@ -91,7 +106,7 @@ class Optimizer:
         before = _core.set_grad_enabled(False)
         try:
             for group in self.param_groups:
-                self._update(group)
+                self._update(self._on_parts(group))
         finally:
             _core.set_grad_enabled(before)
         _core.flush()
@@ -116,13 +131,18 @@ class Optimizer:
         """Returns the state and settings, with parameters as numbers."""
         if self._unresolved is not None:
             self._unresolved.resolve()
-        numbers = {id(p): k for k, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        params = [p for group in self.param_groups for p in group["params"]]
+        numbers = {id(p): k for k, p in enumerate(params)}
+        owners = {id(p._local): p for p in params if isinstance(p, Sharded)}
         groups = [
             {**{name: value for name, value in group.items() if name != "params"},
              "params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]  # fmt: skip
-        state = {numbers[id(p)]: {k: _in_pytorch_layout(k, v) for k, v in own.items()} for p, own in self.state.items()}
+        state = {}
+        for p, own in self.state.items():
+            owner = owners.get(id(p), p)
+            state[numbers[id(owner)]] = {k: _of(owner, _in_pytorch_layout(k, v)) for k, v in own.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -144,7 +164,9 @@ class Optimizer:
         self.state.clear()
         for number, state in state_dict["state"].items():
             p = parameters[number]
-            self.state[p] = {name: _copied(name, value, p) for name, value in state.items()}
+            parts = {name: _part_of(p, name, value) for name, value in state.items()}
+            own = p._local if isinstance(p, Sharded) else p
+            self.state[own] = {name: _copied(name, value, own) for name, value in parts.items()}
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -160,6 +182,30 @@ _NUMBERS = ("step", "mu_product")
 
 def _in_pytorch_layout(name: str, value: Any) -> Any:
     return _core.t_full([], float(value), "float32", "cpu") if name in _NUMBERS else value
+
+
+def _of(p: Any, value: Any) -> Any:
+    """Returns an entry of the state as a tensor like its parameter, if several ranks hold that."""
+    is_part = isinstance(p, Sharded) and isinstance(value, Tensor) and value.ndim and value.dims == p._local.dims
+    return p.like(value) if is_part else value
+
+
+def _part_of(p: Any, name: str, value: Any) -> Any:
+    """Returns this rank's part of an entry of the state.
+
+    Raises:
+        ValueError: for a whole tensor, or one that is distributed in another way.
+    """
+    if isinstance(value, Sharded):
+        if not isinstance(p, Sharded) or p.like(value._local).placements != value.placements:  # type: ignore[attr-defined]
+            raise ValueError(f"loaded state dict has an entry {name!r} that is not distributed as its parameter")
+        return value._local
+    if isinstance(p, Sharded) and isinstance(value, Tensor) and value.ndim:
+        raise ValueError(
+            f"loaded state dict has a plain tensor {name!r} for a parameter that is a DTensor; load it with "
+            "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
+        )
+    return value
 
 
 def _copied(name: str, value: Any, p: Tensor) -> Any:

@@ -57,7 +57,7 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
             setattr(self, setting, value)
 
     def forward(self: Module, input: Tensor) -> Tensor:
-        return function(input, **{setting: getattr(self, setting) for setting in settings})
+        return getattr(F, function.__name__)(input, **{setting: getattr(self, setting) for setting in settings})
 
     def extra_repr(self: Module) -> str:
         inplace = getattr(self, "inplace", False)

@@ -55,6 +55,8 @@ class Linear(Module):
             if "weight" in own:
                 return _core.t_linear(input, own["weight"], own.get("bias"))
             return _core.t_linear(input, self.weight, self.bias)  # a parametrized weight
+        except TypeError:
+            return F.linear(input, self.weight, self.bias)  # tensors that several ranks hold
         except RuntimeError as error:
             if "same dtype" in error.args[0]:
                 raise RuntimeError(f"[{self!r}] {error}") from None

@@ -9,6 +9,9 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
+from cuprous.torch._sharded import Sharded, local_parts
+
+_NONFINITE = "The total norm of order {} for gradients is non-finite, so it cannot be clipped."
 
 
 def _tensors(parameters: Any) -> list[Tensor]:
@@ -31,27 +34,34 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """Returns the joint norm of all tensors."""
+    """Returns the joint norm of all tensors: a DTensor that all ranks have, if one of them is a DTensor."""
     found = [t.detach() for t in _tensors(tensors)]
     if not found:
         return _core.t_full([], 0.0, _core.t_default_dtype(), "cpu")
+    sharded: Any = next((t for t in found if isinstance(t, Sharded)), None)
+    if sharded is not None:
+        total: Tensor = sharded.joint_norm(found, norm_type)
+        if error_if_nonfinite and not math.isfinite(total.item()):
+            raise RuntimeError(_NONFINITE.format(norm_type))
+        return total
     total = _reductions.norm(_shape.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
-        raise RuntimeError(f"The total norm of order {norm_type} for gradients is non-finite, so it cannot be clipped.")
+        raise RuntimeError(_NONFINITE.format(norm_type))
     return total
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scales all gradients by the factor that reduces `total_norm` to `max_norm`, if it is larger."""
-    factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
-    for p in _tensors(parameters):
+    (norm,) = local_parts([total_norm])
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for p in local_parts(_tensors(parameters)):
         if p.grad is not None:
             _core.t_map_inplace("multiply", p.grad.detach(), factor)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Clamps the elements of each gradient to [-clip_value, clip_value]."""
-    for p in _tensors(parameters):
+    for p in local_parts(_tensors(parameters)):
         if p.grad is not None:
             p.grad.detach().clamp_(-clip_value, clip_value)
 

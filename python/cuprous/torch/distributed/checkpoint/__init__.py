@@ -1,0 +1,17 @@
+"""Checkpoints of what several processes hold together: `torch.distributed.checkpoint`.
+
+A checkpoint is a directory with one safetensors file for each rank that wrote something, and an index in JSON. Any
+number of ranks loads it, whatever number has saved it.
+"""
+
+from __future__ import annotations
+
+from cuprous.torch.distributed.checkpoint._loading import load
+from cuprous.torch.distributed.checkpoint._ranks import CheckpointException
+from cuprous.torch.distributed.checkpoint._saving import async_save, save
+from cuprous.torch.distributed.checkpoint._storage import FileSystemReader, FileSystemWriter
+from cuprous.torch.distributed.checkpoint.metadata import Metadata
+from cuprous.torch.distributed.checkpoint.stateful import Stateful
+
+__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "Metadata", "Stateful", "async_save", "load",
+           "save"]  # fmt: skip

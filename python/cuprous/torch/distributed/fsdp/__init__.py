@@ -1,0 +1,14 @@
+"""Training with a part of the parameters on each rank: `torch.distributed.fsdp`."""
+
+from __future__ import annotations
+
+from cuprous.torch.distributed.fsdp._fully_shard import (
+    FSDPModule,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+)
+from cuprous.torch.distributed.fsdp._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
+           "register_fsdp_forward_method"]  # fmt: skip

@@ -1,0 +1,297 @@
+"""`fully_shard`: each rank keeps a part of every parameter, gradient and optimizer state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _types
+from cuprous.torch._pytree import tree_map
+from cuprous.torch.distributed._groups import get_world_size
+from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
+from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+from cuprous.torch.distributed.tensor._dtensor import DTensor
+from cuprous.torch.distributed.tensor.placement_types import Shard
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+class UnshardHandle:
+    """What `FSDPModule.unshard(async_op=True)` returns."""
+
+    def __init__(self, group: ParameterGroup) -> None:
+        self._group = group
+
+    def wait(self) -> None:
+        """Waits until the parameters are whole, and makes them those of the module."""
+        self._group.unshard()
+
+
+class FSDPModule:
+    """What `fully_shard` adds to the class of a module."""
+
+    _fsdp: ParameterGroup
+
+    def _fsdp_groups(self, recurse: bool = True) -> list[ParameterGroup]:
+        modules = cast(Module, self).modules() if recurse else [self]
+        return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Gathers the module's own parameters. With `async_op` they are on their way when this returns a handle."""
+        if async_op:
+            self._fsdp.begin_unshard()
+            return UnshardHandle(self._fsdp)
+        self._fsdp.unshard()
+        return None
+
+    def reshard(self) -> None:
+        """Frees the module's own whole parameters."""
+        self._fsdp.reshard()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Sets whether backward passes reduce gradients. Without, each rank accumulates whole gradients, which the next
+        backward pass that reduces includes."""
+        for group in self._fsdp_groups(recurse):
+            group.syncs = requires_gradient_sync
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Has no effect: the end of each backward pass waits for its reductions."""
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Sets whether backward passes on a mesh of two dimensions reduce over the first one too.
+
+        Raises:
+            NotImplementedError: for False on a mesh of two dimensions.
+        """
+        for group in self._fsdp_groups(recurse):
+            if not requires_all_reduce and group.mesh.ndim > 1:
+                raise NotImplementedError(
+                    "[set_requires_all_reduce] False is not supported; use set_requires_gradient_sync(False)"
+                )
+            group.all_reduces = requires_all_reduce
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Sets whether the whole parameters are freed between forward and backward pass."""
+        for group in self._fsdp_groups(recurse):
+            group.reshards_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Sets whether the whole parameters are freed after the backward pass; not for gradient accumulation."""
+        for group in self._fsdp_groups(recurse):
+            group.reshards_after_backward = reshard_after_backward
+
+    def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Sets the modules whose parameters are gathered while this one computes; by default the next one."""
+        self._fsdp.prefetches_forward = [m._fsdp for m in _all_sharded(modules)]
+
+    def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Sets the modules whose parameters are gathered during this one's backward pass; by default the previous
+        one."""
+        self._fsdp.prefetches_backward = [m._fsdp for m in _all_sharded(modules)]
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Sets the number by which sums of gradients are divided; by default, the number of ranks."""
+        self._fsdp.divisor = float(factor)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Returns parameters, as DTensors, and buffers by name."""
+        for group in self._fsdp_groups():
+            group.reshard()
+        return super().state_dict(*args, **kwargs)  # type: ignore[misc]
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Copies a state whose parameters are DTensors; `set_model_state_dict` loads whole tensors."""
+        for group in self._fsdp_groups():
+            group.reshard()
+        return super().load_state_dict(*args, **kwargs)  # type: ignore[misc]
+
+
+def _all_sharded(modules: list[Any]) -> list[FSDPModule]:
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"set_modules_to_*_prefetch needs modules with fully_shard, got {type(module).__name__}")
+    return modules
+
+
+_FULL_PRECISION, _NO_OFFLOAD = MixedPrecisionPolicy(), OffloadPolicy()
+
+
+def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
+                shard_placement_fn: Callable[[Parameter], Shard | None] | None = None,
+                mp_policy: MixedPrecisionPolicy = _FULL_PRECISION, offload_policy: OffloadPolicy = _NO_OFFLOAD,
+                ignored_params: set[Parameter] | None = None) -> Any:  # fmt: skip
+    """Shards a module's parameters over the ranks, in place. Apply it to the layers first, then to the whole module.
+
+    Each rank keeps the rows of a parameter that `torch.chunk` gives it, as a `DTensor`. The parameters are gathered
+    before `forward` and before the backward pass, while the module before them computes, and freed after it. Gradients
+    are averaged and each rank gets those of its rows, so the optimizer, which is made afterwards, has a part of the
+    state.
+
+    Args:
+        module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
+            state.
+        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default.
+        reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
+            None means True, except for the outermost module, whose backward pass comes first.
+        shard_placement_fn: may return `Shard(0)` or None.
+        mp_policy: dtypes of the computation and the reduction.
+        offload_policy: `OffloadPolicy()`.
+        ignored_params: parameters to leave as they are.
+
+    Returns:
+        The module, whose class is now a subclass of `FSDPModule` and its own.
+
+    Raises:
+        ValueError: for a parameter without dimensions, or a module that is sharded already.
+        NotImplementedError: for `reshard_after_forward` as a number, sharding along another dimension, parameters that
+            are DTensors, or `CPUOffloadPolicy`.
+
+    Example:
+        >>> for block in model.blocks:  # doctest: +SKIP
+        ...     fully_shard(block)
+        >>> fully_shard(model)  # doctest: +SKIP
+    """
+    if not isinstance(module, Module):
+        raise ValueError(f"fully_shard expects nn.Module, got {type(module).__name__}")
+    if isinstance(module, FSDPModule):
+        raise ValueError("fully_shard has been applied to this module already")
+    if type(reshard_after_forward) is int:
+        raise NotImplementedError(f"[fully_shard] reshard_after_forward={reshard_after_forward!r}: pass a bool or None")
+    if type(offload_policy) is not OffloadPolicy:
+        raise NotImplementedError(f"[fully_shard] offload_policy={offload_policy!r}: the mesh has CPUs")
+    mesh = init_device_mesh("cpu", (get_world_size(),)) if mesh is None else mesh
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh!r}")
+    parameters = _shard(module, mesh, shard_placement_fn, ignored_params or set())
+    group = ParameterGroup(parameters, mesh, mp_policy, cast("bool | None", reshard_after_forward))
+    own = type(module)
+    object.__setattr__(module, "__class__", type(f"FSDP{own.__name__}", (FSDPModule, own), {}))
+    object.__setattr__(module, "_fsdp", group)
+    module.register_forward_pre_hook(_before_forward, prepend=True, with_kwargs=True)
+    module.register_forward_hook(_after_forward)
+    return module
+
+
+def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Shard | None] | None,
+           ignored: Iterable[Parameter]) -> list[ShardedParameter]:  # fmt: skip
+    """Shards the parameters that no module inside shards itself."""
+    found: dict[int, tuple[str, Parameter, list[tuple[Module, str]]]] = {}
+    left_out = {id(p) for p in ignored}
+    for path, part in _own_modules(module, ""):
+        for name, p in part._parameters.items():
+            if p is None or id(p) in left_out:
+                continue
+            found.setdefault(id(p), (f"{path}{name}", p, []))[2].append((part, name))
+    for name, p, _ in found.values():
+        if isinstance(p, DTensor):
+            raise NotImplementedError(
+                f"[fully_shard] {name} is a DTensor; shard it once, with fully_shard or another way"
+            )
+        if p.ndim == 0:
+            raise ValueError(
+                f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
+            )
+        if not p.device_name.startswith("cpu"):
+            raise NotImplementedError(f"[fully_shard] {name} is on {p.device_name}; move the module with .cpu()")
+        chosen = None if placement is None else placement(p)
+        if chosen is not None and chosen != Shard(0):
+            raise NotImplementedError(f"[fully_shard] {chosen!r} of {name}: parameters are sharded along dimension 0")
+    return [ShardedParameter(name, p, mesh, slots) for name, p, slots in found.values()]
+
+
+def _own_modules(module: Module, prefix: str) -> list[tuple[str, Module]]:
+    found = [(prefix, module)]
+    for name, child in module._modules.items():
+        if child is not None and not isinstance(child, FSDPModule):
+            found += _own_modules(child, f"{prefix}{name}.")
+    return found
+
+
+def _adopt(module: FSDPModule) -> None:
+    """Makes a module the root of the groups inside of it, when it is called first."""
+    shared = Shared(root=module._fsdp)
+    for group in module._fsdp_groups():
+        group.shared = shared
+        shared.groups.append(group)
+
+
+def _before_forward(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    group: ParameterGroup = module._fsdp
+    if group.shared.root is None:
+        _adopt(module)
+    shared = group.shared
+    if group.is_root and not shared.is_backward:
+        shared.running = []
+    if not shared.is_backward:
+        shared.running.append(group)
+    group.unshard()
+    if not shared.is_backward:
+        following = group.prefetches_forward
+        if following is None:
+            after = shared.neighbor(group, 1)
+            following = [] if after is None else [after]
+        for other in following:
+            other.begin_unshard()
+    wanted = group.policy.param_dtype
+    if wanted is not None and group.policy.cast_forward_inputs:
+        args, kwargs = tree_map(lambda x: _cast(x, wanted), (args, kwargs))
+    return args, kwargs
+
+
+def _after_forward(module: Any, args: Any, result: Any) -> Any:
+    group: ParameterGroup = module._fsdp
+    shared = group.shared
+    if not shared.is_backward:
+        reshards = group.reshards_after_forward
+        # What the outermost module's backward pass needs first is not freed before it.
+        if reshards or (reshards is None and (not group.is_root or not _core.is_grad_enabled())):
+            group.reshard()
+        if group.is_root:
+            shared.order = list(dict.fromkeys(shared.running))
+            for other in shared.groups:
+                if other._gathering is not None and other not in shared.order:
+                    other.reshard()
+    if group.policy.output_dtype is not None:
+        result = tree_map(lambda x: _cast(x, group.policy.output_dtype), result)
+    if _core.is_grad_enabled():
+        result = tree_map(lambda x: _hooked(x, group), result)
+    return result
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return (
+        x.to(dtype)
+        if isinstance(x, Tensor) and x.is_floating_point() and x.dtype_name != _types.dtype_name(dtype)
+        else x
+    )
+
+
+def _hooked(x: Any, group: ParameterGroup) -> Any:
+    if isinstance(x, Tensor) and x.requires_grad:
+        x.register_hook(lambda _: group.before_backward())
+    return x
+
+
+def register_fsdp_forward_method(module: Module, method_name: str) -> None:
+    """Makes a method of a module gather and free the parameters as `forward` does.
+
+    Raises:
+        ValueError: if the module has no such method.
+    """
+    if not isinstance(module, FSDPModule):
+        return
+    method = getattr(module, method_name, None)
+    if method is None:
+        raise ValueError(f"{type(module).__name__} does not have a method {method_name}")
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _before_forward(module, args, kwargs)
+        return _after_forward(module, args, method(*args, **kwargs))
+
+    object.__setattr__(module, method_name, wrapped)
+
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]

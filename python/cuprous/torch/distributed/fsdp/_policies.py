@@ -1,0 +1,38 @@
+"""Settings of `fully_shard`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The dtypes that a module computes and reduces in. Each rank's part of a parameter keeps its own dtype.
+
+    Args:
+        param_dtype: of the whole parameters, and so of the computation; None keeps the dtype.
+        reduce_dtype: of the reduction of gradients; None means that of the gradients.
+        output_dtype: to which floating-point results of `forward` are cast; None does not cast.
+        cast_forward_inputs: casts floating-point inputs of `forward` to `param_dtype`.
+    """
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass
+class OffloadPolicy:
+    """Keeps the parts of the parameters on the device of the mesh."""
+
+
+@dataclass
+class CPUOffloadPolicy(OffloadPolicy):
+    """Keeps the parts of the parameters in host memory, where those of a mesh of CPUs are anyway."""
+
+    pin_memory: bool = True
+
+
+__all__ = ["CPUOffloadPolicy", "MixedPrecisionPolicy", "OffloadPolicy"]

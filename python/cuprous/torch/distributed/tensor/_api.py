@@ -1,0 +1,134 @@
+"""Functions that distribute tensors and modules over a mesh, or make distributed tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation, _types
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.distributed import _collectives
+from cuprous.torch.distributed.device_mesh import DeviceMesh
+from cuprous.torch.distributed.tensor import _redistribute
+from cuprous.torch.distributed.tensor._dtensor import DTensor, _mesh
+from cuprous.torch.distributed.tensor._layout import checked, coordinate, local_part
+from cuprous.torch.distributed.tensor.placement_types import Partial, Placement, Replicate
+from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parameter import Parameter
+
+
+def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Any = None, *,
+                      src_data_rank: int | None = 0) -> DTensor:  # fmt: skip
+    """Distributes a tensor over a mesh. Gradients do not flow to it: the result is a leaf.
+
+    Args:
+        tensor: the whole tensor, of the same shape on all ranks.
+        device_mesh: the ranks.
+        placements: one for each dimension of the mesh; `Replicate` by default. Uneven sizes are those of `torch.chunk`.
+        src_data_rank: the rank in each dimension of the mesh whose values are taken. With None each rank takes its own,
+            which sends nothing.
+
+    Raises:
+        ValueError: for a `Partial` placement, or not one for each dimension of the mesh.
+        RuntimeError: for a tensor that is not a leaf.
+
+    Example:
+        >>> w = distribute_tensor(torch.ones(8, 4), mesh, [Shard(0)])  # doctest: +SKIP
+    """
+    mesh = _mesh(device_mesh)
+    if isinstance(tensor, DTensor):
+        if tensor.device_mesh != mesh or (placements is not None and tensor.placements != tuple(placements)):
+            raise ValueError(f"Cannot distribute a {tensor._text()} again; use redistribute")
+        return tensor
+    if not tensor.is_leaf:
+        raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
+    placed = checked(placements, mesh, tensor.ndim)
+    if any(isinstance(p, Partial) for p in placed):
+        raise ValueError("a tensor cannot be distributed as Partial; use DTensor.from_local for the parts of a sum")
+    coordinate(mesh)
+    with no_grad():
+        whole = tensor.detach()
+        if src_data_rank is not None and any(mesh.size(k) > 1 for k in range(mesh.ndim)):
+            whole = whole.contiguous().clone()
+            for k in reversed(range(mesh.ndim)):
+                _collectives.broadcast(whole, group=mesh.get_group(k), group_src=src_data_rank)
+        local = _redistribute.move(whole, tensor.dims, mesh, tuple(Replicate() for _ in placed), placed)
+        local = local.clone() if local.shares_storage(tensor) else local
+    local.requires_grad = tensor.requires_grad
+    return DTensor(local, mesh, placed, tensor.dims, is_parameter=isinstance(tensor, Parameter))
+
+
+def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
+                      partition_fn: Callable[[str, Module, DeviceMesh], None] | None = None,
+                      input_fn: Callable[[Module, Any, DeviceMesh], Any] | None = None,
+                      output_fn: Callable[[Module, Any, DeviceMesh], Any] | None = None) -> Module:  # fmt: skip
+    """Replaces the parameters and buffers of a module by DTensors, in place.
+
+    Args:
+        module: the module.
+        device_mesh: the ranks.
+        partition_fn: `fn(name, submodule, mesh)` replaces the parameters of a submodule. The others are replicated.
+        input_fn: `fn(module, inputs, mesh)` returns the inputs of `forward`.
+        output_fn: `fn(module, outputs, mesh)` returns its result.
+    """
+    mesh = _mesh(device_mesh)
+    for name, part in module.named_modules():
+        if partition_fn is not None:
+            partition_fn(name, part, mesh)
+        for table in (part._parameters, part._buffers):
+            for key, value in table.items():
+                if value is not None and not isinstance(value, DTensor):
+                    table[key] = distribute_tensor(value, mesh)
+    if input_fn is not None:
+        before = input_fn
+        module.register_forward_pre_hook(lambda own, inputs: before(own, inputs, mesh))
+    if output_fn is not None:
+        after = output_fn
+        module.register_forward_hook(lambda own, inputs, outputs: after(own, outputs, mesh))
+    return module
+
+
+def _filled(fill: Callable[..., Tensor]) -> Callable[..., DTensor]:
+    def create(*size: Any, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
+               device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
+        if layout is not None:
+            raise NotImplementedError(f"layout={layout!r} is not supported")
+        shape = [int(n) for n in (size[0] if len(size) == 1 and not isinstance(size[0], int) else size)]
+        mesh = _mesh(device_mesh)
+        placed: tuple[Placement, ...] = checked(placements, mesh, len(shape))
+        if any(isinstance(p, Partial) for p in placed):
+            raise ValueError("a new tensor cannot be Partial")
+        local = fill(local_part(shape, mesh, placed)[0], dtype)
+        local.requires_grad = requires_grad
+        return DTensor(local, mesh, placed, shape)
+
+    return create
+
+
+def _options(dtype: Any) -> dict[str, Any]:
+    return {"dtype": None if dtype is None else _types.DTYPES[_types.dtype_name(dtype)], "device": "cpu"}
+
+
+zeros = _filled(lambda shape, dtype: _creation.zeros(shape, **_options(dtype)))
+zeros.__doc__ = "Returns a distributed tensor of zeros, of which each rank makes its part."
+ones = _filled(lambda shape, dtype: _creation.ones(shape, **_options(dtype)))
+ones.__doc__ = "Returns a distributed tensor of ones, of which each rank makes its part."
+empty = _filled(lambda shape, dtype: _creation.empty(shape, **_options(dtype)))
+empty.__doc__ = "Returns a distributed tensor without values."
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
+         device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
+    """Returns a distributed tensor of one value, of which each rank makes its part."""
+    make = _filled(lambda shape, kind: _creation.full(shape, fill_value, **_options(kind)))
+    return make(size, dtype=dtype, layout=layout, requires_grad=requires_grad, device_mesh=device_mesh,
+                placements=placements)  # fmt: skip
+
+
+def as_parameter(tensor: DTensor, requires_grad: bool = True) -> Parameter:
+    """Returns a distributed tensor as a module's parameter."""
+    return Parameter(cast(Tensor, tensor), requires_grad)
+
+
+__all__ = ["as_parameter", "distribute_module", "distribute_tensor", "empty", "full", "ones", "zeros"]

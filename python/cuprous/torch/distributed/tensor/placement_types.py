@@ -1,0 +1,56 @@
+"""How a dimension of a mesh holds a tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: The reductions of `Partial`, which are those of `ReduceOp` under the same names.
+REDUCTIONS = ("sum", "avg", "product", "min", "max")
+
+
+class Placement:
+    """Base class of `Shard`, `Replicate` and `Partial`."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Returns True for `Shard`, of dimension `dim` if it is given."""
+        return isinstance(self, Shard) and (dim is None or self.dim == dim)
+
+    def is_replicate(self) -> bool:
+        """Returns True for `Replicate`."""
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Returns True for `Partial`, of the reduction `reduce_op` if it is given."""
+        return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Each rank has a part along a dimension, of the sizes of `torch.chunk`: the last ranks may have less or nothing.
+
+    Example:
+        >>> Shard(0)
+        Shard(dim=0)
+    """
+
+    dim: int
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Each rank has the whole tensor."""
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """Each rank has a tensor of the whole shape. The value is their reduction: "sum", "avg", "product", "min" or
+    "max"."""
+
+    reduce_op: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.reduce_op not in REDUCTIONS:
+            raise ValueError(f"Partial() needs one of the reductions {', '.join(REDUCTIONS)}, got {self.reduce_op!r}")
+
+
+__all__ = ["Partial", "Placement", "Replicate", "Shard"]
