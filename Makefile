@@ -215,7 +215,8 @@ test-python: $(TEST_READY)
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
 # second width finds what the first one compiled.
 SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
-                tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/arrays/test_assignment.py \
+                tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
+                tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
 SIM_PROGRAMS ?= 2000
 test-sim: $(TEST_READY) build/sim/.built
