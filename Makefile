@@ -215,7 +215,8 @@ test-python: $(TEST_READY)
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
 # second width finds what the first one compiled.
 SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
-                tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/arrays/test_assignment.py \
+                tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
+                tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
 SIM_PROGRAMS ?= 2000
 test-sim: $(TEST_READY) build/sim/.built
@@ -239,10 +240,12 @@ test-bounds: $(TEST_READY) build/sim/.built
 	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes single,auto; \
 	$(PY) -m tests.fuzz.functions --cases $(SIM_PROGRAMS) --seed $(SEED) --device sim:32
 
-# Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own.
+# Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Of the pages,
+# only clients.md uses these libraries; test-python runs the others.
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
-	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/test_docs.py --ignore=tests/clients/test_host.py -n auto
+	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients --ignore=tests/clients/test_host.py \
+	'tests/test_docs.py::test_examples[clients.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out -n auto
 	$(ENV) $(PY) -m pytest tests/clients/test_host.py
 
 # The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a

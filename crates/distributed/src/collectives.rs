@@ -5,10 +5,10 @@ use std::time::Duration;
 use cuprous_core::DType;
 
 use crate::call::{Call, Op, ReduceKind};
-use crate::exchange::{Exchange, In, Out, Part, Reduction};
 use crate::failure::{Failure, Result};
 use crate::link::ALIGN;
 use crate::reduce;
+use crate::transfer::{Exchange, In, Out, Part, Reduction};
 
 /// Up to this size each rank reduces everything by itself: one round instead of two.
 const SMALL: usize = 16 << 10;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::collectives::Request;
-use crate::exchange::{self, Exchange, Place};
+use crate::exchange::{self, Place};
 use crate::failure::{Failure, Result};
 use crate::link::Link;
 use crate::mesh::Meeting;
@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::shm::{Segment, ShmLink};
 use crate::socket::SocketLink;
 use crate::store::Store;
+use crate::transfer::Exchange;
 use crate::work::{Keep, Work};
 
 struct Job {

@@ -27,8 +27,10 @@ pub mod reduce;
 pub mod session;
 mod shm;
 mod socket;
+pub mod status;
 mod stop;
 pub mod store;
+mod transfer;
 mod work;
 
 pub use failure::{Failure, Kind, Result};

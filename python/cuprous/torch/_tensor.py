@@ -457,6 +457,6 @@ def register(more: dict[str, Callable[..., Any]]) -> None:
         setattr(Tensor, name, property(getter))
     for name in ("zeros", "ones", "empty", "full", "tensor"):
         setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
-    Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # so that NumPy leaves operators to the tensor
+    Tensor.__array_priority__ = 1000  # so that NumPy leaves operators to the tensor
     for name, hook in _HOOKS.items():
         _core.set_hook(name, hook)

@@ -1,9 +1,6 @@
 //! Builds kernels by hand, and compiles their generated code.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses some of it")]
 
-pub mod host;
-pub mod reference;
-
 use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
 use cuprous_cuda::codegen::{Generated, Options, Part, Stage};
 use cuprous_cuda::nvrtc::{self, CompileOptions};

@@ -7,7 +7,7 @@ use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Request};
 use cuprous_distributed::messages::Message;
-use cuprous_distributed::session::describe_status;
+use cuprous_distributed::status::describe_status;
 use cuprous_distributed::{Group, Keep, Session, Work, own_address};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,6 +1,7 @@
 //! Kernels with reductions: the choice of a template and its launch shape.
 
 mod columns;
+mod columns_merge;
 mod phases;
 mod resident;
 mod rows;

@@ -91,12 +91,6 @@ impl RoutineTuning {
         column_blocks: 6,
         row_outputs: 4,
     };
-
-    /// Small tiles, for tests.
-    pub const SMALL: RoutineTuning = {
-        let tile = RadixTile { threads: 256, items: 3, blocks: 3 };
-        RoutineTuning { radix: tile, radix_pairs: tile, radix_histogram_bytes: 16 << 10, ..RoutineTuning::MEASURED }
-    };
 }
 
 impl Default for RoutineTuning {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from cuprous import _core
@@ -111,7 +112,7 @@ class Reducer:
         self._is_learned = not static
         self.reset()
         for k, p in enumerate(parameters):
-            p.register_post_accumulate_grad_hook(lambda _, k=k: self._ready(k))
+            p.register_post_accumulate_grad_hook(partial(lambda k, _: self._ready(k), k))
 
     def reset(self) -> None:
         """Prepares for a backward pass."""
