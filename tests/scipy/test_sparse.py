@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -303,3 +304,23 @@ def test_empty_blocks() -> None:
     for ours, theirs in (([[a, None]], [[host, None]]), ([[a], [None]], [[host], [None]])):
         expected = scipy_sparse.block_array(theirs).toarray()
         np.testing.assert_array_equal(sparse.block_array(ours).toarray().get(), expected)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 5], [[0], [1], [5]], [2, 2, 2, 2, 2]])
+def test_assigning_a_sparse_matrix_inserts_only_what_it_stores(form: str, rows: list[Any]) -> None:
+    """Elements that it does not store become zero where the target stores them."""
+    for seed in range(8):
+        ours_and_theirs = []
+        for xp in (sparse, scipy_sparse):
+            a = scipy_sparse.random(20, 20, density=0.2, format=form, random_state=seed)
+            value = scipy_sparse.random(1, 5, density=0.6, format="csr", random_state=seed + 100)
+            a, value = getattr(xp, f"{form}_matrix")(a), xp.csr_matrix(value)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                a[rows, [1, 2, 3, 4, 5] if rows != [2] * 5 else [1, 2, 1, 4, 2]] = value
+            a.sort_indices()
+            ours_and_theirs.append(a if xp is scipy_sparse else a.get())
+        ours, theirs = ours_and_theirs
+        assert np.array_equal(ours.indptr, theirs.indptr) and np.array_equal(ours.indices, theirs.indices)
+        assert np.array_equal(ours.data, theirs.data)

@@ -180,9 +180,31 @@ def write(a: Any, rows: ndarray, columns: ndarray, values: Any) -> None:
         return
     new_values = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
     new_values = astype(_core.broadcast_to(new_values, (rows.size,)), a._dtype)
-    by_columns = getattr(a, "_major", 0) == 1
-    positions = _pattern.keys(columns, rows, a._shape[::-1]) if by_columns else _pattern.keys(rows, columns, a._shape)
+    positions = _positions(a, rows, columns)
     a._assign_from(a._from_keys(*_pattern.replace(a._keys(), a.data, positions, new_values), a._shape))
+
+
+def _positions(a: Any, rows: ndarray, columns: ndarray) -> ndarray:
+    """Returns the keys of pairs of rows and columns, in the order of `a`'s."""
+    by_columns = getattr(a, "_major", 0) == 1
+    return _pattern.keys(columns, rows, a._shape[::-1]) if by_columns else _pattern.keys(rows, columns, a._shape)
+
+
+def _clear(a: Any, rows: ndarray, columns: ndarray) -> None:
+    """Writes zeros to the stored ones of the elements."""
+    a.sum_duplicates()
+    is_stored = _pattern.find(a._keys(), _core.full((a.nnz,), 1, "int8"), _positions(a, rows, columns)) != 0
+    write(a, *_pattern.keep(is_stored, rows, columns), 0)
+
+
+def _flat(values: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """Returns the values for an indexed shape as a flat array."""
+    squeezed = [tuple(n for n in s if n != 1) for s in (values.shape, shape)]
+    if squeezed[0] == squeezed[1]:
+        values = values.reshape(shape)
+    elif broadcast_shapes(values.shape, shape) != shape:
+        raise ValueError(f"shape mismatch in assignment: values {values.shape} for the indexed shape {shape}")
+    return _core.broadcast_to(values, shape).reshape(-1)
 
 
 def assign(a: Any, key: Any, value: Any) -> None:
@@ -201,18 +223,17 @@ def assign(a: Any, key: Any, value: Any) -> None:
         if not all(isinstance(item, ndarray) for item in axes):
             rows, columns = rows.reshape(-1, 1), columns.reshape(1, -1)
     shape = _common(rows, columns)
-    if isinstance(value, Sparse):
-        value = value.toarray()
-    if not is_number(value):
-        new_values = convert(value) if isinstance(value, (list, tuple)) else array(value)
-        squeezed = [tuple(n for n in s if n != 1) for s in (new_values.shape, shape)]
-        if squeezed[0] == squeezed[1]:
-            new_values = new_values.reshape(shape)
-        elif broadcast_shapes(new_values.shape, shape) != shape:
-            raise ValueError(f"shape mismatch in assignment: values {new_values.shape} for the indexed shape {shape}")
-        value = _core.broadcast_to(new_values, shape).reshape(-1)
     rows, columns = (_core.broadcast_to(i, shape).reshape(-1) for i in (rows, columns))
     before = a.nnz
+    if isinstance(value, Sparse):
+        # As in SciPy, elements that `value` does not store become zero, but are not inserted.
+        stored = value.tocoo(copy=True)
+        stored.data = _core.full((stored.nnz,), 1, "int8")
+        value, is_stored = _flat(value.toarray(), shape), _flat(stored.toarray() != 0, shape)
+        _clear(a, rows, columns)
+        rows, columns, value = _pattern.keep(is_stored, rows, columns, value)
+    elif not is_number(value):
+        value = _flat(convert(value) if isinstance(value, (list, tuple)) else array(value), shape)
     write(a, rows, columns, value)
     if a.nnz > before and a.format != "coo":
         import warnings
