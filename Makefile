@@ -218,11 +218,11 @@ SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_PROGRAMS ?= 2000
+SIM_PROGRAMS ?= 1600
 test-sim: $(TEST_READY) build/sim/.built
 	for device in sim:32 sim:64; do \
 	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) -m "not slow" -k "not 2080" -n auto; \
-	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto; \
+	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
 
@@ -231,7 +231,7 @@ test-races: $(TEST_READY) build/sim/.built
 	LD_PRELOAD=$$(g++ -print-file-name=libtsan.so) \
 	TSAN_OPTIONS="ignore_noninstrumented_modules=1:exitcode=66:suppressions=$(abspath tests/sim/tsan.supp)" \
 	CUPROUS_SIM=flag=-fsanitize=thread,flag=-g,cache=$(abspath build/races) \
-	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes fused,auto
+	$(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --processes 1 --device sim:32 --modes fused,auto,sizes
 
 # AddressSanitizer on the simulated GPU, with an allocation for each array, and bounds of arrays in shared memory.
 test-bounds: $(TEST_READY) build/sim/.built

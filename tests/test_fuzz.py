@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import cuprous.torch as torch
-from tests.fuzz.compare import check
+from tests.fuzz.compare import Mismatch, check
 from tests.fuzz.generate import generate
 from tests.fuzz.gradient_table import CHOICES, VALUES, VIEWS, WRITES
 from tests.fuzz.gradients import Generator, names
@@ -78,6 +78,31 @@ def test_a_planted_fault_is_found_and_shrunk(name: str, broken: Any) -> None:
     body = text.split("def program")[1].split("    return")[0]
     assert name in body
     assert body.count("\n") <= 9, text
+
+
+def test_a_result_of_earlier_extents_is_found() -> None:
+    fake = numpy_copies()
+    first: dict[int, tuple[int, ...]] = {}
+
+    def stale(a: Any, axis: int, **options: Any) -> Any:
+        result = np.cumsum(a, axis, **options)
+        return result if options else np.resize(result, first.setdefault(result.ndim, result.shape))
+
+    fake.cumsum = stale  # type: ignore[attr-defined]
+    found = []
+    for seed in range(20_000):
+        program = generate(seed)
+        first.clear()
+        if sum("cumsum" in line for line in program.lines) == 1:
+            with np.errstate(all="ignore"):
+                check(program, fake, ("single", "fused", "auto"))
+                try:
+                    check(program, fake, ("sizes",))
+                except Mismatch:
+                    found.append(seed)
+        if len(found) == 3:
+            return
+    raise AssertionError("the fault was not found")
 
 
 def test_a_seed_always_gives_the_same_program() -> None:

@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=0, help="default: one a core; compiling is most of a GPU run")
     parser.add_argument("--failures", type=int, default=10, help="stop after this many in a process")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no program after that time")
-    parser.add_argument("--modes", default=",".join(MODES), help="of single,fused,auto")
+    parser.add_argument("--modes", default=",".join(MODES), help="of single,fused,auto,sizes")
     parser.add_argument("--show", action="store_true", help="print the first program and stop")
     args = parser.parse_args()
     if args.show:

@@ -7,9 +7,10 @@ from types import ModuleType
 import numpy as np
 
 from .bounds import Bound
-from .program import Outcome, Program, execute
+from .program import REPEATS, Outcome, Program, execute
 
-REPEATS = 4  # planned, launched, captured, replayed
+#: How often a program runs with other extents.
+SIZES = 2
 EXACT = Bound(0, 0)
 
 
@@ -69,15 +70,25 @@ def compare_outcomes(program: Program, expected: Outcome, actual: Outcome, cp: M
             compare_arrays(name, value, cp.asnumpy(actual.variables[name]), program.bounds.get(name, EXACT))
 
 
-def check(program: Program, cp: ModuleType, modes: tuple[str, ...] = ("single", "fused", "auto")) -> None:
-    """Runs the program with NumPy and in each mode; raises Mismatch with the mode's name."""
+def check(program: Program, cp: ModuleType, modes: tuple[str, ...] = ("single", "fused", "auto", "sizes")) -> None:
+    """Runs the program with NumPy and in each mode; raises Mismatch with the mode's name.
+
+    In mode `sizes` it runs with other extents, and then with its own again.
+    """
     data = [program.data(variant) for variant in range(REPEATS)]
     expected = [execute(program.lines, inputs, np) for inputs in data]
     for mode in modes:
         variant = 0
-        cp._core.set_replay(mode)
+        cp._core.set_replay("auto" if mode == "sizes" else mode)
         try:
-            if mode != "auto":
+            if mode == "sizes":
+                for variant in (*range(REPEATS, REPEATS + SIZES), 0):
+                    inputs = program.data(variant)
+                    wanted = execute(program.lines, inputs, np)
+                    # A line may name an extent or a position that these arrays do not have.
+                    if wanted.error is None:
+                        compare_outcomes(program, wanted, execute(program.lines, inputs, cp), cp)
+            elif mode != "auto":
                 compare_outcomes(program, expected[0], execute(program.lines, data[0], cp), cp)
             elif program.deferred:
                 outcomes = [execute(program.lines, inputs, cp) for inputs in data]

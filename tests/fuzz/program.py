@@ -12,6 +12,8 @@ import numpy as np
 from .bounds import Bound, draw_input
 from .kernels import add_into
 
+REPEATS = 4  # planned, launched, captured, replayed
+
 _compiled: dict[str, CodeType] = {}
 
 
@@ -39,14 +41,25 @@ class Program:
     deferred: bool = False  # several runs are recorded before the first result is read
 
     def data(self, variant: int) -> dict[str, Any]:
-        """Returns inputs and scalars of one run; variants differ only in values."""
+        """Returns inputs and scalars of one run. Variants differ in values, from `REPEATS` on in extents as well."""
         rng = np.random.default_rng((self.seed, variant))
+        extents = self.extents(rng) if variant >= REPEATS else {}
         data: dict[str, Any] = {
-            f"i{n}": draw_input(rng, shape, dtype, self.special) for n, (shape, dtype) in enumerate(self.inputs)
+            f"i{n}": draw_input(rng, tuple(extents.get(e, e) for e in shape), dtype, self.special)
+            for n, (shape, dtype) in enumerate(self.inputs)
         }
         data["k0"] = 1 + (self.seed + variant) % 3
         data["k1"] = 0.5 * (1 + (self.seed // 3 + variant) % 4)
         return data
+
+    def extents(self, rng: np.random.Generator) -> dict[int, int]:
+        """Returns other extents for those of the inputs.
+
+        What broadcasts keeps broadcasting: equal extents stay equal, 0 and 1 stay, and none becomes one of them. None
+        grows, because the bounds of results are those of the drawn extents.
+        """
+        known = sorted({e for shape, _ in self.inputs for e in shape if e > 1})
+        return {e: int(rng.integers(2, e + 1)) for e in known}
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from .compare import Mismatch, check
 from .generate import generate
 from .shrink import as_python, shrink
 
-MODES = ("single", "fused", "auto")
+MODES = ("single", "fused", "auto", "sizes")
 # Arguments of `run_seeds`: modes, at_most, end.
 Limits = tuple[tuple[str, ...], int, float]
 

@@ -98,8 +98,8 @@ def program(xp, {", ".join(arrays + scalars)}):
 {first}
 arrays = [{", ".join(arrays)}]
 expected = program(np, *(a.copy() for a in arrays), *{[inputs[n] for n in scalars]})
-cp._core.set_replay({modes[-1]!r})
-for _ in range({1 if modes[-1] != "auto" else 4}):
+cp._core.set_replay({"auto" if modes[-1] == "sizes" else modes[-1]!r})
+for _ in range({4 if modes[-1] == "auto" else 1}):
     actual = program(cp, *map(cp.asarray, arrays), *{[inputs[n] for n in scalars]})
     for name, value in expected.items():
         got = cp.asnumpy(actual[name])

@@ -157,6 +157,11 @@ pub fn hold() -> impl Sized + 'static {
     INTERNER.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// Returns the number of layouts in the table.
+pub fn count() -> usize {
+    INTERNER.lock().unwrap_or_else(|e| e.into_inner()).table.len()
+}
+
 /// Returns the row-major strides of `shape`. They are right for a shape that [`checked_size`] accepts, and wrap for
 /// others.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {

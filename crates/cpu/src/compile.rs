@@ -82,7 +82,7 @@ pub(crate) struct BlockOp {
 #[derive(Clone)]
 pub(crate) struct KernelReduction {
     pub(crate) fns: ReduceFns,
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     /// dtype of the elements.
     pub(crate) dtype: DType,
     /// The row value that holds the result.
@@ -371,7 +371,7 @@ impl Lowering<'_> {
                 let number = self.reductions.len();
                 self.reductions.push(KernelReduction {
                     fns,
-                    name: format!("{op:?}").to_lowercase(),
+                    name: op.name(),
                     dtype,
                     val: at as u16,
                     out,
@@ -411,6 +411,7 @@ impl Lowering<'_> {
         let n = self.kernel.body.len();
         let writes = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Store { .. } | Inst::Scatter { .. });
         let mut none = Vec::new();
+        code.once.reserve_exact(self.rate.iter().filter(|&&rate| rate == Rate::Once).count());
         for at in 0..n {
             if self.rate[at] == Rate::Once && !writes(self, at) {
                 let op = self.op(at, &mut Vec::new(), &mut none)?;
@@ -418,7 +419,7 @@ impl Lowering<'_> {
             }
         }
         if self.mode == Mode::Rows {
-            let (mut list, mut expanded) = (Vec::new(), Vec::new());
+            let (mut list, mut expanded) = (Vec::with_capacity(n - code.once.len()), Vec::new());
             for at in 0..n {
                 if self.rate[at] == Rate::Once && !writes(self, at) {
                     continue;
@@ -426,7 +427,7 @@ impl Lowering<'_> {
                 let op = self.op(at, &mut list, &mut expanded)?;
                 list.push(op);
             }
-            finish_pass(&mut list);
+            finish_pass(&mut list, usize::from(self.vals), self.kernel.buffers.len());
             code.passes.push(Pass { full: list, rows: Vec::new() });
             return Ok(());
         }
@@ -454,7 +455,7 @@ impl Lowering<'_> {
                 let op = self.op(at, &mut full, &mut expanded)?;
                 full.push(op);
             }
-            finish_pass(&mut full);
+            finish_pass(&mut full, usize::from(self.vals), self.kernel.buffers.len());
             let mut rows = Vec::new();
             for at in 0..n {
                 if self.rate[at] != Rate::Row || is_reduce(self, at) {
@@ -507,20 +508,29 @@ pub(crate) fn operands_of(kind: &BlockOpKind) -> SmallVec<[u16; 3]> {
     }
 }
 
-/// Decides which loads must be copied, and lets block functions write results to memory directly.
-fn finish_pass(list: &mut Vec<BlockOp>) {
-    let stores = |list: &[BlockOp], buf: u16| -> Vec<usize> {
-        let hit = |op: &BlockOp| matches!(&op.kind, BlockOpKind::Store { buf: b, .. } if *b == buf);
-        (0..list.len()).filter(|&i| hit(&list[i])).collect()
-    };
-    for i in 0..list.len() {
-        if let BlockOpKind::Load { buf, .. } = list[i].kind {
-            let val = list[i].val;
-            let last = (0..list.len()).rev().find(|&j| operands_of(&list[j].kind).contains(&val));
-            let overwritten = stores(list, buf).first().is_some_and(|&s| last.is_some_and(|l| l > s));
-            if let BlockOpKind::Load { copy, .. } = &mut list[i].kind {
-                *copy = overwritten;
+/// Decides which loads must be copied, and lets block functions write results to memory directly. `vals` and `buffers`
+/// are the numbers of values and buffers.
+fn finish_pass(list: &mut Vec<BlockOp>, vals: usize, buffers: usize) {
+    // The last reader of each value, and for each buffer its first store, the number of its stores, and whether it is
+    // read.
+    let mut last_reader: Vec<Option<usize>> = vec![None; vals];
+    let mut usage: SmallVec<[(Option<usize>, usize, bool); 8]> = SmallVec::from_elem((None, 0, false), buffers);
+    for (i, op) in list.iter().enumerate() {
+        operands_of(&op.kind).into_iter().for_each(|v| last_reader[usize::from(v)] = Some(i));
+        match op.kind {
+            BlockOpKind::Store { buf, .. } => {
+                let (first, stores, _) = &mut usage[usize::from(buf)];
+                first.get_or_insert(i);
+                *stores += 1;
             }
+            BlockOpKind::Load { buf, .. } | BlockOpKind::Gather { buf, .. } => usage[usize::from(buf)].2 = true,
+            _ => {}
+        }
+    }
+    for op in list.iter_mut() {
+        if let BlockOpKind::Load { buf, copy, .. } = &mut op.kind {
+            let first_store = usage[usize::from(*buf)].0;
+            *copy = first_store.is_some_and(|s| last_reader[usize::from(op.val)].is_some_and(|l| l > s));
         }
     }
     let mut i = 0;
@@ -530,10 +540,8 @@ fn finish_pass(list: &mut Vec<BlockOp>) {
             continue;
         };
         let (buf, arg, rate, dtype) = (*buf, *arg, *rate, *dtype);
-        let read = list.iter().any(
-            |op| matches!(&op.kind, BlockOpKind::Load { buf: b, .. } | BlockOpKind::Gather { buf: b, .. } if *b == buf),
-        );
-        let contiguous = access.stride() == Some(1) && stores(list, buf).len() == 1 && !read;
+        let (_, stores, read) = usage[usize::from(buf)];
+        let contiguous = access.stride() == Some(1) && stores == 1 && !read;
         let access = access.clone();
         let producer = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);
         match producer.map(|op| &mut op.kind) {
@@ -553,7 +561,7 @@ fn assign_registers(code: &mut Bytecode) {
     let mut touched = 0; // the part of it that is written
     let mut lists = Vec::new();
     for pass in &code.passes {
-        let (regs, w, t) = allocate_registers(&pass.full);
+        let (regs, w, t) = allocate_registers(&pass.full, code.vals);
         width = width.max(w);
         touched = touched.max(t);
         lists.push(regs);
@@ -626,19 +634,20 @@ fn assign_registers(code: &mut Bytecode) {
 }
 
 /// Returns the register offsets (bytes per element) of a list's full values, their total size, and the part of it that
-/// is written.
-fn allocate_registers(list: &[BlockOp]) -> (Vec<usize>, usize, usize) {
+/// is written. `vals` is the number of values.
+fn allocate_registers(list: &[BlockOp], vals: usize) -> (Vec<usize>, usize, usize) {
     let mut free: Vec<(usize, usize)> = Vec::new(); // (size, offset)
     let (mut total, mut touched) = (0, 0);
     let mut regs = vec![0; list.len()];
-    let mut holder: std::collections::HashMap<u16, (usize, usize)> = Default::default();
-    let mut last: std::collections::HashMap<u16, usize> = Default::default();
+    // The register that each value holds, and its last reader.
+    let mut holder: Vec<Option<(usize, usize)>> = vec![None; vals];
+    let mut last: Vec<Option<usize>> = vec![None; vals];
     for (i, op) in list.iter().enumerate() {
         for v in operands_of(&op.kind) {
-            last.insert(v, i);
+            last[usize::from(v)] = Some(i);
         }
     }
-    let mut written: std::collections::HashSet<usize> = Default::default();
+    let mut written: SmallVec<[usize; 16]> = SmallVec::new();
     for (i, op) in list.iter().enumerate() {
         let defines =
             !matches!(op.kind, BlockOpKind::Store { .. } | BlockOpKind::Scatter { .. } | BlockOpKind::Reduce { .. });
@@ -650,23 +659,24 @@ fn allocate_registers(list: &[BlockOp]) -> (Vec<usize>, usize, usize) {
                 total - size
             });
             regs[i] = at;
-            holder.insert(op.val, (size, at));
+            holder[usize::from(op.val)] = Some((size, at));
             let in_place = match &op.kind {
                 BlockOpKind::Load { access, copy, .. } => access.stride() == Some(1) && !copy,
                 BlockOpKind::Map { direct, .. } => direct.is_some(),
                 _ => false,
             };
-            if !in_place && written.insert(at) {
+            if !in_place && !written.contains(&at) {
+                written.push(at);
                 touched += size;
             }
-            if !last.contains_key(&op.val) {
+            if last[usize::from(op.val)].is_none() {
                 free.push((size, at));
-                holder.remove(&op.val);
+                holder[usize::from(op.val)] = None;
             }
         }
         for v in operands_of(&op.kind) {
-            if last.get(&v) == Some(&i)
-                && let Some(reg) = holder.remove(&v)
+            if last[usize::from(v)] == Some(i)
+                && let Some(reg) = holder[usize::from(v)].take()
             {
                 free.push(reg);
             }

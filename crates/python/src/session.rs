@@ -112,6 +112,9 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("fusion_ns", s.fusion_ns),
         ("emission_ns", s.emission_ns),
         ("compile_ns", s.compile_ns),
+        ("keys_seen", s.keys_seen),
+        ("programs_kept", s.programs_kept),
+        ("layouts_kept", s.layouts_kept),
     ];
     for (name, value) in own.into_iter().chain(engine.device.counters()) {
         dict.set_item(name, value)?;

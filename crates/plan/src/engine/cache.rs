@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
+use cuprous_core::node::SrcKind;
+use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Storage, Tape, nvtx, profile};
 
 use super::journal::Journal;
 use super::program_span;
 use super::replay::{Replay, Stats};
 use crate::device::{Device, Executable, Listing, Mark, Progress};
-use crate::planning::{self, Input, Times};
+use crate::planning::{self, Input, Layouts, Times};
 use crate::program::{Assignment, Program};
 
 /// Programs kept before the least recently used are dropped.
@@ -37,7 +38,6 @@ impl Key {
 }
 
 struct Entry {
-    hash: u64,
     /// Identifies the program in the process. Never reused.
     number: u64,
     key: Key,
@@ -59,6 +59,8 @@ pub(crate) struct Programs {
     live: Vec<bool>,
     leaves: Vec<(usize, u8)>,
     addresses: Vec<u64>,
+    /// Reused by the planner from tape to tape.
+    layout_positions: Vec<u32>,
     last: Option<Arc<Program>>,
     /// Small values that are complete before their program has ended, with the mark at which they are.
     early: Vec<(Buffer, Arc<dyn Mark>)>,
@@ -121,6 +123,7 @@ impl Programs {
         self.clock += 1;
         let clock = self.clock;
         let found = self.table.get(&hash).and_then(|entries| {
+            stats.keys_seen += entries.len() as u64;
             entries.iter().position(|e| e.key.is(tape, &self.live, &self.leaves) && e.program.admits(&tape.consts))
         });
         let at = match found {
@@ -131,8 +134,8 @@ impl Programs {
                 at
             }
             None => {
-                self.make_room();
-                let entry = self.plan(hash, tape, device, stats)?;
+                self.make_room(stats);
+                let entry = self.plan(tape, device, stats)?;
                 journal.planned(hash, tape, &entry.program);
                 // If the next program is new as well, the journal can name the line that made it so.
                 tape.track(true);
@@ -327,7 +330,7 @@ impl Programs {
         h.finish()
     }
 
-    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device, stats: &mut Stats) -> Result<Entry> {
+    fn plan(&mut self, tape: &Tape, device: &dyn Device, stats: &mut Stats) -> Result<Entry> {
         let mut times = Times::default();
         let program = Arc::new(self.plan_tape(tape, &mut times));
         stats.fusion_ns += times.fusion;
@@ -342,7 +345,6 @@ impl Programs {
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Ok(Entry {
-            hash,
             number: NUMBERS.fetch_add(1, Relaxed),
             key,
             program,
@@ -353,31 +355,38 @@ impl Programs {
     }
 
     /// Plans a tape whose liveness has been taken.
-    fn plan_tape(&self, tape: &Tape, times: &mut Times) -> Program {
-        let layouts: planning::Map<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
-        let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
-        let mut known: planning::Map<usize, u32> =
-            tape.leaves.iter().enumerate().map(|(k, s)| (Arc::as_ptr(s) as usize, k as u32)).collect();
-        let mut fresh = |bytes: usize| {
-            storage_bytes.push(bytes);
-            storage_bytes.len() as u32 - 1
-        };
-        let storage_of: Vec<u32> = tape
-            .owners
-            .iter()
-            .zip(&tape.nodes)
-            .map(|(owner, node)| match owner {
-                Some(s) => *known.entry(Arc::as_ptr(s) as usize).or_insert_with(|| fresh(s.bytes)),
-                None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
-            })
-            .collect();
+    fn plan_tape(&mut self, tape: &Tape, times: &mut Times) -> Program {
+        let layouts = Layouts::new(&tape.layouts, &mut self.layout_positions);
+        let mut storage_bytes: Vec<usize> = Vec::with_capacity(tape.leaves.len() + tape.nodes.len());
+        storage_bytes.extend(tape.leaves.iter().map(|s| s.bytes));
+        let mut storage_of: Vec<u32> = Vec::with_capacity(tape.nodes.len());
+        for (owner, node) in tape.owners.iter().zip(&tape.nodes) {
+            // A write's first operand is the version before it.
+            let storage = match node.ins[0].src.kind() {
+                SrcKind::Node(before) if node.is_write() => {
+                    let same = |one: &Arc<Storage>| owner.as_ref().is_some_and(|owner| Arc::ptr_eq(one, owner));
+                    debug_assert!(tape.owners[before as usize].as_ref().is_some_and(same));
+                    storage_of[before as usize]
+                }
+                SrcKind::Leaf(slot) if node.is_write() => {
+                    debug_assert!(owner.as_ref().is_some_and(|owner| Arc::ptr_eq(&tape.leaves[slot as usize], owner)));
+                    slot
+                }
+                _ => {
+                    let out = layouts.get(node.out);
+                    storage_bytes.push(owner.as_ref().map_or(out.size as usize * out.dtype.size(), |s| s.bytes));
+                    storage_bytes.len() as u32 - 1
+                }
+            };
+            storage_of.push(storage);
+        }
         let input = Input {
             nodes: &tape.nodes,
             live: &self.live,
             storage_of: &storage_of,
             storage_bytes: &storage_bytes,
             leaves: tape.leaves.len(),
-            layouts: &layouts,
+            layouts,
             consts: &tape.consts,
             launches: &tape.launches,
         };
@@ -417,16 +426,26 @@ impl Programs {
         }
     }
 
-    fn make_room(&mut self) {
-        while self.count >= MAX_PROGRAMS || self.nodes >= MAX_NODES {
-            let Some((hash, used)) =
-                self.table.values().flatten().map(|e| (e.hash, e.used)).min_by_key(|&(_, used)| used)
-            else {
-                return;
-            };
-            let at = self.table[&hash].iter().position(|e| e.used == used).expect("just seen");
-            self.take(hash, at);
+    /// Drops the least recently used quarter of the programs if there are too many: looking for the oldest one each time
+    /// would cost a program of a new shape a look at all others.
+    fn make_room(&mut self, stats: &mut Stats) {
+        while self.count >= MAX_PROGRAMS || (self.nodes >= MAX_NODES && self.count > 0) {
+            let mut used: Vec<u64> = self.table.values().flatten().map(|e| e.used).collect();
+            stats.keys_seen += used.len() as u64;
+            let quarter = used.len() / 4;
+            let (_, &mut newest, _) = used.select_nth_unstable(quarter);
+            self.table.retain(|_, entries| {
+                entries.retain(|e| e.used > newest);
+                !entries.is_empty()
+            });
+            self.count = self.table.values().map(Vec::len).sum();
+            self.nodes = self.table.values().flatten().map(|e| e.key.nodes.len()).sum();
         }
+    }
+
+    /// Returns the number of programs that are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.count
     }
 
     /// Drops every program.

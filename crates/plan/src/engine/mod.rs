@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, tape};
+use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, layout, tape};
 
 use cache::{Programs, lost_value};
 use elementwise::Memo;
@@ -235,7 +235,14 @@ impl Engine {
 
     /// Returns the counters.
     pub fn stats(&self) -> Stats {
-        self.enter().map_or_else(|_| Stats::default(), |state| state.stats)
+        self.enter().map_or_else(
+            |_| Stats::default(),
+            |state| Stats {
+                programs_kept: state.programs.len() as u64,
+                layouts_kept: layout::count() as u64,
+                ..state.stats
+            },
+        )
     }
 
     /// Returns why the last programs were replayed or planned anew.

@@ -24,4 +24,9 @@ pub struct Stats {
     pub fusion_ns: u64,
     pub emission_ns: u64,
     pub compile_ns: u64,
+    /// Keys of programs that were looked at, to find a program or the least recently used ones.
+    pub keys_seen: u64,
+    /// Programs and layouts that are kept now.
+    pub programs_kept: u64,
+    pub layouts_kept: u64,
 }

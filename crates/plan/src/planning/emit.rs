@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::epilogue::FusedMatmul;
 use super::fusion::{Fusion, Group, is_reduced};
 use super::input::Input;
-use super::{Map, Times, arena, pack};
+use super::{NONE, Times, arena, pack};
 use crate::program::{
     Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
     Typed, UserLaunch, Val,
@@ -23,18 +23,25 @@ pub(crate) fn plan(input: Input, times: &mut Times) -> Program {
     let fused = Instant::now();
     let stored = fusion.stored();
     let mut emitter = Emitter {
-        buffers: Buffers { by_storage: Map::default(), infos: Vec::new(), storages: Vec::new() },
+        buffers: Buffers { by_storage: vec![NONE; fusion.input.storage_bytes.len()], infos: Vec::new() },
+        body: Body {
+            typed: Vec::new(),
+            buffers: Vec::new(),
+            known: Vec::new(),
+            of_node: vec![Val::MAX; fusion.input.nodes.len()],
+        },
         stored,
+        steps: Vec::with_capacity(fusion.groups.len()),
+        nodes: Vec::with_capacity(fusion.groups.len()),
         fusion,
-        steps: Vec::new(),
-        nodes: Vec::new(),
         nonzero: Vec::new(),
     };
     for g in 0..emitter.fusion.groups.len() {
         let before = emitter.steps.len();
-        emitter.group(g as u32);
+        let nodes = std::mem::take(&mut emitter.fusion.groups[g].nodes);
+        emitter.group(g as u32, &nodes);
         if emitter.steps.len() > before {
-            emitter.nodes.push(emitter.fusion.groups[g].nodes.clone());
+            emitter.nodes.push(nodes);
         }
     }
     let program = emitter.finish();
@@ -45,23 +52,24 @@ pub(crate) fn plan(input: Input, times: &mut Times) -> Program {
 
 /// The program's buffers, one for each storage in use.
 struct Buffers {
-    by_storage: Map<u32, u32>,
+    /// The buffer of each storage, or [`NONE`].
+    by_storage: Vec<u32>,
     infos: Vec<BufferInfo>,
-    storages: Vec<u32>,
 }
 
 impl Buffers {
     fn of_storage(&mut self, storage: u32, input: &Input) -> u32 {
-        *self.by_storage.entry(storage).or_insert_with(|| {
+        let buffer = &mut self.by_storage[storage as usize];
+        if *buffer == NONE {
             let assignment = if (storage as usize) < input.leaves {
                 Assignment::Leaf(storage)
             } else {
                 Assignment::Arena(usize::MAX)
             };
+            *buffer = self.infos.len() as u32;
             self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], assignment });
-            self.storages.push(storage);
-            self.infos.len() as u32 - 1
-        })
+        }
+        *buffer
     }
 }
 
@@ -69,6 +77,8 @@ struct Emitter<'a> {
     fusion: Fusion<'a>,
     stored: Vec<bool>,
     buffers: Buffers,
+    /// Reused from kernel to kernel.
+    body: Body,
     steps: Vec<Step>,
     /// The nodes of each step.
     nodes: Vec<Vec<u32>>,
@@ -77,12 +87,14 @@ struct Emitter<'a> {
 }
 
 /// A kernel under construction.
+#[derive(Default)]
 struct Body {
     typed: Vec<Typed>,
     buffers: Vec<u32>,
-    /// Loads, constants and indices so far. A store to a buffer removes its loads.
-    known: Map<(Inst, u8, bool), Val>,
-    of_node: Map<u32, Val>,
+    /// Loads, constants and indices so far, with their [`tag`]. A store to a buffer removes its loads.
+    known: Vec<(u64, Val)>,
+    /// The value of each node of the tape that has been emitted.
+    of_node: Vec<Val>,
 }
 
 impl Body {
@@ -93,12 +105,14 @@ impl Body {
 
     /// Returns the value of an equal earlier instruction if there is one.
     fn push_once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
-        let key = (inst.clone(), dtype as u8, level == Level::Row);
-        if let Some(&v) = self.known.get(&key) {
+        let tag = tag(&inst);
+        let new = Typed { inst, dtype, level };
+        if let Some(&(_, v)) = self.known.iter().find(|&&(t, v)| t == tag && self.typed[v as usize] == new) {
             return v;
         }
-        let v = self.push(inst, dtype, level);
-        self.known.insert(key, v);
+        let v = self.typed.len() as Val;
+        self.typed.push(new);
+        self.known.push((tag, v));
         v
     }
 
@@ -111,35 +125,49 @@ impl Body {
     }
 
     fn forget_loads(&mut self, buffer: u16) {
-        self.known.retain(|(inst, ..), _| !matches!(inst, Inst::Load { buf, .. } if *buf == buffer));
+        let typed = &self.typed;
+        self.known.retain(|&(_, v)| !matches!(typed[v as usize].inst, Inst::Load { buf, .. } if buf == buffer));
+    }
+}
+
+/// Returns a number that is equal for equal loads, constants and indices, and mostly different for different ones.
+fn tag(inst: &Inst) -> u64 {
+    let mix = |h: u64, word: i64| (h ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let of = |access: &Access, kind: u64| access.strides.iter().fold(mix(kind, access.offset), |h, &s| mix(h, s));
+    match inst {
+        Inst::Load { buf, access } => of(access, u64::from(*buf)),
+        Inst::Iota { access } => of(access, 1 << 32),
+        Inst::Scalar { slot } => 1 << 33 | u64::from(*slot),
+        _ => unreachable!("other instructions are not looked up"),
     }
 }
 
 impl Emitter<'_> {
-    /// Emits the step of a group.
-    fn group(&mut self, g: u32) {
-        let nodes = self.fusion.groups[g as usize].nodes.clone();
+    /// Emits the step of a group with these nodes.
+    fn group(&mut self, g: u32, nodes: &[u32]) {
         let Some(&first) = nodes.first() else { return };
         if let Some(index) = self.fusion.groups[g as usize].fused {
             return self.fused_matmul(index);
         }
         match self.fusion.node(first).kind {
             NodeKind::Routine => return self.routine(first),
-            NodeKind::Launch => return self.launch(&nodes),
+            NodeKind::Launch => return self.launch(nodes),
             _ => {}
         }
-        let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: Map::default(), of_node: Map::default() };
-        for &n in &nodes {
+        let mut body = std::mem::take(&mut self.body);
+        for &n in nodes {
             self.emit(n, g, &mut body);
         }
         let group = &self.fusion.groups[g as usize];
         let mut kernel = Kernel {
             outer: axes(&group.shape, group.mask, false),
             inner: axes(&group.shape, group.mask, true),
-            body: body.typed,
-            buffers: body.buffers,
+            body: Vec::new(),
+            buffers: Vec::new(),
         };
-        prune(&mut kernel);
+        prune(&mut body, &mut kernel);
+        body.known.clear();
+        self.body = body;
         if !kernel.reduces() {
             flatten_levels(&mut kernel);
         }
@@ -153,7 +181,7 @@ impl Emitter<'_> {
     fn emit(&mut self, n: u32, g: u32, body: &mut Body) {
         let node = *self.fusion.node(n);
         let level = self.fusion.level[n as usize];
-        let out = self.fusion.layout(node.out).clone();
+        let out = self.fusion.layout(node.out);
         match node.kind {
             NodeKind::Map => {
                 let args: SmallVec<[Val; 3]> =
@@ -163,7 +191,7 @@ impl Emitter<'_> {
                     Fun::Positive if body.typed[args[0] as usize].level == level => args[0],
                     fun => body.push(Inst::Map { fun, args }, out.dtype, level),
                 };
-                body.of_node.insert(n, v);
+                body.of_node[n as usize] = v;
                 self.store(n, g, v, body);
             }
             NodeKind::Gather => {
@@ -172,22 +200,22 @@ impl Emitter<'_> {
                 let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 let v = body.push(Inst::Gather { buf, len, index }, out.dtype, level);
-                body.of_node.insert(n, v);
+                body.of_node[n as usize] = v;
                 self.store(n, g, v, body);
             }
             NodeKind::Reduce => {
                 let arg = self.value(n, &node.ins[0], g, Level::Full, body);
                 let v = body.push(Inst::Reduce { op: node.reduce_op(), arg }, out.dtype, Level::Row);
-                body.of_node.insert(n, v);
+                body.of_node[n as usize] = v;
                 self.store(n, g, v, body);
             }
             NodeKind::Update => {
                 let v = self.value(n, &node.ins[1], g, level, body);
-                body.of_node.insert(n, v);
+                body.of_node[n as usize] = v;
                 if self.stored[n as usize] {
                     let storage = self.fusion.input.storage_of[n as usize];
                     let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
-                    let access = self.access(&out, g, level);
+                    let access = self.access(out, g, level);
                     body.push(Inst::Store { buf, access, arg: v }, out.dtype, level);
                     body.forget_loads(buf);
                 }
@@ -215,7 +243,7 @@ impl Emitter<'_> {
     /// Returns the value of an operand of `n` inside the kernel.
     fn value(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
         let reduces = self.fusion.groups[g as usize].mask != 0;
-        let layout = self.fusion.layout(operand.layout).clone();
+        let layout = self.fusion.layout(operand.layout);
         if let SrcKind::Const(slot) = operand.src.kind() {
             let level = if reduces { Level::Row } else { Level::Full };
             return body.push_once(Inst::Scalar { slot }, layout.dtype, level);
@@ -225,7 +253,9 @@ impl Emitter<'_> {
             && self.fusion.group(p) == g
             && self.fusion.passes(p, operand.layout, n)
         {
-            return body.of_node[&p];
+            let v = body.of_node[p as usize];
+            debug_assert_ne!(v, Val::MAX, "a value passes within its group");
+            return v;
         }
         if let SrcKind::Node(p) = operand.src.kind()
             && self.fusion.needed[p as usize]
@@ -236,13 +266,16 @@ impl Emitter<'_> {
             let level = body.typed[narrow as usize].level;
             return body.push(Inst::Map { fun: Fun::Cast, args: [narrow].into_iter().collect() }, layout.dtype, level);
         }
-        let mut access = self.access(&layout, g, level);
+        let mut access = self.access(layout, g, level);
         let mut level = level;
-        let outer = axes(&self.fusion.groups[g as usize].shape, self.fusion.groups[g as usize].mask, false).len();
         let reduced = self.fusion.node(n).kind == NodeKind::Reduce;
-        if reduces && level == Level::Full && !reduced && access.strides[outer..].iter().all(|&s| s == 0) {
-            access.strides.truncate(outer);
-            level = Level::Row;
+        if reduces && level == Level::Full && !reduced {
+            let group = &self.fusion.groups[g as usize];
+            let outer = (0..group.shape.len()).filter(|&k| !is_reduced(group.mask, k)).count();
+            if access.strides[outer..].iter().all(|&s| s == 0) {
+                access.strides.truncate(outer);
+                level = Level::Row;
+            }
         }
         if operand.src.kind() == SrcKind::Iota {
             return body.push_once(Inst::Iota { access }, layout.dtype, level);
@@ -266,6 +299,9 @@ impl Emitter<'_> {
                     .collect()
             }
         };
+        if *mask == 0 {
+            return Access { offset: layout.offset, strides };
+        }
         let pick = |reduced: bool| (0..shape.len()).filter(move |&k| is_reduced(*mask, k) == reduced);
         let mut ordered: Dims = pick(false).map(|k| strides[k]).collect();
         if level == Level::Full {
@@ -279,11 +315,11 @@ impl Emitter<'_> {
         if !self.stored[n as usize] {
             return;
         }
-        let out = self.fusion.layout(self.fusion.node(n).out).clone();
+        let out = self.fusion.layout(self.fusion.node(n).out);
         let level = self.fusion.level[n as usize];
         let storage = self.fusion.input.storage_of[n as usize];
         let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
-        let access = self.access(&out, g, level);
+        let access = self.access(out, g, level);
         body.push(Inst::Store { buf, access, arg }, out.dtype, level);
     }
 
@@ -320,7 +356,7 @@ impl Emitter<'_> {
     /// Emits a matmul with its epilogue.
     fn fused_matmul(&mut self, index: usize) {
         let FusedMatmul { matmul, last, scale, addend, bias, .. } = self.fusion.fused_matmuls[index];
-        let out = self.fusion.layout(self.fusion.node(matmul).out).clone();
+        let out = self.fusion.layout(self.fusion.node(matmul).out);
         let offset = |emitter: &Self, operand: &In| emitter.fusion.layout(operand.layout).offset;
         let epilogue = Epilogue {
             scale,
@@ -376,9 +412,9 @@ fn axes(shape: &[i64], mask: u32, reduced: bool) -> Dims {
     shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == reduced).map(|(_, &n)| n).collect()
 }
 
-/// Removes instructions whose results are unused.
-fn prune(kernel: &mut Kernel) {
-    let body = std::mem::take(&mut kernel.body);
+/// Moves the instructions of `from` whose results are used to `kernel`.
+fn prune(from: &mut Body, kernel: &mut Kernel) {
+    let body = &mut from.typed;
     let mut used = vec![false; body.len()];
     for (i, t) in body.iter().enumerate().rev() {
         used[i] |= matches!(t.inst, Inst::Store { .. } | Inst::Scatter { .. });
@@ -387,23 +423,25 @@ fn prune(kernel: &mut Kernel) {
         }
     }
     let mut renamed: Vec<Val> = vec![0; body.len()];
-    for (i, mut t) in body.into_iter().enumerate() {
+    kernel.body.reserve_exact(used.iter().filter(|&&u| u).count());
+    for (i, mut t) in body.drain(..).enumerate() {
         if used[i] {
             t.inst.operands_mut(|v| *v = renamed[*v as usize]);
             renamed[i] = kernel.body.len() as Val;
             kernel.body.push(t);
         }
     }
-    let mut kept: Vec<u32> = Vec::new();
+    let mut kept: Vec<u32> = Vec::with_capacity(from.buffers.len());
     for t in &mut kernel.body {
         if let Some(buf) = t.inst.buffer_mut() {
-            let global = kernel.buffers[*buf as usize];
+            let global = from.buffers[*buf as usize];
             *buf = kept.iter().position(|&b| b == global).unwrap_or_else(|| {
                 kept.push(global);
                 kept.len() - 1
             }) as u16;
         }
     }
+    from.buffers.clear();
     kernel.buffers = kept;
 }
 
@@ -425,14 +463,8 @@ fn flatten_levels(kernel: &mut Kernel) {
 fn collapse(kernel: &mut Kernel) {
     let outer = kernel.outer.len();
     let extents: Dims = kernel.outer.iter().chain(&kernel.inner).copied().collect();
-    let mut strides: Vec<(usize, Dims)> = Vec::new();
-    for (i, t) in kernel.body.iter().enumerate() {
-        if let Some(access) = t.inst.access() {
-            strides.push((i, access.strides.clone()));
-        }
-    }
     // Runs of axes that stay together: (last axis of the run, extent).
-    let mut runs: Vec<(usize, i64)> = Vec::new();
+    let mut runs: SmallVec<[(usize, i64); 5]> = SmallVec::new();
     for k in 0..extents.len() {
         if extents[k] == 1 {
             continue;
@@ -440,7 +472,8 @@ fn collapse(kernel: &mut Kernel) {
         let same_side = |j: usize| (j < outer) == (k < outer);
         if let Some(&mut (ref mut last, ref mut extent)) = runs.last_mut()
             && same_side(*last)
-            && strides.iter().all(|(_, s)| k >= s.len() || s[*last] == s[k] * extents[k])
+            && (kernel.body.iter().filter_map(|t| t.inst.access()).map(|access| &access.strides))
+                .all(|s| k >= s.len() || s[*last] == s[k] * extents[k])
         {
             *extent *= extents[k];
             *last = k;
@@ -450,9 +483,14 @@ fn collapse(kernel: &mut Kernel) {
     }
     kernel.outer = runs.iter().filter(|(k, _)| *k < outer).map(|&(_, n)| n).collect();
     kernel.inner = runs.iter().filter(|(k, _)| *k >= outer).map(|&(_, n)| n).collect();
-    for (i, old) in strides {
-        let new = runs.iter().filter(|(k, _)| *k < old.len()).map(|&(k, _)| old[k]).collect();
-        kernel.body[i].inst.access_mut().expect("listed because it has one").strides = new;
+    if runs.len() < extents.len() {
+        for access in kernel.body.iter_mut().filter_map(|t| t.inst.access_mut()) {
+            let old = &mut access.strides;
+            let axes = runs.iter().take_while(|(k, _)| *k < old.len()).count();
+            // Each run's last axis stands at or behind the run's number.
+            (0..axes).for_each(|to| old[to] = old[runs[to].0]);
+            old.truncate(axes);
+        }
     }
     // A reduction over one element is still a reduction.
     if kernel.inner.is_empty() && kernel.reduces() {

@@ -3,6 +3,8 @@
 use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
 
+use smallvec::SmallVec;
+
 use super::input::Input;
 use crate::program::Factor;
 
@@ -28,7 +30,7 @@ pub(crate) struct FusedMatmul {
 }
 
 /// The readers of each node's value: (reader, true if it reads the value from memory in any case).
-type Readers = Vec<Vec<(u32, bool)>>;
+type Readers = Vec<SmallVec<[(u32, bool); 2]>>;
 
 /// One kind of operation that can follow a matmul: extends the fusion by it, or returns `None`. The first row that fits
 /// wins. All rows need the matmul's dtype and its elements in flat order.
@@ -59,7 +61,7 @@ pub(crate) fn fused_matmuls(input: &Input, needed: &[bool]) -> Vec<FusedMatmul> 
 }
 
 fn readers(input: &Input, needed: &[bool]) -> Readers {
-    let mut readers = vec![Vec::new(); input.nodes.len()];
+    let mut readers = vec![SmallVec::new(); input.nodes.len()];
     for (i, node) in input.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
         for (k, operand) in node.operands().iter().enumerate() {
             let base = k == 0 && node.is_write();

@@ -8,7 +8,9 @@
 use cuprous_core::node::SrcKind;
 use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Src};
 
-use super::Map;
+use smallvec::SmallVec;
+
+use super::NONE;
 use super::epilogue::{self, FusedMatmul};
 use super::input::Input;
 use crate::program::Level;
@@ -49,18 +51,20 @@ pub(crate) struct Fusion<'a> {
     pub(crate) level: Vec<Level>,
     pub(crate) fused_matmuls: Vec<FusedMatmul>,
     /// The index of the fused matmul that each node belongs to.
-    matmul_of: Map<u32, usize>,
+    matmul_of: Vec<Option<usize>>,
     group_of: Vec<u32>,
     /// The group that each group was merged into; itself if it was not merged.
     merged_into: Vec<u32>,
-    /// The last node that writes each storage.
-    last_writer: Map<u32, u32>,
+    /// The last node that writes each storage, or [`NONE`].
+    last_writer: Vec<u32>,
     /// (reader, layout id) of each version, by node and by leaf.
-    node_readers: Vec<Vec<(u32, u32)>>,
-    leaf_readers: Vec<Vec<(u32, u32)>>,
+    node_readers: Vec<Readers>,
+    leaf_readers: Vec<Readers>,
 }
 
-const NONE: u32 = u32::MAX;
+type Readers = SmallVec<[(u32, u32); 2]>;
+/// Nodes that must run before a node, each with true if the node may run in its group.
+type Dependencies = SmallVec<[(u32, bool); 6]>;
 
 impl<'a> Fusion<'a> {
     /// Groups the needed nodes of a tape.
@@ -68,26 +72,30 @@ impl<'a> Fusion<'a> {
         let n = input.nodes.len();
         let needed = needed(&input);
         let fused_matmuls = epilogue::fused_matmuls(&input, &needed);
-        let writes = (0..n as u32).filter(|&k| input.nodes[k as usize].is_write());
-        let last_writer = writes.map(|k| (input.storage_of[k as usize], k)).collect();
-        let matmul_of =
-            fused_matmuls.iter().enumerate().flat_map(|(k, fused)| fused.members.iter().map(move |&m| (m, k)));
+        let mut last_writer = vec![NONE; input.storage_bytes.len()];
+        for k in (0..n).filter(|&k| input.nodes[k].is_write()) {
+            last_writer[input.storage_of[k] as usize] = k as u32;
+        }
+        let mut matmul_of = vec![None; n];
+        for (k, fused) in fused_matmuls.iter().enumerate() {
+            fused.members.iter().for_each(|&m| matmul_of[m as usize] = Some(k));
+        }
         let mut fusion = Fusion {
             needed,
-            matmul_of: matmul_of.collect(),
+            matmul_of,
             fused_matmuls,
-            groups: Vec::new(),
+            groups: Vec::with_capacity(n),
             level: vec![Level::Full; n],
             group_of: vec![NONE; n],
-            merged_into: Vec::new(),
+            merged_into: Vec::with_capacity(n),
             last_writer,
-            node_readers: vec![Vec::new(); n],
-            leaf_readers: vec![Vec::new(); input.leaves],
+            node_readers: vec![Readers::new(); n],
+            leaf_readers: vec![Readers::new(); input.leaves],
             input,
         };
         for node in 0..n as u32 {
-            match fusion.matmul_of.get(&node) {
-                Some(&fused) if fusion.fused_matmuls[fused].last == node => fusion.place_matmul(fused),
+            match fusion.matmul_of[node as usize] {
+                Some(fused) if fusion.fused_matmuls[fused].last == node => fusion.place_matmul(fused),
                 Some(_) => {}
                 None if fusion.needed[node as usize] => fusion.place(node),
                 None => {}
@@ -96,11 +104,11 @@ impl<'a> Fusion<'a> {
         fusion
     }
 
-    pub(crate) fn layout(&self, id: u32) -> &LayoutRef {
+    pub(crate) fn layout(&self, id: u32) -> &'a LayoutRef {
         self.input.layout(id)
     }
 
-    pub(crate) fn node(&self, node: u32) -> &Node {
+    pub(crate) fn node(&self, node: u32) -> &'a Node {
         &self.input.nodes[node as usize]
     }
 
@@ -124,9 +132,9 @@ impl<'a> Fusion<'a> {
         }
         let alone = matches!(node.kind, NodeKind::Routine | NodeKind::Scatter | NodeKind::Launch);
         let (shape, mask) = match node.kind {
-            NodeKind::Reduce => (self.layout(node.ins[0].layout).shape.clone(), node.reduced_axes()),
-            NodeKind::Scatter => (self.layout(node.ins[1].layout).shape.clone(), 0),
-            _ => (self.layout(node.out).shape.clone(), 0),
+            NodeKind::Reduce => (&self.layout(node.ins[0].layout).shape, node.reduced_axes()),
+            NodeKind::Scatter => (&self.layout(node.ins[1].layout).shape, 0),
+            _ => (&self.layout(node.out).shape, 0),
         };
         let flat = self.is_flat(&node);
         let mut dependencies = self.dependencies(n);
@@ -136,9 +144,10 @@ impl<'a> Fusion<'a> {
         } else if alone {
             None
         } else {
-            self.merge_producers(n, &dependencies);
-            dependencies = self.dependencies(n);
-            self.find_group(n, &shape, mask, flat, &dependencies)
+            if self.merge_producers(n, &dependencies) {
+                dependencies = self.dependencies(n);
+            }
+            self.find_group(n, shape, mask, flat, &dependencies)
         };
         let (group, level) = target.unwrap_or_else(|| {
             let group = self.groups.len() as u32;
@@ -163,10 +172,10 @@ impl<'a> Fusion<'a> {
         g.formula = node.formula();
         if node.kind == NodeKind::Reduce {
             g.mask = mask;
-            g.shape = shape;
+            g.shape = shape.clone();
             g.flat = false;
         } else if level == Level::Full && !flat {
-            g.shape = shape;
+            g.shape = shape.clone();
             g.flat = false;
         }
         self.register(n, group, &dependencies);
@@ -229,9 +238,9 @@ impl<'a> Fusion<'a> {
     }
 
     /// Returns the nodes that must run before `n`, each with true if `n` may run in its group.
-    fn dependencies(&self, n: u32) -> Vec<(u32, bool)> {
+    fn dependencies(&self, n: u32) -> Dependencies {
         let node = self.node(n);
-        let mut found: Vec<(u32, bool)> = Vec::new();
+        let mut found = Dependencies::new();
         let write = node.is_write();
         for (k, operand) in node.operands().iter().enumerate() {
             let in_memory = node.kind == NodeKind::Gather && k == 0;
@@ -252,7 +261,7 @@ impl<'a> Fusion<'a> {
 
     /// Collects what a write must come after: the writer and all readers of the version that it replaces. If the write
     /// may share the writer's group, or the writer is not run at all, the versions before count as well.
-    fn older_versions(&self, n: u32, found: &mut Vec<(u32, bool)>) {
+    fn older_versions(&self, n: u32, found: &mut Dependencies) {
         let node = self.node(n);
         let mut version = node.ins[0].src;
         loop {
@@ -306,7 +315,7 @@ impl<'a> Fusion<'a> {
         let writer = self.node(p);
         let read = self.layout(layout);
         let out = self.layout(writer.out);
-        if self.matmul_of.contains_key(&p) {
+        if self.matmul_of[p as usize].is_some() {
             return false;
         }
         match writer.kind {
@@ -345,8 +354,8 @@ impl<'a> Fusion<'a> {
         let storage = match from.src.kind() {
             SrcKind::Leaf(slot) => slot,
             SrcKind::Node(q) => {
-                let in_memory = match self.matmul_of.get(&q) {
-                    Some(&fused) => self.fused_matmuls[fused].last == q,
+                let in_memory = match self.matmul_of[q as usize] {
+                    Some(fused) => self.fused_matmuls[fused].last == q,
                     None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Routine,
                 };
                 in_memory.then_some(self.input.storage_of[q as usize])?
@@ -356,12 +365,14 @@ impl<'a> Fusion<'a> {
         let (read, own, out) = (self.layout(layout), self.layout(from.layout), self.layout(node.out));
         let whole = read.identity && read.size == out.size && read.dtype == out.dtype;
         let alike = own.is_c_contiguous() && own.shape == read.shape && own.dtype.size() <= out.dtype.size();
-        (whole && alike && self.last_writer.get(&storage).is_none_or(|&w| w < p)).then_some(from)
+        let writer = self.last_writer[storage as usize];
+        (whole && alike && (writer == NONE || writer < p)).then_some(from)
     }
 
-    /// Merges the groups of the producers of `n` where the schedule allows it.
-    fn merge_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
-        let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
+    /// Merges the groups of the producers of `n` where the schedule allows it. Returns true if it merged any.
+    fn merge_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) -> bool {
+        let mut merged = false;
+        let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return false };
         for &(dep, direct) in dependencies {
             let from = self.group(dep);
             if from == last || !direct {
@@ -398,7 +409,9 @@ impl<'a> Fusion<'a> {
             b.nodes.extend(moving);
             b.nodes.sort_unstable();
             b.successors.extend(successors);
+            merged = true;
         }
+        merged
     }
 
     fn resolve(&self, mut g: u32) -> u32 {
@@ -505,7 +518,7 @@ impl<'a> Fusion<'a> {
                     !(self.overwrites(i) || rewritten && !across && node.kind == NodeKind::Update)
                 } else {
                     // Routines and their epilogues read memory.
-                    let kernel = node.kind != NodeKind::Routine && !self.matmul_of.contains_key(&i);
+                    let kernel = node.kind != NodeKind::Routine && self.matmul_of[i as usize].is_none();
                     let recomputed = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
                     in_memory || if across { !recomputed } else { !self.passes(p, operand.layout, i) }
                 };
@@ -528,7 +541,7 @@ fn needed(input: &Input) -> Vec<bool> {
         if !needed[i] {
             continue;
         }
-        if input.layouts[&node.out].size == 0 {
+        if input.layout(node.out).size == 0 {
             // An empty value or write needs nothing. The version before an empty write is its own.
             needed[i] = node.is_write();
             if !needed[i] {

@@ -3,8 +3,6 @@
 //! In this order: `input` is the tape as the planner sees it, `epilogue` fuses operations into matmuls, `fusion` groups
 //! the rest, `emit` makes a step of each group, `pack` joins small steps, `arena` assigns scratch memory.
 
-use std::collections::HashMap;
-
 mod arena;
 mod emit;
 mod epilogue;
@@ -13,10 +11,10 @@ mod input;
 mod pack;
 
 pub(crate) use emit::plan;
-pub(crate) use input::Input;
+pub(crate) use input::{Input, Layouts};
 
-/// A map of the planner, which looks up several numbers for each node.
-pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+/// Stands for no node, storage or group in tables of numbers.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Nanoseconds that the stages of planning took.
 #[derive(Clone, Copy, Default)]

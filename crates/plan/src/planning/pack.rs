@@ -3,6 +3,8 @@
 //! A launch takes longer than such a map itself: 3.7 µs on a stream and 0.75 µs in a graph (H200), where 65,536
 //! elements take less than one.
 
+use smallvec::SmallVec;
+
 use crate::program::{Inst, Kernel, Step};
 
 /// Largest map that is packed, in elements.
@@ -12,17 +14,24 @@ const MAX_KERNELS: usize = 64;
 /// How many steps earlier a map may run.
 const LOOK_BACK: usize = 16;
 
+/// The buffers that a step touches, and whether it writes them.
+type Touched = SmallVec<[(u32, bool); 8]>;
+
 /// Packs small maps: each joins the nearest earlier step that takes it, if it does not depend on a step in between.
 /// `nodes` are the nodes of each step.
 pub(crate) fn pack(steps: Vec<Step>, nodes: Vec<Vec<u32>>) -> (Vec<Step>, Vec<Vec<u32>>) {
     let mut packed: Vec<Step> = Vec::with_capacity(steps.len());
     let mut sources: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
+    let mut touched: Vec<Touched> = Vec::with_capacity(steps.len());
     for (step, nodes) in steps.into_iter().zip(nodes) {
+        let mut ours = Touched::new();
+        step.touches(|buffer, writes| ours.push((buffer, writes)));
         match step {
-            Step::Kernel(kernel) if is_small_map(&kernel) => match pack_for(&packed, &kernel) {
+            Step::Kernel(kernel) if is_small_map(&kernel) => match pack_for(&packed, &touched, &ours) {
                 Some(at) => {
                     join(&mut packed[at], kernel);
                     sources[at].extend(nodes);
+                    touched[at].extend(ours);
                     continue;
                 }
                 None => packed.push(Step::Kernel(kernel)),
@@ -30,6 +39,7 @@ pub(crate) fn pack(steps: Vec<Step>, nodes: Vec<Vec<u32>>) -> (Vec<Step>, Vec<Ve
             other => packed.push(other),
         }
         sources.push(nodes);
+        touched.push(ours);
     }
     (packed, sources)
 }
@@ -40,9 +50,9 @@ fn is_small_map(kernel: &Kernel) -> bool {
         && !kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }))
 }
 
-fn pack_for(packed: &[Step], kernel: &Kernel) -> Option<usize> {
+fn pack_for(packed: &[Step], touched: &[Touched], ours: &Touched) -> Option<usize> {
     for (at, step) in packed.iter().enumerate().rev().take(LOOK_BACK) {
-        if !independent(step, kernel) {
+        if !independent(&touched[at], ours) {
             return None;
         }
         let has_room = match step {
@@ -58,12 +68,10 @@ fn pack_for(packed: &[Step], kernel: &Kernel) -> Option<usize> {
 }
 
 /// Returns true if neither writes what the other touches.
-fn independent(step: &Step, kernel: &Kernel) -> bool {
-    let mut independent = true;
-    step.touches(|theirs, they_write| {
-        kernel.touches(|ours, we_write| independent &= ours != theirs || !(they_write || we_write));
-    });
-    independent
+fn independent(theirs: &Touched, ours: &Touched) -> bool {
+    theirs
+        .iter()
+        .all(|&(their, they_write)| ours.iter().all(|&(our, we_write)| our != their || !(they_write || we_write)))
 }
 
 fn join(step: &mut Step, kernel: Kernel) {

@@ -143,13 +143,13 @@ impl Kernel {
 
     /// Calls `f` with each of the program's buffers that the kernel touches, and whether it is written.
     pub fn touches(&self, mut f: impl FnMut(u32, bool)) {
-        for (k, &buffer) in self.buffers.iter().enumerate() {
-            let writes = |inst: &Inst| match inst {
-                Inst::Store { buf, .. } | Inst::Scatter { buf, .. } => *buf as usize == k,
-                _ => false,
-            };
-            f(buffer, self.body.iter().any(|t| writes(&t.inst)));
+        let mut written: SmallVec<[bool; 32]> = SmallVec::from_elem(false, self.buffers.len());
+        for t in &self.body {
+            if let Inst::Store { buf, .. } | Inst::Scatter { buf, .. } = t.inst {
+                written[buf as usize] = true;
+            }
         }
+        self.buffers.iter().zip(written).for_each(|(&buffer, writes)| f(buffer, writes));
     }
 
     /// Returns true if the kernel has a reduction.
