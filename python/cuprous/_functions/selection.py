@@ -108,8 +108,10 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
-    index = bounded(indices, n, axis, mode)
-    if n == 0 and index.size:
+    # NumPy checks the indices once for each element of the axes before, so not at all where one of these is empty.
+    is_checked = mode != "raise" or 0 not in a.shape[:axis]
+    index = bounded(indices, n, axis, mode if is_checked else "clip")
+    if n == 0 and index.size and 0 not in (*a.shape[:axis], *a.shape[axis + 1 :]):
         raise IndexError("cannot do a non-empty take from an empty axes.")
     strides = a.element_strides
     before, after = axis, a.ndim - axis - 1
