@@ -233,7 +233,7 @@ def reduce(
     """Reduces axes of an array with the ufunc.
 
     Args:
-        array_: the array.
+        array_: an array or array-like.
         axis: an axis, several, or None for all.
         dtype: dtype to compute in.
         out: where to write the result.
@@ -241,8 +241,17 @@ def reduce(
         initial: the value that the reduction starts with; with None it starts with the first element.
         where: the mask of elements to reduce.
 
+    Returns:
+        An array without the reduced axes.
+
     Raises:
         ValueError: if an empty reduction has no identity, or the ufunc is not binary.
+
+    Examples:
+        >>> cp.add.reduce([[1, 2], [3, 4]])
+        array([4, 6])
+        >>> cp.multiply.reduce([[1, 2], [3, 4]], axis=None)
+        array(24)
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
@@ -296,8 +305,21 @@ def reduce(
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Returns the scan (cumulative reduction) along an axis.
 
+    Args:
+        array_: an array or array-like.
+        axis: the axis, by default the first.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the same shape.
+
     Raises:
         ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.multiply.accumulate([1, 2, 3, 4])
+        array([ 1,  2,  6, 24])
     """
     name = _require_binary(self, "accumulate")
     a = array(array_)
@@ -324,7 +346,24 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-    """Applies the ufunc to each pair of an element of A and an element of B. The shape is A.shape + B.shape."""
+    """Applies the ufunc to each pair of an element of A and an element of B.
+
+    Args:
+        A: an array or array-like.
+        B: an array or array-like.
+        **kwargs: keyword arguments of the ufunc.
+
+    Returns:
+        An array of shape A.shape + B.shape.
+
+    Raises:
+        ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.add.outer([1, 2], [10, 20, 30])
+        array([[11, 21, 31],
+               [12, 22, 32]])
+    """
     _require_binary(self, "outer")
     override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
     if override is not NotImplemented:
@@ -336,9 +375,23 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
+    Args:
+        array_: an array or array-like.
+        indices: the positions where slices begin. A slice ends where the next one begins.
+        axis: the axis, by default the first.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array with an element for each slice along the axis.
+
     Raises:
         IndexError: for an index out of bounds.
         ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.add.reduceat([1, 2, 3, 4], [0, 2])
+        array([3, 7])
     """
     name = _require_binary(self, "reduceat")
     a = array(array_)

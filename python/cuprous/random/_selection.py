@@ -127,12 +127,25 @@ class Selection(Vectors):
             _core.update(x, self.permutation(x, axis))
 
     def permuted(self, x: Any, *, axis: int | None = None, out: ndarray | None = None) -> ndarray:
-        """Returns a copy with the elements of each slice along `axis` in independent random order. None permutes all
-        elements.
+        """Returns a copy with the elements of each slice along an axis in independent random order.
+
+        Args:
+            x: an array or array-like.
+            axis: the axis; None (the default) permutes all elements.
+            out: an array to write to, of the shape and dtype of `x`.
+
+        Returns:
+            An array of the shape of `x`.
 
         Raises:
             ValueError: if `out` has another shape.
             TypeError: if `out` has another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> cp.sort(rng.permuted([[1, 2, 3], [4, 5, 6]], axis=1), axis=1)
+            array([[1, 2, 3],
+                   [4, 5, 6]])
         """
         source = array(x)
         if out is not None:
