@@ -133,6 +133,8 @@ UFUNC_ATTRIBUTES: dict[str, Any] = {
     "identity": property(ufunc_methods.identity, doc="The result of a reduction of no elements, or None."),
     "nargs": property(lambda self: self.nin + self.nout, doc="Number of operands and results."),
     "signature": None,
+    "__doc__": ufunc_methods.Documentation(_core.ufunc.__doc__ or ""),
+    "__signature__": ufunc_methods.CallSignature(),
     "__repr__": lambda self: f"<ufunc '{self.__name__}'>",
 }
 

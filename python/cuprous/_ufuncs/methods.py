@@ -53,6 +53,31 @@ _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
+class Documentation:
+    """The attribute `__doc__` of a type of ufuncs: a ufunc's docstring is composed when it is read."""
+
+    def __init__(self, doc: str) -> None:
+        self._doc = doc
+
+    def __get__(self, ufunc: Any, owner: Any = None) -> str:
+        if ufunc is None:
+            return self._doc
+        from cuprous._ufuncs.documentation import docstring  # read by people, not by programs
+
+        return docstring(ufunc)
+
+
+class CallSignature:
+    """The attribute `__signature__` of a type of ufuncs: that of a ufunc's calls."""
+
+    def __get__(self, ufunc: Any, owner: Any = None) -> Any:
+        if ufunc is None:
+            raise AttributeError("__signature__")
+        from cuprous._ufuncs.documentation import signature
+
+        return signature(ufunc)
+
+
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
     """Returns `where`, `casting` and `order` of a call, with `order` resolved if it depends on the operands."""
     if "subok" in kwargs:
