@@ -493,8 +493,24 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
 def construct(
     cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
 ) -> ndarray:
-    """`cp.ndarray(shape, dtype)`: a new array with arbitrary contents; with `memptr` (what has `.ptr`, such as
-    `cuda.alloc` gives) one of that memory, with `strides` in bytes.
+    """An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
+
+    `cp.array`, `cp.zeros` and similar functions create arrays. The class itself returns one with arbitrary contents.
+
+    Args:
+        shape: the shape, an integer or a sequence of integers.
+        dtype: the dtype, float64 by default.
+        memptr: the memory, an object with `.ptr` such as that of `cuda.alloc`; by default new memory.
+        strides: bytes from one element to the next along each axis, for `memptr`.
+        order: the memory order, "C" or "F".
+
+    Raises:
+        NotImplementedError: for `strides` without `memptr`.
+
+    Examples:
+        >>> a = cp.ndarray((2, 3), dtype=cp.float32)
+        >>> a.shape, a.dtype
+        ((2, 3), dtype('float32'))
     """
     if memptr is None and strides is None:
         return creation.empty(shape, dtype, order or "C")

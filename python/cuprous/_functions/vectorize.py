@@ -20,6 +20,7 @@ class vectorize:
     Args:
         pyfunc: the function.
         otypes: dtypes that the results are converted to: letters, or a list of dtypes.
+        doc: the docstring; None (the default) uses that of the function.
         excluded: not supported.
         cache: not supported.
         signature: not supported.
