@@ -539,7 +539,7 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
         An array with as many axes as `a`.
 
     Raises:
-        ValueError: if the function changes the number of axes otherwise.
+        ValueError: if the result of the function has neither as many axes as `a` nor one axis less.
 
     Examples:
         >>> cp.apply_over_axes(cp.sum, cp.ones((2, 3, 4)), (0, 2)).shape
@@ -547,8 +547,11 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     """
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
-        reduced = func(result, normalize_axis(axis, result.ndim))
-        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, normalize_axis(axis, result.ndim))
+        axis = normalize_axis(axis, result.ndim)
+        reduced = func(result, axis)
+        if result.ndim - reduced.ndim not in (0, 1):
+            raise ValueError("function is not returning an array of the correct shape")
+        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, axis)
     return result
 
 

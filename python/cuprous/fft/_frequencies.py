@@ -65,7 +65,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
         An array of shape (n // 2 + 1,).
 
     Raises:
-        ValueError: unless `n` is an integer, at least 0, and `dtype` floating-point.
+        ValueError: unless `n` is an integer and `dtype` floating-point.
         ZeroDivisionError: if `n` or `d` is zero.
 
     Examples:
