@@ -23,6 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 import cuprous
 from cuprous._ufuncs.two_outputs import TwoOutputs
 from cuprous._unsupported import Unsupported
+from cuprous.scipy.special import SpecialFunction
 
 project = "Cuprous"
 author = "the Cuprous developers"
@@ -71,7 +72,7 @@ def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = ""
     """One description; `inner` are those of a class's members."""
     fence = ":" * (4 if inner else 3)
     doc = inspect.getdoc(value) or ""
-    if isinstance(value, (cuprous.ufunc, TwoOutputs)):
+    if isinstance(value, (cuprous.ufunc, TwoOutputs, SpecialFunction)):
         doc = doc.partition("\n\n")[2]  # it begins with the signature
     return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc)}\n{inner}{fence}\n\n"
 

@@ -148,7 +148,7 @@ UFUNC_ATTRIBUTES: dict[str, Any] = {
     "nargs": property(lambda self: self.nin + self.nout, doc="Number of operands and results."),
     "signature": None,
     "__doc__": ufunc_methods.Documentation(_core.ufunc.__doc__ or ""),
-    "__signature__": ufunc_methods.CallSignature(),
+    "__signature__": ufunc_methods.CallSignature(""),
     "__repr__": lambda self: f"<ufunc '{self.__name__}'>",
 }
 

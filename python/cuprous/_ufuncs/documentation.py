@@ -147,24 +147,20 @@ def docstring(ufunc: Any) -> str:
     if several:
         raises["ValueError"] = "for shapes that do not broadcast."
     values, result = EXAMPLES[name]
+    returns = f"{array} {shape}.{' Integers are computed in floating point.' if converted else ''}"
+    return compose(f"{name}{signature(ufunc)}", ufunc._doc, arguments, returns, raises, f"cp.{name}({values})", result)
+
+
+def compose(
+    call: str, summary: str, arguments: dict[str, str], returns: str, raises: dict[str, str], example: str, result: str
+) -> str:
+    """Returns a docstring with all sections, which begins with the signature."""
     return "\n".join([
-        f"{name}{signature(ufunc)}",
-        "",
-        ufunc._doc,
-        "",
-        "Args:",
-        *(f"    {key}: {text}" for key, text in arguments.items()),
-        "",
-        "Returns:",
-        f"    {array} {shape}.{' Integers are computed in floating point.' if converted else ''}",
-        "",
-        "Raises:",
-        *(f"    {key}: {text}" for key, text in raises.items()),
-        "",
-        "Examples:",
-        f"    >>> cp.{name}({values})",
-        f"    {result}",
-        "",
+        call, "", summary, "",
+        "Args:", *(f"    {name}: {text}" for name, text in arguments.items()), "",
+        "Returns:", f"    {returns}", "",
+        "Raises:", *(f"    {name}: {text}" for name, text in raises.items()), "",
+        "Examples:", f"    >>> {example}", f"    {result}", "",
     ])  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 from cuprous import _core
@@ -54,28 +55,29 @@ _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", 
 
 
 class Documentation:
-    """The attribute `__doc__` of a type of ufuncs: a ufunc's docstring is composed when it is read."""
+    """The attribute `__doc__` of a class whose objects are functions: their docstrings are composed when they are read.
 
-    def __init__(self, doc: str) -> None:
+    Args:
+        doc: the docstring of the class.
+        module: the module with `docstring(function)` and `signature(function)`. It is for people, not for programs, so
+            it is imported when it is needed.
+    """
+
+    def __init__(self, doc: str, module: str = "cuprous._ufuncs.documentation") -> None:
         self._doc = doc
+        self._module = module
 
-    def __get__(self, ufunc: Any, owner: Any = None) -> str:
-        if ufunc is None:
-            return self._doc
-        from cuprous._ufuncs.documentation import docstring  # read by people, not by programs
-
-        return docstring(ufunc)
+    def __get__(self, function: Any, owner: Any = None) -> str:
+        return self._doc if function is None else import_module(self._module).docstring(function)
 
 
-class CallSignature:
-    """The attribute `__signature__` of a type of ufuncs: that of a ufunc's calls."""
+class CallSignature(Documentation):
+    """The attribute `__signature__` of such a class: the signature of a function's calls."""
 
-    def __get__(self, ufunc: Any, owner: Any = None) -> Any:
-        if ufunc is None:
+    def __get__(self, function: Any, owner: Any = None) -> Any:
+        if function is None:
             raise AttributeError("__signature__")
-        from cuprous._ufuncs.documentation import signature
-
-        return signature(ufunc)
+        return import_module(self._module).signature(function)
 
 
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:

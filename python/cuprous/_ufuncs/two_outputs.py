@@ -21,8 +21,8 @@ from cuprous._ufuncs.methods import (
 
 
 class TwoOutputs:
-    __doc__ = Documentation("A ufunc that returns two arrays: `divmod`, `frexp`, `modf`.")  # type: ignore[assignment]
-    __signature__ = CallSignature()
+    __doc__ = Documentation("A ufunc that returns two arrays: `divmod`, `frexp`, `modf`.")
+    __signature__ = CallSignature("")
 
     nout = 2
     signature = None
