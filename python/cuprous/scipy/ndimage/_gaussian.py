@@ -365,7 +365,8 @@ def generic_laplace(
         An array of the shape of `input`.
 
     Examples:
-        >>> second = lambda a, axis, output, mode, cval: cp.scipy.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)
+        >>> def second(a, axis, output, mode, cval):
+        ...     return cp.scipy.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)
         >>> cp.scipy.ndimage.generic_laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]), second)
         array([ 1.,  2.,  2., -5.])
     """
