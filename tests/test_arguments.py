@@ -66,6 +66,7 @@ _HINTS = {
     "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
     "Python's protocol: arrays hold no other objects": "_array.methods.deepcopy.memo",
     "Python's protocol: there are no subclasses": "_array.methods.construct.cls",
+    "Python's protocol: a descriptor gets the class, too": "_ufuncs.methods.__get__.owner",
     "the bar of a download, and nothing is downloaded": """
         torchvision.models.alexnet.progress torchvision.models.make.progress""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
