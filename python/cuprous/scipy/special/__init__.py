@@ -20,7 +20,7 @@ from cuprous.scipy.special._table import FUNCTIONS
 
 globals().update(FUNCTIONS)
 
-_zeta = SpecialFunction("zeta", 2, _hurwitz, "The zeta function of Hurwitz.")
+_zeta = SpecialFunction("zeta", 2, _hurwitz, "Returns the zeta function of Hurwitz.")
 
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
