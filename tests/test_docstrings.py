@@ -23,14 +23,16 @@ from cuprous._unsupported import Unsupported
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
-SCIPY = ["fft", "interpolate", "ndimage", "signal", "signal.windows", "spatial.distance", "special", "stats"]
+SCIPY = ["fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
+         "special", "stats"]  # fmt: skip
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
          "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
          "torchvision.datasets", "torchvision.transforms", "torchvision.utils"]  # fmt: skip
 MODULES = [f"cuprous.{name}".rstrip(".") for name in OURS] + [f"cuprous.scipy.{name}" for name in SCIPY]
 MODULES += [f"cuprous.{name}" for name in TORCH]
 #: Modules that are documented in full.
-COMPLETE = ["cuprous", "cuprous.linalg", "cuprous.fft", "cuprous.random", *(f"cuprous.scipy.{name}" for name in SCIPY)]
+COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
+COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]
 
 #: What has no example, and why.
 WITHOUT_EXAMPLE = {
