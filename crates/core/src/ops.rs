@@ -279,7 +279,7 @@ macro_rules! for_each_fun {
                     Float::from_f64(if x == 0.0 || x.is_infinite() { x.exp() } else { x.exp_m1() / x })
                 },
                 cuda "cast<decltype(neg({0}))>(cast<double>({0}) == 0 || isinf_({0}) ? exp(cast<double>({0})) \
-                      : expm1(cast<double>({0})) / cast<double>({0}))")
+              : expm1(cast<double>({0})) / cast<double>({0}))")
             (Log, "log", 1, Inexact => Same, "Returns the natural logarithm.",
                 cost 20, vector Real, prelude Math, cpu |a| a.ln(), cuda "log_({0})")
             (Log2, "log2", 1, Inexact => Same, "Returns the logarithm to base two.",
