@@ -279,7 +279,7 @@ macro_rules! for_each_fun {
                     Float::from_f64(if x == 0.0 || x.is_infinite() { x.exp() } else { x.exp_m1() / x })
                 },
                 cuda "cast<decltype(neg({0}))>(cast<double>({0}) == 0 || isinf_({0}) ? exp(cast<double>({0})) \
-              : expm1(cast<double>({0})) / cast<double>({0}))")
+                      : expm1(cast<double>({0})) / cast<double>({0}))")
             (Log, "log", 1, Inexact => Same, "Returns the natural logarithm.",
                 cost 20, vector Real, prelude Math, cpu |a| a.ln(), cuda "log_({0})")
             (Log2, "log2", 1, Inexact => Same, "Returns the logarithm to base two.",
@@ -337,7 +337,7 @@ macro_rules! for_each_fun {
             (GreaterEqual, "greater_equal", 2, All => Bool, "Returns true where a >= b.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
             // (int64, uint64) in either order -> int8: -1, 0 or 1, as the first value is less, equal or greater
-            (CompareIntegers, "compare_integers", 2, Int => Special, "Returns the sign of the exact difference.",
+            (CompareIntegers, "compare_integers", 2, Int => Special, "Returns the sign of the exact difference of an int64 and a uint64.",
                 cost 1, vector Real, prelude Arithmetic, special)
             (LogicalAnd, "logical_and", 2, Bool => Same, "Returns true where both are nonzero.",
                 cost 1, vector Real, prelude Inline, cpu |a, b| a & b, cuda "({0} && {1})")
