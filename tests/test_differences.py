@@ -246,6 +246,7 @@ OTHERWISE = {
         ["Of 0.0 and -0.0: `maximum`, `minimum`, `fmax`, `fmin`, `clip` of both, extremes, sorts, sets",
          "Complex arithmetic with infinities, NaN or overflow: products, squares, quotients, powers",
          "Order of summation", "Last bits of `exp`, `sin`, …", "Filters of integers",
+         "`fft` of lengths with a prime factor from 13 on, float64",
          "`special`: incomplete gamma and beta functions of large parameters", "`signal.lfilter`",
          "`signal.butter` and its like: order of zeros and poles (`output=\"zpk\"`), their pairs (`\"sos\"`)", "Decompositions of float32 and complex64",
          "`interpolate.RegularGridInterpolator(method=\"cubic\")`", "`interpolate.make_interp_spline`",
