@@ -18,7 +18,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed (requirements-clie
 MPIRUN = Path(sys.executable).parent / "mpirun"
 if not MPIRUN.exists():
     pytest.skip("no MPI is installed beside Python (requirements-clients.txt)", allow_module_level=True)
-#: Open MPI refuses to run as root, or with more ranks than cores, unless it is told to.
+#: Open MPI runs as root, and with more ranks than cores, only with these.
 _SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
