@@ -19,6 +19,7 @@ CLIENTS = {
     "dask_cuda.is_device_object": "cuprous._clients.for_dask_cuda",
     "distributed.protocol": "cuprous._clients.for_distributed",
     "einops._backends": "cuprous._clients.for_einops",
+    "ray.util.collective": "cuprous._clients.for_ray",
 }
 
 

@@ -193,19 +193,27 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1
-    native = meeting.store._native.prefixed(f"job{_joined}")
-    session = DistSession(native, meeting.rank, meeting.world_size, meeting.master,
-                          meeting.token.encode() if meeting.token else None, seconds(join),
-                          meeting.store._native if meeting.has_launcher else None)  # fmt: skip
-    try:
-        ranks = list(range(meeting.world_size))
-        world = _make(session, native, meeting.rank, 0, ranks, timeout, name, group_name or "default_pg")
-    except BaseException:
-        session.leave()
-        raise
+    session, native, world = connect(meeting, f"job{_joined}", timeout, name, group_name or "default_pg")
     _job = _Job(session, native, world, timeout, os.getpid(), [world])
     _error_file.install(_report)
     atexit.register(_leave)
+
+
+def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta, backend: str,
+            description: str) -> tuple[DistSession, DistStore, ProcessGroup]:  # fmt: skip
+    """Joins the ranks of a meeting, whose keys in the store begin with `prefix`. Returns the group of all, and what
+    makes others."""
+    store = meeting.store._native.prefixed(prefix)
+    secret = meeting.token.encode() if meeting.token else None
+    statuses = meeting.store._native if meeting.has_launcher else None
+    session = DistSession(store, meeting.rank, meeting.world_size, meeting.master, secret,
+                          seconds(min(timeout, JOIN_TIMEOUT)), statuses)  # fmt: skip
+    try:
+        ranks = list(range(meeting.world_size))
+        return session, store, _make(session, store, meeting.rank, 0, ranks, timeout, backend, description)
+    except BaseException:
+        session.leave()
+        raise
 
 
 def _make(session: DistSession, store: DistStore, rank: int, number: int, ranks: list[int], timeout: timedelta,
