@@ -39,7 +39,7 @@ def meet(key: str, rank: int, size: int) -> Rendezvous:
     """
     if rank == 0:
         store = TCPStore(ray.util.get_node_ip_address(), 0, None, True, JOIN)
-        address = [store.host, store.port, secrets.token_hex(32)]
+        address: list[Any] = [store.host, store.port, secrets.token_hex(32)]
         internal_kv._internal_kv_put(key, json.dumps(address))
     else:
         until = time.monotonic() + JOIN.total_seconds()
