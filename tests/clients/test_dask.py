@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.peers.remainder import Remainder, compare
+from tests.peers.session import run, stored
+from tests.peers.suites import SUITES
 from tests.robust.helpers import output
 from tests.support import assert_same
 
@@ -173,3 +177,17 @@ def test_size_is_that_of_the_elements() -> None:
 def test_equal_arrays_have_equal_names() -> None:
     a, b, c = (da.from_array(cp.asarray(x)) for x in (X, X.copy(), X + 1))
     assert a.name == b.name != c.name
+
+
+@pytest.mark.parametrize("file", ["test_cupy_reductions", "test_cupy_sparse"])
+def test_dasks_own_tests(file: str, tmp_path: Path) -> None:
+    """Some of its tests of CuPy's chunks; `make peers ARGS=dask` runs all."""
+    suite = SUITES["dask"]
+    remainder = Remainder.read(suite.remainder)
+    if f"dask.array {dask.__version__} " not in remainder.header:
+        pytest.skip("the list is about another version of dask")
+    root = suite.find()
+    assert root is not None
+    run(suite, root, [root / f"array/tests/{file}.py"], tmp_path / "results.jsonl")
+    found = compare(stored(tmp_path / "results.jsonl"), remainder)
+    assert found.passed >= 9 and not found.unexpected and not found.stale
