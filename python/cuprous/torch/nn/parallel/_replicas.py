@@ -33,7 +33,7 @@ def interval() -> int:
 
 
 def _digest(tensor: Tensor) -> bytes:
-    return hashlib.blake2b(_core.to_bytes(tensor.detach().as_array()), digest_size=_BYTES).digest()
+    return hashlib.blake2b(_core.to_bytes(tensor.detach().cpu().as_array()), digest_size=_BYTES).digest()
 
 
 class ReplicaCheck:
@@ -83,9 +83,10 @@ class ReplicaCheck:
     def _fail(self, name: str, parameter: Tensor, reference: int, others: list[int]) -> None:
         group, wrong = self._group, others[0]
         with no_grad():
-            expected = parameter.detach().clone()
+            own = parameter.detach().cpu()
+            expected = own.clone()
             dist.broadcast(expected, group=group, group_src=reference)
-            text = [_difference(parameter.detach(), expected)]
+            text = [_difference(own, expected)]
         dist.broadcast_object_list(text, group=group, group_src=wrong)
         ranks = [dist.get_global_rank(group, rank) for rank in (wrong, reference)]
         also = f" (and of {len(others) - 1} other ranks)" if len(others) > 1 else ""
