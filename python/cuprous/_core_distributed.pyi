@@ -64,7 +64,13 @@ class DistGroup:
     """Ranks that perform collectives together."""
 
     def __init__(
-        self, session: DistSession, store: DistStore, number: int, ranks: list[int], timeout: float
+        self,
+        session: DistSession,
+        store: DistStore,
+        number: int,
+        ranks: list[int],
+        timeout: float,
+        mpi: tuple[str, int, int] | None = None,
     ) -> None: ...
     def collective(
         self,

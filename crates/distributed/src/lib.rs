@@ -4,7 +4,7 @@
 //! - A [`Session`] connects all ranks for control. Its thread knows within moments if a rank dies, leaves or fails, and
 //!   its verdict ends every wait of the process.
 //! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
-//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`) or connections (`socket`).
+//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`.
 //! - [`messages`] are between two ranks.
 //! - A [`store::Store`] has PyTorch's protocol, so that launchers and workers of both can be mixed.
 //!
@@ -23,6 +23,7 @@ pub mod group;
 mod link;
 mod mesh;
 pub mod messages;
+mod mpi;
 pub mod reduce;
 pub mod session;
 mod shm;
@@ -36,5 +37,6 @@ mod work;
 pub use failure::{Failure, Kind, Result};
 pub use group::Group;
 pub use mesh::own_address;
+pub use mpi::Communicator;
 pub use session::Session;
 pub use work::{Keep, Work};

@@ -1,5 +1,6 @@
 //! Sessions, groups and work.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Request};
 use cuprous_distributed::messages::Message;
 use cuprous_distributed::status::describe_status;
-use cuprous_distributed::{Group, Keep, Session, Work, own_address};
+use cuprous_distributed::{Communicator, Group, Keep, Session, Work, own_address};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -170,8 +171,11 @@ impl Borrowed {
 
 #[pymethods]
 impl PyGroup {
-    /// Makes a group of these ranks; all of them call it.
+    /// Makes a group of these ranks; all of them call it. `mpi` is the file of a library that has opened MPI, with the
+    /// handles of a communicator of these ranks and of `MPI_BYTE`.
     #[new]
+    #[pyo3(signature = (session, store, number, ranks, timeout, mpi = None))]
+    #[allow(clippy::too_many_arguments, reason = "one call from Python")]
     fn new(
         py: Python<'_>,
         session: &PySession,
@@ -179,9 +183,14 @@ impl PyGroup {
         number: u32,
         ranks: Vec<u32>,
         timeout: f64,
+        mpi: Option<(PathBuf, usize, usize)>,
     ) -> PyResult<PyGroup> {
         let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
-        let group = run(py, || Group::new(session, &**store, number, ranks, timeout))?;
+        let group = run(py, || {
+            // SAFETY: the Python side gives the handles of the library that it has initialized.
+            let communicator = mpi.map(|(library, comm, byte)| unsafe { Communicator::new(&library, comm, byte) });
+            Group::new(session, &**store, number, ranks, timeout, communicator.transpose()?)
+        })?;
         Ok(PyGroup { group })
     }
 
@@ -258,7 +267,7 @@ impl PyGroup {
         self.group.rank()
     }
 
-    /// How bytes move: "shared memory" or "sockets".
+    /// How bytes move: "shared memory", "sockets" or "MPI".
     #[getter]
     fn transport(&self) -> &'static str {
         self.group.transport()

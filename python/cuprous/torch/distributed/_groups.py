@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from cuprous._core import DistGroup, DistSession, DistStore
-from cuprous.torch.distributed import _error_file, _rendezvous
+from cuprous.torch.distributed import _error_file, _mpi, _rendezvous
 from cuprous.torch.distributed._options import DEFAULT_TIMEOUT, JOIN_TIMEOUT, backend_name, seconds, unsupported
 from cuprous.torch.distributed._stores import Store
 
@@ -23,8 +23,10 @@ _END = 5.0
 class ProcessGroup:
     """Ranks that perform collectives together. `new_group` and `group.WORLD` return them."""
 
-    def __init__(self, native: DistGroup, description: str) -> None:
-        self._native, self.group_desc = native, description
+    def __init__(self, native: DistGroup, description: str, backend: str, communicator: Any = None) -> None:
+        self._native, self.group_desc, self._backend = native, description, backend
+        #: MPI's, which belongs to the group.
+        self._communicator = communicator
 
     @property
     def group_name(self) -> str:
@@ -41,7 +43,13 @@ class ProcessGroup:
 
     def name(self) -> str:
         """Returns the backend's name."""
-        return "ring"
+        return self._backend
+
+    def _end(self, failed: bool) -> None:
+        self._native.end(_END)
+        if self._communicator is not None and not failed:
+            self._communicator.Free()
+        self._communicator = None
 
     def __repr__(self) -> str:
         return f"ProcessGroup(ranks={self._native.ranks}, rank={self.rank()}, {self._native.transport})"
@@ -141,7 +149,8 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
     Args:
         backend: "ring", "gloo" or "cpu:gloo,cuda:nccl": collectives of CPU tensors, through shared memory on one host
-            and sockets otherwise.
+            and sockets otherwise. "mpi": the same through the MPI of the mpirun or srun that started the program, which
+            needs mpi4py; MPI numbers the ranks, and `init_method`, `rank` and `world_size` do not matter.
         init_method: "env://", "tcp://host:port" of rank 0, or "file:///path" that does not exist yet.
         timeout: how long an operation takes at most; 30 minutes.
         world_size: the number of ranks.
@@ -153,8 +162,8 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
     Raises:
         ValueError: if an argument or environment variable is missing or wrong, or the process has joined already.
-        NotImplementedError: for the backends "nccl" and "mpi".
-        DistBackendError: if a rank does not come within 300 seconds.
+        NotImplementedError: for the backend "nccl".
+        DistBackendError: if a rank does not come within 300 seconds, or MPI cannot be used.
         DistNetworkError: if rank 0 cannot be reached, or its port is taken.
 
     Example:
@@ -167,35 +176,53 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     global _job, _joined
     if _job is not None:
         raise ValueError("trying to initialize the default process group twice!")
-    backend_name("init_process_group", backend)
+    name = backend_name("init_process_group", backend)
     unsupported("init_process_group", pg_options=pg_options, device_id=device_id)
     timeout = DEFAULT_TIMEOUT if timeout is None else timeout
     join = min(timeout, JOIN_TIMEOUT)
-    if store is not None:
+    if name == "mpi":
+        meeting = _mpi.meet(rank, world_size, join)
+    elif store is not None:
         if init_method is not None:
             raise ValueError("Cannot specify both init_method and store.")
         if rank < 0 or world_size < 0:
             raise ValueError("rank and world_size must be set with a store")
-        meeting = _rendezvous.Rendezvous(store, rank, world_size, None)
+        meeting = _rendezvous.Rendezvous(store, rank, world_size, None, _rendezvous.token())
     else:
         meeting = _rendezvous.meet(init_method, rank, world_size, join)
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1
-    native = meeting.store._native.prefixed(f"job{_joined}")
-    token = os.environ.get("CUPROUS_JOB_TOKEN")
-    session = DistSession(native, meeting.rank, meeting.world_size, meeting.master,
-                          token.encode() if token else None, seconds(join),
-                          meeting.store._native if meeting.has_launcher else None)  # fmt: skip
-    try:
-        ranks = list(range(meeting.world_size))
-        world = ProcessGroup(DistGroup(session, native, 0, ranks, seconds(timeout)), group_name or "default_pg")
-    except BaseException:
-        session.leave()
-        raise
+    session, native, world = connect(meeting, f"job{_joined}", timeout, name, group_name or "default_pg")
     _job = _Job(session, native, world, timeout, os.getpid(), [world])
     _error_file.install(_report)
     atexit.register(_leave)
+
+
+def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta, backend: str,
+            description: str) -> tuple[DistSession, DistStore, ProcessGroup]:  # fmt: skip
+    """Joins the ranks of a meeting, whose keys in the store begin with `prefix`. Returns the group of all, and what
+    makes others."""
+    store = meeting.store._native.prefixed(prefix)
+    secret = meeting.token.encode() if meeting.token else None
+    statuses = meeting.store._native if meeting.has_launcher else None
+    session = DistSession(store, meeting.rank, meeting.world_size, meeting.master, secret,
+                          seconds(min(timeout, JOIN_TIMEOUT)), statuses)  # fmt: skip
+    try:
+        ranks = list(range(meeting.world_size))
+        return session, store, _make(session, store, meeting.rank, 0, ranks, timeout, backend, description)
+    except BaseException:
+        session.leave()
+        raise
+
+
+def _make(session: DistSession, store: DistStore, rank: int, number: int, ranks: list[int], timeout: timedelta,
+          backend: str, description: str) -> ProcessGroup:  # fmt: skip
+    """Returns a group of these ranks, all of which call it."""
+    communicator = _mpi.communicator(ranks, rank, number, store, timeout) if backend == "mpi" else None
+    handles = None if communicator is None else _mpi.handles(communicator)
+    native = DistGroup(session, store, number, ranks, seconds(timeout), handles)
+    return ProcessGroup(native, description, backend, communicator)
 
 
 def _report(kind: type[BaseException], error: BaseException, line: str) -> None:
@@ -209,7 +236,7 @@ def _leave() -> None:
     global _job
     if _job is not None and _job.pid == os.getpid():
         for each in _job.groups:
-            each._native.end(_END)
+            each._end(_job.session.verdict() is not None)
         _job.session.leave()
     _job = None
 
@@ -229,7 +256,7 @@ def destroy_process_group(group: Any = None) -> None:
         _error_file.uninstall()
     elif member in job().groups:
         job().groups.remove(member)
-        member._native.end(_END)
+        member._end(job().session.verdict() is not None)
 
 
 def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
@@ -239,11 +266,13 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     group, which get `GroupMember.NON_GROUP_MEMBER`; with `use_local_synchronization` only its ranks do.
 
     Raises:
-        ValueError: if ranks are repeated or out of range.
+        ValueError: if ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
     """
-    backend_name("new_group", backend)
-    unsupported("new_group", pg_options=pg_options, device_id=device_id)
     own = job()
+    name = own.world.name() if backend is None else backend_name("new_group", backend)
+    unsupported("new_group", pg_options=pg_options, device_id=device_id)
+    if name == "mpi" and own.world.name() != "mpi":
+        raise ValueError('[new_group] backend "mpi" needs init_process_group(backend="mpi"), which finds MPI\'s ranks')
     members = list(range(own.world.size())) if ranks is None else sorted(ranks)
     if len(set(members)) != len(members):
         raise ValueError(f"[new_group] ranks are repeated: {members}")
@@ -260,8 +289,8 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     if own.world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     limit = own.timeout if timeout is None else timeout
-    native = DistGroup(own.session, own.store, number, members, seconds(limit))
-    made = ProcessGroup(native, group_desc or f"group{number}")
+    description = group_desc or f"group{number}"
+    made = _make(own.session, own.store, own.world.rank(), number, members, limit, name, description)
     own.groups.append(made)
     return made
 
@@ -279,14 +308,15 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Returns the name of a group's backend: "ring".
+    """Returns the name of a group's backend: "ring" or "mpi".
 
     Raises:
         ValueError: if this process is not in the group.
     """
-    if resolve(group) is None:
+    member = resolve(group)
+    if member is None:
         raise ValueError("Invalid process group specified")
-    return "ring"
+    return member.name()
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
@@ -343,9 +373,9 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Returns True for the names of the backend of CPU tensors."""
+    """Returns True for the names of backends of CPU tensors that can be used here."""
     try:
-        return bool(backend_name("is_backend_available", backend))
+        return backend_name("is_backend_available", backend) != "mpi" or is_mpi_available()
     except (NotImplementedError, ValueError):
         return False
 
@@ -361,8 +391,8 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Returns False: under MPI use the backend "ring"."""
-    return False
+    """Returns True if mpi4py is installed and finds an MPI library."""
+    return _mpi.is_available()
 
 
 def member_of(given: Any, function: str) -> ProcessGroup | None:

@@ -30,8 +30,8 @@ class ReduceOp(enum.Enum):
 
 
 class Backend(str):
-    """The name of a backend. There is one, for tensors on the CPU: "ring", which PyTorch's names "gloo" and
-    "cpu:gloo,cuda:nccl" mean as well."""
+    """The name of a backend for tensors on the CPU: "ring", which PyTorch's names "gloo" and "cpu:gloo,cuda:nccl" mean
+    as well, or "mpi"."""
 
     RING = "ring"
     GLOO = "gloo"
@@ -40,13 +40,13 @@ class Backend(str):
     UNDEFINED = "undefined"
 
 
-#: Names of the backend that exists.
+#: Names of the built-in backend, and of the one that uses an MPI library.
 _RING = {"ring", "gloo", "cpu:ring", "cpu:gloo", "cpu:gloo,cuda:nccl", "cuda:nccl,cpu:gloo", "cpu:ring,cuda:nccl"}
+_MPI = {"mpi", "cpu:mpi"}
 #: Why other backends do not exist, and what to do.
 _UNSUPPORTED = {
     "nccl": 'collectives of GPU tensors are not supported yet; use backend="ring" and move tensors with .cpu()',
     "cuda:nccl": 'collectives of GPU tensors are not supported yet; use backend="ring" and move tensors with .cpu()',
-    "mpi": 'it is not supported; under mpirun or srun use backend="ring", which reads their environment variables',
     "ucc": 'it is not supported; use backend="ring"',
     "xccl": 'it is not supported; use backend="ring"',
 }
@@ -64,9 +64,11 @@ def backend_name(function: str, backend: Any) -> str:
     name = str(backend).lower()
     if name in _RING:
         return "ring"
+    if name in _MPI:
+        return "mpi"
     if name in _UNSUPPORTED:
         raise NotImplementedError(f'[{function}] backend "{name}": {_UNSUPPORTED[name]}')
-    raise ValueError(f'[{function}] Unknown backend: "{backend}"; use "ring"')
+    raise ValueError(f'[{function}] Unknown backend: "{backend}"; use "ring" or "mpi"')
 
 
 def seconds(timeout: timedelta | float | int) -> float:

@@ -16,6 +16,7 @@ from cuprous.torch.distributed._groups import resolve
 from cuprous.torch.distributed._options import unsupported
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parallel._buckets import Reducer, capacity
+from cuprous.torch.nn.parallel._replicas import ReplicaCheck, interval
 
 #: What a rank says at the beginning of each iteration in `join`.
 _GONE, _ACTIVE, _WITHOUT_SYNC = 0, 1, 2
@@ -26,6 +27,7 @@ class DistributedDataParallel(Module):
     averages over the ranks. The transfers run during the backward pass.
 
     The parameters and buffers of rank 0 are copied to all ranks first. Gradients are views of a few contiguous tensors.
+    With `CUPROUS_DDP_CHECK=100` in the environment the bits of the parameters are compared every 100 iterations.
 
     Args:
         module: a module on the CPU, with the same parameters on all ranks.
@@ -94,6 +96,8 @@ class DistributedDataParallel(Module):
         cap = capacity(bucket_cap_mb)
         self._reducer = Reducer(names, parameters, group, cap, find_unused_parameters, static_graph)
         self._join: _Join | None = None
+        every = interval()
+        self._check = ReplicaCheck(module, group, every) if every else None
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Returns the module's result."""
@@ -102,6 +106,8 @@ class DistributedDataParallel(Module):
         if _core.is_grad_enabled():
             reducer.is_enabled = syncs
             reducer.reset()
+            if self._check is not None and syncs and self._join is None:
+                self._check.step()
         if self._join is not None and _core.is_grad_enabled():
             self._join.begin(_ACTIVE if syncs else _WITHOUT_SYNC)
         if self.broadcast_buffers and (syncs or not self.training):
