@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Union
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._memory_format import in_format
 from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
 
 
@@ -136,9 +137,9 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns an uninitialized tensor."""
-    unsupported("empty", memory_format=(memory_format, None))
     name, device_name = _options("empty", out, dtype, device, layout)
-    return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
+    result = in_format(_core.t_empty(_extents(sizes_, size), name, device_name), memory_format)
+    return _configured(result, requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -375,11 +376,10 @@ def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tenso
 def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def like(input: Tensor, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:  # fmt: skip
-        if str(memory_format) not in ("None", "torch.preserve_format", "torch.contiguous_format"):
-            raise NotImplementedError(f"[{function}] memory_format={memory_format} is not supported")
-        return make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
-                    device=input.device if device is None else device, requires_grad=requires_grad,
-                    **options)  # fmt: skip
+        result = make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
+                      device=input.device if device is None else device, requires_grad=requires_grad,
+                      **options)  # fmt: skip
+        return in_format(result, memory_format)
 
     source = function.removesuffix("_like")
     return named(like, function, f"Returns `{source}` with the shape, dtype and device of a tensor.")
@@ -436,6 +436,12 @@ class legacy:
     def __instancecheck__(self, x: Any) -> bool:
         kind = "cuda" if self.is_cuda else "cpu"
         return isinstance(x, Tensor) and x.dtype is self.dtype and x.device_name.startswith(kind)
+
+    def __or__(self, other: Any) -> Any:
+        """Returns a union of types, for annotations."""
+        return Union[self, other]  # noqa: UP007
+
+    __ror__ = __or__
 
     def __repr__(self) -> str:
         name = next(name for name, of in LEGACY.items() if of == self.dtype.name)

@@ -432,8 +432,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Returns a copy."""
-    unsupported("clone", memory_format=(memory_format, None))
-    return _core.t_cast(input, input.dtype_name)
+    return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
 
 _BOTH = by_name(

@@ -25,6 +25,7 @@ from cuprous.torch import (
 )  # fmt: skip
 from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
 from cuprous.torch._info import iinfo
+from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
 from cuprous.torch.autograd._hooks import RemovableHandle
 
 _update = _core.t_update
@@ -48,7 +49,6 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     Raises:
         TypeError: for arguments that are neither a dtype nor a device.
     """
-    unsupported("to", memory_format=(memory_format, None))
     switches = 0  # positional arguments: non_blocking, copy
     for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
@@ -65,13 +65,13 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         result = _core.t_cast(result, _types.dtype_name(dtype))
     if device is not None:
         result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
-    return _core.t_cast(result, result.dtype_name) if copy and result is self else result
+    result = _core.t_cast(result, result.dtype_name) if copy and result is self else result
+    return in_format(result, memory_format)
 
 
 def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        unsupported(name, memory_format=(memory_format, None))
-        return astype(self, name)
+        return in_format(astype(self, name), memory_format)
 
     cast.__doc__ = f"Returns the tensor cast to {name}."
     return cast
@@ -131,9 +131,13 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor if it is contiguous, otherwise a copy in row-major order."""
-    unsupported("contiguous", memory_format=(memory_format, None))
-    return _core.t_contiguous(self)
+    """Returns the tensor if it is contiguous in a memory format (row-major by default), otherwise a copy that is."""
+    return _core.t_contiguous(self) if memory_format is None else in_format(self, memory_format)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Returns True if the tensor lies in memory in the order of a format (row-major by default), without gaps."""
+    return has_format(self, memory_format)
 
 
 def to_numpy(self: Tensor) -> Any:
@@ -403,7 +407,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 _METHODS = by_name(
-    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, to_numpy, numpy, __array__, tolist,
+    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy, __array__, tolist,
     requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
     ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
     __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
@@ -427,7 +431,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
     **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested", "is_quantized"), lambda self: False),
     "itemsize": lambda self: self.element_size(),
     "nbytes": lambda self: self.numel() * self.element_size(),
-    "layout": lambda self: None,
+    "layout": lambda self: LAYOUTS["strided"],
 }
 
 

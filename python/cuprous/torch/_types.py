@@ -64,6 +64,11 @@ class dtype(Immutable):
 
 #: Every dtype by name.
 DTYPES = {name: dtype(name, size) for name, (_, size) in TABLE.items()}
+#: Dtypes that have a name and limits, but no tensors.
+FLOAT8 = {
+    name: dtype(name, 1)
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
+}
 #: PyTorch's alternative names.
 ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()}
 #: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.
@@ -73,7 +78,7 @@ LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 
 def dtype_of(name: str) -> dtype:
     """Returns the dtype with a name."""
-    return DTYPES[name]
+    return DTYPES[name] if name in DTYPES else FLOAT8[name]
 
 
 def dtype_name(given: Any) -> str:
@@ -81,8 +86,11 @@ def dtype_name(given: Any) -> str:
 
     Raises:
         TypeError: for anything else.
+        NotImplementedError: for dtypes without tensors.
     """
     if isinstance(given, dtype):
+        if given.name not in DTYPES:
+            raise NotImplementedError(f"tensors of {given} are not supported; use torch.float16 or torch.bfloat16")
         return given.name
     plain = {bool: "bool", int: "int64", float: _core.t_default_dtype(), complex: "complex64"}.get(given)
     if plain is not None:

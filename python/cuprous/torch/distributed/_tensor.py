@@ -1,0 +1,3 @@
+"""`DTensor` under its older name."""
+
+from cuprous.torch.distributed.tensor import *  # noqa: F403

@@ -1,0 +1,56 @@
+"""Collectives with gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch.autograd import Function
+from cuprous.torch.distributed import _collectives
+from cuprous.torch.distributed._groups import get_rank, get_world_size, group as _group
+from cuprous.torch.distributed._options import ReduceOp
+from cuprous.torch._creation import empty_like
+from cuprous.torch._shape import stack
+
+
+class _AllReduce(Function):
+    @staticmethod
+    def forward(ctx: Any, op: Any, group: Any, tensor: Tensor) -> Tensor:
+        ctx.op, ctx.group = op, group
+        result = tensor.clone()  # type: ignore[attr-defined]
+        _collectives.all_reduce(result, op=op, group=group)
+        return result  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return None, None, _AllReduce.apply(ctx.op, ctx.group, grad)  # type: ignore[no-untyped-call]
+
+
+class _AllGather(Function):
+    @staticmethod
+    def forward(ctx: Any, group: Any, tensor: Tensor) -> Any:
+        ctx.group = group
+        parts = [empty_like(tensor) for _ in range(get_world_size(group))]
+        _collectives.all_gather(parts, tensor.contiguous(), group=group)  # type: ignore[attr-defined]
+        return tuple(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        total = stack(list(grads))
+        _collectives.all_reduce(total, op=ReduceOp.SUM, group=ctx.group)
+        return None, total[get_rank(ctx.group)]
+
+
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+    """Returns the reduction of the ranks' tensors; its gradient is reduced in the same way."""
+    return _AllReduce.apply(op, group, tensor)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
+    """Returns the tensors of all ranks; a rank's gradient is the sum of what all ranks have for its tensor."""
+    return _AllGather.apply(group, tensor)  # type: ignore[no-any-return, no-untyped-call]
+
+
+group = _group
+
+__all__ = ["all_gather", "all_reduce"]
