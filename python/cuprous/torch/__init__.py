@@ -88,7 +88,7 @@ _EXPORTS = _exports.Exports(
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_dynamo", "_utils", "cpu", "distributed", "futures", "hub", "jit", "library", "overrides",
+    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library", "overrides",
              "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 

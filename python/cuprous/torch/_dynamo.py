@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from cuprous.torch import _placeholders
-from cuprous.torch._settings import compiler
+from cuprous.torch import _placeholders, compiler
 
 T = TypeVar("T")
 
@@ -67,7 +66,7 @@ class _Config(ModuleType):
 
 config = _Config("cuprous.torch._dynamo.config")
 eval_frame = ModuleType("cuprous.torch._dynamo.eval_frame")
-vars(eval_frame).update(OptimizedModule=OptimizedModule)
+vars(eval_frame).update(OptimizedModule=OptimizedModule, is_dynamo_supported=lambda: False)
 exc = ModuleType("cuprous.torch._dynamo.exc")
 vars(exc).update(
     {name: type(name, (RuntimeError,), {}) for name in ("Unsupported", "TorchDynamoException", "UserError")}

@@ -53,7 +53,9 @@ class layout(Immutable):
         return LAYOUTS.__getitem__, (self.name,)
 
 
-FORMATS = {name: memory_format(name) for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
+FORMATS = {
+    name: memory_format(name) for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+}
 LAYOUTS = {
     name: layout(name)
     for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")

@@ -12,6 +12,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
+from cuprous.torch._memory_format import in_format
 from cuprous.torch._args import astype, by_name, sizes, unsupported, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import Size

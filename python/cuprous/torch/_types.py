@@ -101,6 +101,8 @@ def dtype_name(given: Any) -> str:
 class device(Immutable):
     """The device of a tensor: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
 
+    Tensors for `device("meta")` are on the CPU: they take no memory and no time until somebody reads them.
+
     Raises:
         RuntimeError: for an unsupported device type.
     """
@@ -118,8 +120,8 @@ class device(Immutable):
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type!r}")
         kind, _, number = type.partition(":")
-        if kind not in ("cpu", "cuda", "auto"):
-            raise RuntimeError(f"Expected one of cpu, cuda, auto device type at start of device string: {type}")
+        if kind not in ("cpu", "cuda", "auto", "meta"):
+            raise RuntimeError(f"Expected one of cpu, cuda, auto, meta device type at start of device string: {type}")
         if number and index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
         if number and not number.isdecimal():
@@ -128,8 +130,10 @@ class device(Immutable):
 
     @property
     def device_name(self) -> str:
-        """The engine's name of the device."""
-        return self.type if self.type != "cuda" else f"cuda:{_gpu[0] if self.index is None else self.index}"
+        """The engine's name of the device. That of "meta" is the CPU's: what nobody reads is never computed."""
+        if self.type == "cuda":
+            return f"cuda:{_gpu[0] if self.index is None else self.index}"
+        return "cpu" if self.type == "meta" else self.type
 
     def __enter__(self) -> device:
         """Within a `with` block, new tensors are created on this device."""

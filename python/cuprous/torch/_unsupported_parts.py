@@ -27,6 +27,9 @@ _REMOTE = "remote procedure calls are not supported; use collectives and message
 _PIPELINES = "pipelines are not supported; use fully_shard or tensor parallelism"
 _FSDP1 = "the first version of FSDP is not supported; use torch.distributed.fsdp.fully_shard"
 _TRACED = "tensors are not traced"
+_CHECKPOINTS = "use torch.distributed.checkpoint.save and load"
+_NUMA = "start the ranks under numactl"
+_PIPES = "use a Dataset and a DataLoader"
 
 #: Modules by their path below `torch`.
 PARTS: dict[str, Part] = {
@@ -49,6 +52,31 @@ PARTS: dict[str, Part] = {
     ),
     "export.dynamic_shapes": Part(_EXPORT, "Dim"),
     "export.decomp_utils": Part(_EXPORT, "CustomDecompTable"),
+    "_dynamo._trace_wrapped_higher_order_op": Part(_TRACED, "TransformGetItemToIndex"),
+    "distributed._tensor.experimental": Part("use the placements of DTensor", "implicit_replication"),
+    "distributed.checkpoint._consolidate_hf_safetensors": Part(_CHECKPOINTS, "consolidate_safetensors_files"),
+    "distributed.checkpoint.default_planner": Part(_CHECKPOINTS, "DefaultLoadPlanner DefaultSavePlanner"),
+    "distributed.checkpoint.format_utils": Part(
+        _CHECKPOINTS, "_EmptyStateDictLoadPlanner dcp_to_torch_save torch_save_to_dcp BroadcastingTorchSaveReader"
+    ),
+    "distributed.checkpoint.hf_storage": Part(_CHECKPOINTS, "HuggingFaceStorageReader HuggingFaceStorageWriter"),
+    "distributed.checkpoint.optimizer": Part(_CHECKPOINTS, "load_sharded_optimizer_state_dict"),
+    "distributed.checkpoint.planner": Part(_CHECKPOINTS, "LoadPlan LoadPlanner SavePlan SavePlanner"),
+    "distributed.checkpoint.state_dict_loader": Part(_CHECKPOINTS, "_load_state_dict load_state_dict"),
+    "distributed.checkpoint.state_dict_saver": Part(_CHECKPOINTS, "save_state_dict"),
+    "distributed.elastic.multiprocessing": Part("use python -m cuprous.run"),
+    "distributed.elastic.multiprocessing.errors": Part("use python -m cuprous.run", "ChildFailedError record"),
+    "export._trace": Part(_EXPORT),
+    "numa": Part(_NUMA),
+    "numa.binding": Part(_NUMA, "AffinityMode NumaOptions"),
+    "onnx._internal": Part(_EXPORT),
+    "onnx._internal.exporter": Part(_EXPORT, "ONNXProgram"),
+    "utils.data.datapipes": Part(_PIPES),
+    "utils.data.datapipes.iter": Part(_PIPES, "IterDataPipe"),
+    "utils.data.datapipes.iter.combinatorics": Part(_PIPES, "ShufflerIterDataPipe"),
+    "utils.data.datapipes.datapipe": Part(_PIPES, "IterDataPipe MapDataPipe"),
+    "utils.data.graph_settings": Part(_PIPES, "apply_random_seed apply_sharding"),
+    "utils.benchmark": Part("use cuprous.timeit", "Timer Measurement Compare"),
     "fx": Part(
         _SYMBOLIC,
         "Graph GraphModule Interpreter Node Proxy Tracer Transformer map_arg replace_pattern symbolic_trace",
@@ -257,7 +285,7 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
-        _TRACED: "vitals_enabled",
+        _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
         _EXPORT: "CompilationUnit ScriptFunction ScriptModule export_opnames freeze load optimize_for_inference run_frozen_optimizations save strict_fusion",
@@ -270,6 +298,15 @@ NAMES: dict[str, dict[str, str]] = {
         "the memory pool is Cuprous's own": "CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
     },
     "distributed.fsdp": {_FSDP1: PARTS["distributed.fsdp.api"].names},
+    "autograd.profiler": {
+        "use cuprous.profile": "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"
+    },
+    "distributed.checkpoint": {
+        _CHECKPOINTS: (
+            "DefaultLoadPlanner DefaultSavePlanner LoadPlanner SavePlanner StorageReader StorageWriter load_state_dict "
+            "save_state_dict"
+        )
+    },
     "nn.functional": {
         "float8 products are not supported; use float16 or bfloat16": (
             "scaled_mm scaled_grouped_mm ScalingType SwizzleType"

@@ -44,7 +44,11 @@ class TorchVersion(str):
         return a >= b
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == other if isinstance(other, str) else self._key(self)[: len(self._key(other))] == self._key(other)
+        return (
+            str(self) == other
+            if isinstance(other, str)
+            else self._key(self)[: len(self._key(other))] == self._key(other)
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other

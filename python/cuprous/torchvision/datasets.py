@@ -269,7 +269,9 @@ class ImageNet(ImageFolder):
     def __init__(self, root: str | Path, split: str = "train", **options: Any) -> None:
         folder = Path(root) / split
         if not folder.is_dir():
-            raise RuntimeError(f"{folder} does not exist: unpack the archives of ImageNet there, a folder for each class")
+            raise RuntimeError(
+                f"{folder} does not exist: unpack the archives of ImageNet there, a folder for each class"
+            )
         self.split = split
         super().__init__(folder, **options)
 
@@ -280,7 +282,9 @@ _OTHERS = (
     "VOCSegmentation"
 )
 for _name in _OTHERS.split():
-    globals()[_name] = unsupported_function(_name, "read its files with ImageFolder or a Dataset", "torchvision.datasets.")
+    globals()[_name] = unsupported_function(
+        _name, "read its files with ImageFolder or a Dataset", "torchvision.datasets."
+    )
 
 __all__ = ["CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder",
            "ImageNet", "VisionDataset"]  # fmt: skip

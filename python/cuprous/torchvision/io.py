@@ -24,7 +24,12 @@ class ImageReadMode(enum.Enum):
     RGB_ALPHA = 4
 
 
-_MODES = {ImageReadMode.GRAY: "L", ImageReadMode.GRAY_ALPHA: "LA", ImageReadMode.RGB: "RGB", ImageReadMode.RGB_ALPHA: "RGBA"}
+_MODES = {
+    ImageReadMode.GRAY: "L",
+    ImageReadMode.GRAY_ALPHA: "LA",
+    ImageReadMode.RGB: "RGB",
+    ImageReadMode.RGB_ALPHA: "RGBA",
+}
 
 
 def read_image(path: str | Path, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:

@@ -24,7 +24,9 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     yield
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
     """Registers a hook that gets the gradients of all tensors when the last one is computed, or with `mode="any"` the
     first one.
 

@@ -4,6 +4,8 @@ are only stored; float32 matrix products are always computed in float32."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -89,6 +91,33 @@ class _Cuda(_Settings):
     def is_available(self) -> bool:
         """Returns True if a GPU is available."""
         return _core.device_count() > 0 and _core.unusable_gpu_reason() is None
+
+    def can_use_flash_attention(self, params: Any, debug: bool = False) -> bool:
+        """Returns False: attention is cuDNN's or the formula here."""
+        return False
+
+    can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+    def is_flash_attention_available(self) -> bool:
+        """Returns False: attention is cuDNN's or the formula here."""
+        return False
+
+    class SDPAParams:
+        """The arguments of an attention, which are asked about."""
+
+        def __init__(self, *arguments: Any) -> None:
+            self.arguments = arguments
+
+    @contextmanager
+    def sdp_kernel(self, enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
+                   enable_cudnn: bool = True) -> Iterator[None]:  # fmt: skip
+        """Context manager that allows or forbids implementations of attention."""
+        before = dict(self._sdp)
+        self._sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+        try:
+            yield
+        finally:
+            self._sdp.update(before)
 
     def flash_sdp_enabled(self) -> bool:
         """Returns True if FlashAttention is allowed."""

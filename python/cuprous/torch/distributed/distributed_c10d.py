@@ -6,10 +6,20 @@ from typing import Any
 
 from cuprous.torch import distributed
 from cuprous.torch.distributed import *  # noqa: F403
-from cuprous.torch.distributed._groups import _get_default_group
 
 default_pg_timeout = distributed.default_pg_timeout
 default_pg_nccl_timeout = distributed.default_pg_timeout
+
+
+def _get_default_group() -> Any:
+    """Returns the group of all ranks.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if not distributed.is_initialized():
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return distributed.group.WORLD
 
 
 def __getattr__(name: str) -> Any:

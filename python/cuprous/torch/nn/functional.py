@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from cuprous.torch import _placeholders
 from cuprous.torch._products import bilinear, linear
 from cuprous.torch.nn import (
     _activation,
@@ -29,6 +32,11 @@ from cuprous.torch.nn._normalization import *  # noqa: F403
 from cuprous.torch.nn._padding import *  # noqa: F403
 from cuprous.torch.nn._pooling import *  # noqa: F403
 from cuprous.torch.nn._resampling import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("nn.functional", name)
+
 
 __all__ = ["bilinear", "linear"]
 for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _loss, _margin_losses,

@@ -100,7 +100,9 @@ class WeightsEnum(Enum):
             except KeyError:
                 raise ValueError(f"{obj!r} is not one of {', '.join(cls.__members__)}") from None
         if obj is not None and not isinstance(obj, cls):
-            raise TypeError(f"Invalid Weight class provided; expected {cls.__name__} but received {type(obj).__name__}.")
+            raise TypeError(
+                f"Invalid Weight class provided; expected {cls.__name__} but received {type(obj).__name__}."
+            )
         return obj
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -78,7 +78,10 @@ class SqueezeExcitation(nn.Module):
                  scale_activation: Callable[..., nn.Module] = nn.Sigmoid) -> None:  # fmt: skip
         super().__init__()
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc1, self.fc2 = nn.Conv2d(input_channels, squeeze_channels, 1), nn.Conv2d(squeeze_channels, input_channels, 1)
+        self.fc1, self.fc2 = (
+            nn.Conv2d(input_channels, squeeze_channels, 1),
+            nn.Conv2d(squeeze_channels, input_channels, 1),
+        )
         self.activation, self.scale_activation = activation(), scale_activation()
 
     def forward(self, input: Any) -> Any:

@@ -17,7 +17,9 @@ def compute_local_shape_and_global_offset(global_shape: Sequence[int], mesh: Dev
     return tuple(sizes), () if skip_offset else tuple(offsets)
 
 
-def compute_local_shape(global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]) -> tuple[int, ...]:
+def compute_local_shape(
+    global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
+) -> tuple[int, ...]:
     """Returns the shape of this rank's part of a tensor."""
     return tuple(local_part(global_shape, mesh, placements)[0])
 

@@ -155,7 +155,9 @@ class State:
         dict."""
         return self._state_hook("_load_pre_hooks", hook)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         """Registers `hook(state_dict, prefix, …)`, called before a state is loaded; with `with_module` the module comes
         first."""
         return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))

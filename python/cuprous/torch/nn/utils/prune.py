@@ -34,7 +34,9 @@ class BasePruningMethod(ABC):
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
     @classmethod
-    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> BasePruningMethod:
+    def apply(
+        cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+    ) -> BasePruningMethod:
         """Prunes a parameter of a module; a parameter that is pruned already is pruned further."""
         earlier = [hook for hook in module._forward_pre_hooks.values() if _is_of(hook, name)]
         method: Any = cls(*args, **kwargs)
@@ -55,9 +57,7 @@ class BasePruningMethod(ABC):
             module.register_parameter(f"{name}_orig", parameter)
         scores = parameter if importance_scores is None else importance_scores
         if scores.shape != parameter.shape:
-            raise AssertionError(
-                f"importance_scores should have the same shape as parameter {name} of {module}"
-            )
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
         mask = method.compute_mask(scores.detach(), default)
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))

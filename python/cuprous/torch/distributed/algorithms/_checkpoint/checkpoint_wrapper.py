@@ -20,7 +20,9 @@ class CheckpointImpl(enum.Enum):
 class CheckpointWrapper(Module):
     """A module that is checkpointed. Its parameters keep their names."""
 
-    def __init__(self, mod: Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT, **options: Any) -> None:
+    def __init__(
+        self, mod: Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT, **options: Any
+    ) -> None:
         super().__init__()
         self._checkpoint_wrapped_module = mod
         self._reentrant = checkpoint_impl is CheckpointImpl.REENTRANT
