@@ -194,7 +194,6 @@ PARTS: dict[str, Part] = {
     "_subclasses": Part(_TRACED, "FakeTensor FakeTensorMode UnsupportedFakeTensorException"),
     "_subclasses.fake_tensor": Part(_TRACED, "FakeTensor FakeTensorMode"),
     "_guards": Part(_TRACED, "TracingContext detect_fake_mode"),
-    "_higher_order_ops": Part(_TRACED, "associative_scan scan cond while_loop"),
     "_prims_common": Part(_TRACED),
     "distributed.rpc": Part(
         _REMOTE,
@@ -298,6 +297,7 @@ NAMES: dict[str, dict[str, str]] = {
         "the memory pool is Cuprous's own": "CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
     },
     "distributed.fsdp": {_FSDP1: PARTS["distributed.fsdp.api"].names},
+    "_higher_order_ops": {_TRACED: "cond map scan while_loop"},
     "autograd.profiler": {
         "use cuprous.profile": "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"
     },

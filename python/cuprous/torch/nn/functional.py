@@ -13,6 +13,7 @@ from cuprous.torch.nn import (
     _dropout,
     _embedding,
     _fractional,
+    _grouped,
     _loss,
     _margin_losses,
     _normalization,
@@ -26,6 +27,7 @@ from cuprous.torch.nn._convolution import *  # noqa: F403
 from cuprous.torch.nn._dropout import *  # noqa: F403
 from cuprous.torch.nn._embedding import *  # noqa: F403
 from cuprous.torch.nn._fractional import *  # noqa: F403
+from cuprous.torch.nn._grouped import *  # noqa: F403
 from cuprous.torch.nn._loss import *  # noqa: F403
 from cuprous.torch.nn._margin_losses import *  # noqa: F403
 from cuprous.torch.nn._normalization import *  # noqa: F403
@@ -39,6 +41,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = ["bilinear", "linear"]
-for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _loss, _margin_losses,
+for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _grouped, _loss, _margin_losses,
               _normalization, _padding, _pooling, _resampling):  # fmt: skip
     __all__ += _part.__all__
