@@ -17,6 +17,7 @@ from cuprous.torch import (
     _checks,
     _indexing,
     _info,
+    _keywords,
     _memory_format,
     _ordering,
     _placeholders,
@@ -64,7 +65,7 @@ _tensor.register(linalg.FUNCTIONS)
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
               _scatter_reduce, _statistics, linalg, _settings, _info, _checks):  # fmt: skip
-    globals().update(_part.FUNCTIONS)
+    globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
               "group_norm", "instance_norm", "rms_norm", "cosine_similarity", "pairwise_distance", "pdist",

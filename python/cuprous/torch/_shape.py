@@ -384,12 +384,15 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return diag_embed(input, diagonal)
 
 
-def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
-    """Returns matrices with the last dimension on their diagonals."""
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Returns matrices, in the dimensions `dim1` and `dim2`, with the last dimension on their diagonals."""
     n = input.dims[-1] + abs(offset)
     out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)
     _core.t_update(diagonal(out, offset, -2, -1), input)
-    return out
+    first, second = wrap_dim(dim1, out.ndim), wrap_dim(dim2, out.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return movedim(out, (-2, -1), (first, second))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:

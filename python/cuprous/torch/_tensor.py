@@ -25,6 +25,7 @@ from cuprous.torch import (
 )  # fmt: skip
 from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
 from cuprous.torch._info import iinfo
+from cuprous.torch._keywords import complete
 from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
 from cuprous.torch.autograd._hooks import RemovableHandle
 
@@ -453,14 +454,15 @@ def register(more: dict[str, Callable[..., Any]]) -> None:
               _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
               _statistics.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
-        for name, method in table.items():
+        for name, method in complete(table).items():
             setattr(Tensor, name, method)
     for name, dtype in _CASTS.items():
         setattr(Tensor, name, _casting(dtype))
     for name, getter in _PROPERTIES.items():
         setattr(Tensor, name, property(getter))
-    for name in ("zeros", "ones", "empty", "full", "tensor"):
-        setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
+    new = {f"new_{name}": _new(getattr(_creation, name)) for name in ("zeros", "ones", "empty", "full", "tensor")}
+    for name, method in complete(new).items():
+        setattr(Tensor, name, method)
     Tensor.__array_priority__ = 1000  # so that NumPy leaves operators to the tensor
     for name, hook in _HOOKS.items():
         _core.set_hook(name, hook)
