@@ -15,9 +15,12 @@ from cuprous.torch import (
     _alternative_names,  # noqa: F401 - imports of modules under PyTorch's names
     _creation,
     _checks,
+    _foreach,
+    _further,
     _indexing,
     _info,
     _keywords,
+    _legacy_linalg,
     _memory_format,
     _ordering,
     _placeholders,
@@ -30,8 +33,11 @@ from cuprous.torch import (
     _settings,
     _shape,
     _statistics,
+    _stft,
     _tensor,
     _types,
+    _views_written,
+    _windows,
     accelerator,
     amp,
     autograd,
@@ -60,11 +66,12 @@ from cuprous.torch.func import vmap  # noqa: F401
 from cuprous.torch.nn._embedding import cdist  # noqa: F401
 from cuprous.torch.version import __version__  # noqa: F401
 
-_tensor.register(linalg.FUNCTIONS)
+_tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
-              _scatter_reduce, _statistics, linalg, _settings, _info, _checks):  # fmt: skip
+              _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach, _legacy_linalg,
+              _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",

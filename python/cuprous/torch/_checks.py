@@ -9,6 +9,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _types
 from cuprous.torch._args import by_name
+from cuprous.torch._storage import UntypedStorage
 
 
 def _assert(condition: Any, message: str) -> None:
@@ -103,9 +104,7 @@ def typename(obj: Any, /) -> str:
 
 def is_storage(obj: Any, /) -> bool:
     """Returns True for the memory of a tensor."""
-    from cuprous.torch import storage  # which is rarely used
-
-    return isinstance(obj, storage.UntypedStorage)
+    return isinstance(obj, UntypedStorage)
 
 
 FUNCTIONS = by_name(

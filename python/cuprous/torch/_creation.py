@@ -12,6 +12,7 @@ from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, named, sizes, unsupported
 from cuprous.torch._memory_format import in_format
+from cuprous.torch._storage import FileStorage
 from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
 
 
@@ -100,7 +101,29 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return data.to(data.device if device is None else device, data.dtype if dtype is None else dtype)
 
 
-asarray = as_tensor
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Returns a tensor of values, arrays or tensors.
+
+    Args:
+        obj: the values.
+        dtype: the dtype, by default that of the values.
+        device: the device, by default that of the values.
+        copy: True for a copy in any case; False to raise where a copy would be needed.
+        requires_grad: whether the tensor requires gradients.
+
+    Raises:
+        ValueError: for `copy=False` and values that have to be copied.
+    """
+    if isinstance(obj, FileStorage):
+        obj = obj.content.copy()
+    result = as_tensor(obj, dtype, device)
+    shares = isinstance(obj, Tensor) and result.shares_storage(obj)
+    if copy is False and not shares and not isinstance(obj, _core.ndarray):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    if copy and shares:
+        result = _core.t_cast(result, result.dtype_name)
+    return _configured(result.detach() if result.requires_grad != requires_grad else result, requires_grad)
 
 
 def from_numpy(ndarray: Any) -> Tensor:

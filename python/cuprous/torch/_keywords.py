@@ -33,7 +33,6 @@ RENAMED: dict[str, dict[str, str]] = {
     "pinverse": {"input": "A", "rcond": "rtol"},
     "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
     "uniform_": {"from": "a", "to": "b"},
-    "asarray": {"obj": "data"},
     "searchsorted": {"values": "input"},
 }
 

@@ -15,7 +15,7 @@ from cuprous._core import Tensor
 from cuprous.torch._memory_format import in_format
 from cuprous.torch._args import astype, by_name, sizes, unsupported, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._types import Size
+from cuprous.torch._types import Size, dtype_name
 from cuprous.torch._types import dtype as dtype_class
 
 _strided = _core.t_strided
@@ -27,15 +27,25 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """Returns a view with another shape.
+    """Returns a view with another shape, or of the same bytes with another dtype.
 
     Raises:
-        RuntimeError: if strides cannot express the shape.
-        NotImplementedError: for a view with another dtype.
+        RuntimeError: if strides cannot express the shape, or the bytes are no whole elements.
+        NotImplementedError: for another dtype of a tensor that requires gradients.
     """
-    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
-        raise NotImplementedError("[view] a view with another dtype is not supported; use .to(dtype)")
-    return _core.t_reshape(self, sizes(shape), True)
+    if len(shape) == 1 and isinstance(shape[0], dtype_class):
+        shape, dtype = (), shape[0]
+    if dtype is None:
+        return _core.t_reshape(self, sizes(shape), True)
+    name = dtype_name(dtype)
+    if name == self.dtype_name:
+        return self
+    if self.requires_grad:
+        raise NotImplementedError("[view] bytes have no gradient: use view(dtype) on a detached tensor")
+    try:
+        return _core.t_wrap(self.as_array().view(name))
+    except (ValueError, TypeError) as error:
+        raise RuntimeError(f"[view] {self.dtype} elements cannot be seen as {dtype}: {error}") from None
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
@@ -409,11 +419,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(transpose(g, 0, 1) for g in grids) if indexing == "xy" and len(shape) > 1 else tuple(grids)
 
 
-def atleast_1d(input: Tensor) -> Tensor:
-    """Returns the tensor with at least one dimension."""
-    return input if input.ndim else input.reshape(1)
-
-
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Returns a view of the memory with the given strides."""
     start = 0 if storage_offset is None else storage_offset - input.storage_offset()
@@ -446,6 +451,6 @@ _BOTH = by_name(
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, repeat, unfold)
 FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(
-    broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d
+    broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid
 )  # fmt: skip
 PROPERTIES = {"H": adjoint, "mH": adjoint}

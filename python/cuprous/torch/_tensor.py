@@ -27,6 +27,7 @@ from cuprous.torch._args import astype, by_name, in_place, named, unsupported, w
 from cuprous.torch._info import iinfo
 from cuprous.torch._keywords import complete
 from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
+from cuprous.torch._storage import TypedStorage, UntypedStorage
 from cuprous.torch.autograd._hooks import RemovableHandle
 
 _update = _core.t_update
@@ -305,7 +306,7 @@ def __contains__(self: Tensor, item: Any) -> bool:
 
 def __format__(self: Tensor, spec: str) -> str:
     """Formats a tensor without dimensions as its number."""
-    return format(self.item(), spec) if not self.ndim and spec else format(str(self), spec)
+    return format(self.item(), spec) if not self.ndim and (spec or type(self) is Tensor) else format(str(self), spec)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -407,7 +408,18 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+def storage(self: Tensor) -> TypedStorage:
+    """Returns the memory, in elements."""
+    return TypedStorage(self)
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """Returns the memory, in bytes."""
+    return UntypedStorage(self)
+
+
 _METHODS = by_name(
+    storage, untyped_storage,
     size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy, __array__, tolist,
     requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
     ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,

@@ -183,10 +183,6 @@ PARTS: dict[str, Part] = {
         "remove_extension_h_precompiler_headers verify_ninja_availability",
     ),
     "utils.mobile_optimizer": Part(_EXPORT, "optimize_for_mobile"),
-    "utils.flop_counter": Part(
-        "operations are not counted; use cuprous.profile or cuprous.estimate",
-        "FlopCounterMode",
-    ),
     "utils.bottleneck": Part("use cuprous.profile"),
     "utils.bundled_inputs": Part(_EXPORT),
     "_inductor": Part(_COMPILER, "compile list_mode_options list_options config"),
@@ -284,6 +280,8 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
+        "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve lobpcg",
+        "use cuprous.scipy.special on arrays": "igamma igammac polygamma",
         _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {

@@ -13,7 +13,7 @@ _EXPORTS = _exports.Exports(
     {
         "._modules": "set_module swap_tensors",
     },
-    modules=("_python_dispatch", "_pytree", "checkpoint", "data", "dlpack", "hooks", "model_zoo"),
+    modules=("_python_dispatch", "_pytree", "checkpoint", "data", "dlpack", "flop_counter", "hooks", "model_zoo"),
 )
 
 
