@@ -76,7 +76,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 
 def get_default_device() -> _types.device:
     """Returns the device of new tensors."""
-    return _types.device(_types.default_device())
+    return _types.device("meta" if _types.is_meta_default() else _types.default_device())
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -13,7 +13,8 @@ from cuprous._core import Tensor
 from cuprous.torch._args import astype, named, sizes, unsupported
 from cuprous.torch._memory_format import in_format
 from cuprous.torch._storage import FileStorage
-from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
+from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, is_meta_default, resolve_device, set_default_device
+from cuprous.torch._types import device as device_class
 
 
 def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
@@ -24,7 +25,26 @@ def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
     return name, resolve_device(device)
 
 
+class MetaTensor(Tensor):
+    """A tensor made while "meta" is the default device, which it names. What is computed from it is on the CPU."""
+
+    def __new__(cls, data: Tensor) -> MetaTensor:
+        """Creates a tensor that shares the memory of another one."""
+        return super().__new__(cls, data, requires_grad=data.requires_grad)  # type: ignore[no-any-return]
+
+    def __init__(self, data: Tensor) -> None:
+        pass
+
+    device = property(lambda self: _META)
+    is_meta = property(lambda self: True)
+
+
+_META = device_class("meta")
+
+
 def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+    if is_meta_default():
+        result = MetaTensor(result)
     if pin_memory:
         result = result.pin_memory()
     if requires_grad:

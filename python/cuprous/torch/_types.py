@@ -137,12 +137,12 @@ class device(Immutable):
 
     def __enter__(self) -> device:
         """Within a `with` block, new tensors are created on this device."""
-        _outer.append(_default[0])
-        _default[0] = self.device_name
+        _outer.append((_default[0], _meta[0]))
+        _default[0], _meta[0] = self.device_name, self.type == "meta"
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _default[0] = _outer.pop()
+        _default[0], _meta[0] = _outer.pop()
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
@@ -169,7 +169,9 @@ def resolve_device(given: Any) -> str:
 
 
 _default: list[str] = ["cpu"]
-_outer: list[str] = []
+#: True if new tensors are to name "meta" as their device.
+_meta = [False]
+_outer: list[tuple[str, bool]] = []
 _gpu = [0]
 
 
@@ -191,6 +193,12 @@ def default_device() -> str:
 def set_default_device(given: Any) -> None:
     """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program."""
     _default[0] = "cpu" if given is None else resolve_device(given)
+    _meta[0] = given is not None and device(given).type == "meta"
+
+
+def is_meta_default() -> bool:
+    """Returns True if new tensors are to name "meta" as their device."""
+    return _meta[0]
 
 
 class Size(tuple[int, ...]):

@@ -359,6 +359,11 @@ class Module(State, Hooks):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        """The names of buffers that are not saved, under the name by which libraries find them."""
+        return self._non_persistent
+
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []

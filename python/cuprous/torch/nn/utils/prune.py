@@ -38,17 +38,16 @@ class BasePruningMethod(ABC):
         cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
     ) -> BasePruningMethod:
         """Prunes a parameter of a module; a parameter that is pruned already is pruned further."""
-        earlier = [hook for hook in module._forward_pre_hooks.values() if _is_of(hook, name)]
+        earlier = _rules_of(module, name)
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         parameter = getattr(module, name)
         if earlier:
             parameter = getattr(module, f"{name}_orig")
             default = getattr(module, f"{name}_mask").detach().clone()
-            for number, hook in list(module._forward_pre_hooks.items()):
-                if hook is earlier[0]:
-                    del module._forward_pre_hooks[number]
-            container = earlier[0] if isinstance(earlier[0], PruningContainer) else PruningContainer(earlier[0])
+            number, rule = earlier.popitem()
+            del module._forward_pre_hooks[number]
+            container = rule if isinstance(rule, PruningContainer) else PruningContainer(rule)
             container.add_pruning_method(method)
             method = container
         else:
@@ -80,8 +79,14 @@ class BasePruningMethod(ABC):
         setattr(module, name, original)
 
 
-def _is_of(hook: Any, name: str) -> bool:
-    return isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+def _rules(module: Any) -> dict[int, Any]:
+    """Returns the rules among a module's hooks, by the hooks' numbers."""
+    found = {number: entry[0] for number, entry in module._forward_pre_hooks.items()}
+    return {number: hook for number, hook in found.items() if isinstance(hook, BasePruningMethod)}
+
+
+def _rules_of(module: Any, name: str) -> dict[int, Any]:
+    return {number: rule for number, rule in _rules(module).items() if rule._tensor_name == name}
 
 
 def _count(amount: Any, size: int) -> int:
@@ -319,17 +324,16 @@ def remove(module: Any, name: str) -> Any:
     Raises:
         ValueError: if the parameter is not pruned.
     """
-    for number, hook in list(module._forward_pre_hooks.items()):
-        if _is_of(hook, name):
-            hook.remove(module)
-            del module._forward_pre_hooks[number]
-            return module
+    for number, rule in _rules_of(module, name).items():
+        rule.remove(module)
+        del module._forward_pre_hooks[number]
+        return module
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
 def is_pruned(module: Any) -> bool:
     """Returns True if a parameter of a module or a submodule is pruned."""
-    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())
+    return any(_rules(part) for part in module.modules())
 
 
 __all__ = [
