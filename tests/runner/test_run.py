@@ -36,9 +36,8 @@ def test_a_program_is_run_unchanged_and_the_binding_is_named(tmp_path: Path) -> 
     write(tmp_path, train=TRAIN)
     done = run(tmp_path, "train.py", "--lr", "-m")
     assert done.stdout == "__main__ ['--lr', '-m'] 2.11.0+cuprous True\n"
-    assert done.stderr.splitlines() == [
-        "cuprous: bound torch, torchvision, cupy, cupyx, numba.cuda, pycuda (cuprous.real_package(name) is the real one)"
-    ]
+    bound = "torch, torchvision, cupy, cupyx, numba.cuda, pycuda"
+    assert done.stderr == f"cuprous: bound {bound} (cuprous.real_package(name) is the real one)\n"
     assert run(tmp_path, "--quiet", "train.py").stderr == ""
 
 

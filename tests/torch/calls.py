@@ -188,7 +188,10 @@ c(x).detach_().requires_grad; c(x[None]).squeeze_().shape; c(x).unsqueeze_(0).sh
 """
 
 EXPRESSIONS: list[str] = [
-    part.strip() for line in (LINES + more_calls.LINES).strip().splitlines() for part in line.split("; ") if part.strip()
+    part.strip()
+    for line in (LINES + more_calls.LINES).strip().splitlines()
+    for part in line.split("; ")
+    if part.strip()
 ]
 
 

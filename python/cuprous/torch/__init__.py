@@ -13,8 +13,8 @@ from cuprous import _core, _exports
 from cuprous._core import Tensor
 from cuprous.torch import (
     _alternative_names,  # noqa: F401 - imports of modules under PyTorch's names
-    _creation,
     _checks,
+    _creation,
     _foreach,
     _further,
     _indexing,
@@ -96,7 +96,8 @@ _EXPORTS = _exports.Exports(
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library", "overrides",
+    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
+    "overrides",
              "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 

@@ -96,7 +96,7 @@ def get_device_module(device: Any = None) -> Any:
 def typename(obj: Any, /) -> str:
     """Returns the name of an object's type, with its module; of a tensor the legacy name."""
     if isinstance(obj, Tensor):
-        return str(obj.type())  # type: ignore[attr-defined]
+        return str(obj.type())
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = named.__module__ or ""
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"

@@ -30,16 +30,13 @@ class MetaTensor(Tensor):
 
     def __new__(cls, data: Tensor) -> MetaTensor:
         """Creates a tensor that shares the memory of another one."""
-        return super().__new__(cls, data, requires_grad=data.requires_grad)  # type: ignore[no-any-return]
+        return super().__new__(cls, data, requires_grad=data.requires_grad)
 
     def __init__(self, data: Tensor) -> None:
         pass
 
-    device = property(lambda self: _META)
+    device = property(lambda self: device_class("meta"))
     is_meta = property(lambda self: True)
-
-
-_META = device_class("meta")
 
 
 def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:

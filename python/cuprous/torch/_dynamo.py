@@ -48,7 +48,8 @@ def optimize(*args: Any, **options: Any) -> Any:
 
 
 class OptimizedModule:
-    """What `torch.compile` returns for a module in PyTorch. Here it returns the module itself, so this has no instance."""
+    """What `torch.compile` returns for a module in PyTorch. Here it returns the module itself, so this has no instance.
+    What `torch.compile` returns for a module in PyTorch. Here it returns the module itself, so this has no instance."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises TypeError."""

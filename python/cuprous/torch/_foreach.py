@@ -11,8 +11,10 @@ from cuprous.torch._args import named
 from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.linalg import vector_norm
 
-_UNARY = ("abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
-          "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc")  # fmt: skip
+_UNARY = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
+)
 #: The second operand is a list of tensors, a list of numbers, a number or a tensor.
 _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "pow", "maximum": "maximum",
            "minimum": "minimum", "clamp_min": "maximum", "clamp_max": "minimum"}  # fmt: skip
@@ -41,10 +43,13 @@ def _pair(name: str, of_one: Callable[..., Tensor], doc: str) -> dict[str, Calla
     def write(self: Sequence[Tensor], *args: Any, **options: Any) -> None:
         with no_grad():
             for target, result in zip(self, make(self, *args, **options), strict=True):
-                target.copy_(result)  # type: ignore[attr-defined]
+                target.copy_(result)
 
     full = f"_foreach_{name}"
-    return {full: named(make, full, f"Returns {doc} of each tensor."), f"{full}_": named(write, f"{full}_", f"Sets each tensor to {doc}.")}
+    return {
+        full: named(make, full, f"Returns {doc} of each tensor."),
+        f"{full}_": named(write, f"{full}_", f"Sets each tensor to {doc}."),
+    }
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -71,14 +76,14 @@ def _foreach_zero_(self: Sequence[Tensor]) -> None:
     """Sets each tensor to zero."""
     with no_grad():
         for x in self:
-            x.zero_()  # type: ignore[attr-defined]
+            x.zero_()
 
 
 def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> None:
     """Copies tensors into tensors."""
     with no_grad():
         for x, y in zip(self, src, strict=True):
-            x.copy_(y)  # type: ignore[attr-defined]
+            x.copy_(y)
 
 
 FUNCTIONS |= {f.__name__: f for f in (_foreach_norm, _foreach_zero_, _foreach_copy_)}

@@ -86,17 +86,19 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False
+) -> Tensor:
     """Returns a tensor without dimensions; without a dtype it is a float."""
     return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, pin_memory=pin_memory)
 
 
-def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None,
-                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: Any = None,
+                  device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns an uninitialized tensor with the given strides."""
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if math.prod(size) else -1
     memory = _creation.empty(last + 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _shape.as_strided(memory, size, stride).requires_grad_(requires_grad)  # type: ignore[attr-defined, no-any-return]
+    return _shape.as_strided(memory, size, stride).requires_grad_(requires_grad)
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -113,7 +115,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if offset < 0 or size < 0 or (count < 0 and size % width) or count * width > size:
         raise ValueError(f"a buffer of {len(raw)} bytes has no {count} elements of {width} bytes after offset {offset}")
     taken = np.frombuffer(raw, np.uint8, count * width if count >= 0 else size, offset)
-    return _creation.from_numpy(taken.copy()).view(dtype).requires_grad_(requires_grad)  # type: ignore[attr-defined, no-any-return]
+    return _creation.from_numpy(taken.copy()).view(dtype).requires_grad_(requires_grad)
 
 
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -133,7 +135,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Returns a matrix with the elements on a diagonal."""
-    return _shape.diag(input.reshape(-1), offset)  # type: ignore[attr-defined]
+    return _shape.diag(input.reshape(-1), offset)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
@@ -144,13 +146,13 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     product = vec1[:, None] * vec2 * alpha
-    return product if beta == 0 else product + input * beta  # type: ignore[no-any-return]
+    return product if beta == 0 else product + input * beta
 
 
 def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (the sum of the products of two batches)`."""
-    product = _products.matmul(batch1, batch2).sum(0) * alpha  # type: ignore[attr-defined]
-    return product if beta == 0 else product + input * beta  # type: ignore[no-any-return]
+    product = _products.matmul(batch1, batch2).sum(0) * alpha
+    return product if beta == 0 else product + input * beta
 
 
 def chain_matmul(*matrices: Any) -> Tensor:
@@ -171,18 +173,18 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0,
     n = y.dims[dim]
     pairs = _shape.narrow(y, dim, 1, n - 1) + _shape.narrow(y, dim, 0, n - 1)
     if x is None:
-        return (pairs * (dx / 2)).cumsum(dim)  # type: ignore[no-any-return]
+        return (pairs * (dx / 2)).cumsum(dim)
     if x.ndim == 1:
         shape = [1] * y.ndim
         shape[dim] = n
-        x = x.reshape(shape)  # type: ignore[attr-defined]
+        x = x.reshape(shape)
     widths = _shape.narrow(x, dim, 1, n - 1) - _shape.narrow(x, dim, 0, n - 1)
-    return (pairs * widths / 2).cumsum(dim)  # type: ignore[no-any-return]
+    return (pairs * widths / 2).cumsum(dim)
 
 
 def get_device(input: Tensor) -> int:
     """Returns the index of a tensor's GPU, or -1 for the CPU."""
-    return input.get_device()  # type: ignore[attr-defined, no-any-return]
+    return input.get_device()
 
 
 def is_inference_mode_enabled() -> bool:
@@ -194,11 +196,12 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Returns the logarithm of the multivariate gamma function of dimension p."""
     steps = _creation.arange(p, dtype=input.dtype, device=input.device)
     terms = _map("gammaln", input[..., None] - steps / 2)
-    return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore[no-any-return]
+    return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 _BOTH = by_name(
-    fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes, diagflat,
+    fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes,
+    diagflat,
     vdot, addr, addbmm, mvlgamma,
 )  # fmt: skip
 METHODS = _BOTH

@@ -26,6 +26,7 @@ RENAMED: dict[str, dict[str, str]] = {
     **{name: {"axis0": "dim0", "axis1": "dim1"} for name in ("swapaxes", "swapaxes_")},
     **{name: {"input": "A"} for name in ("det", "inverse", "slogdet", "matrix_power", "logdet")},
     **{name: {"other": "dim"} for name in ("max", "min")},
+    "cholesky_solve": {"input2": "L"},
     "mv": {"vec": "other"},
     "dot": {"tensor": "other"},
     "inner": {"input": "a", "other": "b"},
@@ -45,12 +46,14 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 #: Functions that write their result to `out` here, because they do not do it themselves.
-OUT = frozenset("""
-    addbmm addmm addmv addr aminmax baddbmm bucketize cholesky_ex cholesky_inverse cholesky_solve column_stack cross cummax
-    cummin diag diag_embed dstack gather histc hstack index_add index_copy index_reduce index_select inner inv_ex kron
-    kthvalue logcumsumexp logspace masked_select median mode msort nanmean nanmedian nonzero polar quantile renorm row_stack
-    searchsorted sigmoid slogdet solve_ex sort std_mean take_along_dim topk var_mean vecdot vstack
-""".split())  # fmt: skip
+_OUT = (
+    "addbmm addmm addmv addr aminmax baddbmm bucketize cholesky cholesky_ex cholesky_inverse cholesky_solve "
+    "column_stack cross cummax cummin diag diag_embed dstack frexp gather histc hstack index_add index_copy "
+    "index_reduce index_select inner inv_ex isneginf isposinf kron kthvalue ldexp logcumsumexp logspace "
+    "masked_select median mode msort mvlgamma nanmean nanmedian nonzero polar qr quantile renorm row_stack "
+    "searchsorted sigmoid slogdet solve_ex sort std_mean svd take_along_dim topk var_mean vdot vecdot vstack"
+)
+OUT = frozenset(_OUT.split())
 #: Products that compute in the dtype `out_dtype`.
 OUT_DTYPE = frozenset(("addmm", "baddbmm", "bmm", "mm"))
 

@@ -12,11 +12,11 @@ from cuprous.torch.linalg import qr as _qr
 from cuprous.torch.linalg import svd as _svd
 from cuprous.torch.linalg import svdvals
 
-_SVD = namedtuple("svd", ("U", "S", "V"))
-_QR = namedtuple("qr", ("Q", "R"))
+svd_result = namedtuple("svd_result", ("U", "S", "V"))
+qr_result = namedtuple("qr_result", ("Q", "R"))
 
 
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> _SVD:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
     """Returns `U`, `S` and `V` with `input = U @ diag(S) @ V.mT`. `torch.linalg.svd` returns the adjoint of V.
 
     Args:
@@ -28,14 +28,14 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> _SVD:
         values = svdvals(input)
         *batch, rows, columns = input.dims
         zeros = [_creation.zeros((*batch, n, n), dtype=input.dtype, device=input.device) for n in (rows, columns)]
-        return _SVD(zeros[0], values, zeros[1])
+        return svd_result(zeros[0], values, zeros[1])
     u, s, vh = _svd(input, full_matrices=not some)
-    return _SVD(u, s, vh.mT.conj())
+    return svd_result(u, s, vh.mT.conj())
 
 
-def qr(input: Tensor, some: bool = True) -> _QR:
+def qr(input: Tensor, some: bool = True) -> qr_result:
     """Returns `Q` and `R` with `input = Q @ R`; with `some=False` Q is square."""
-    return _QR(*_qr(input, "reduced" if some else "complete"))
+    return qr_result(*_qr(input, "reduced" if some else "complete"))
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:

@@ -82,7 +82,7 @@ def has_format(x: Tensor, given: Any = None) -> bool:
     dimensions)."""
     if given is None or given.name not in _RANKS:
         return _is_contiguous(x)
-    return x.ndim == _RANKS[given.name] and _is_contiguous(x.permute(_order(x, given)))  # type: ignore[attr-defined]
+    return x.ndim == _RANKS[given.name] and _is_contiguous(x.permute(_order(x, given)))
 
 
 def in_format(x: Tensor, given: Any) -> Tensor:
@@ -91,7 +91,7 @@ def in_format(x: Tensor, given: Any) -> Tensor:
         return x
     order = _order(x, given)
     back = [order.index(d) for d in range(x.ndim)]
-    moved: Any = x.permute(order)  # type: ignore[attr-defined]
+    moved: Any = x.permute(order)
     if not _is_contiguous(moved):
         moved = _core.t_cast(moved, moved.dtype_name)
     result: Tensor = moved.permute(back)

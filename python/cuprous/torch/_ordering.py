@@ -71,8 +71,9 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
-                           "was True")  # fmt: skip
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     if sorter is not None:
         sorted_sequence = _core.t_wrap(cp.take_along_axis(sorted_sequence.as_array(), sorter.as_array(), -1))
     where = "right" if right or side == "right" else "left"
@@ -83,13 +84,14 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     else:
         if values.shape[:-1] != sequence.shape[:-1]:
             raise RuntimeError(
-                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                f"tensor and input value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input "
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                f"boundaries tensor and input value tensor must match, but we got boundaries tensor {list(sequence.shape)} and "
+                f"input "
                 f"value tensor {list(values.shape)}"
             )
         compare = cp.less_equal if where == "right" else cp.less
-        found = compare(sequence[..., None, :], values[..., None]).sum(-1)
-    return _core.t_wrap(found.astype("int32" if out_int32 else "int64"))
+        found = cp.sum(compare(sequence[..., None, :], values[..., None]), -1)
+    return _core.t_wrap(cp.astype(found, "int32" if out_int32 else "int64"))
 
 
 @on_array_device

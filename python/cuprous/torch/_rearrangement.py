@@ -175,6 +175,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 _BOTH = by_name(rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
 METHODS = _BOTH | by_name(sum_to_size)
 FUNCTIONS = _BOTH | {"row_stack": _shape.vstack} | by_name(
-    atleast_1d, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod, combinations, block_diag,
+    atleast_1d, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
+    combinations, block_diag,
     view_as_real, view_as_complex
 )  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
-from cuprous.torch._memory_format import in_format
-from cuprous.torch._args import astype, by_name, sizes, unsupported, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
+from cuprous.torch._memory_format import in_format
 from cuprous.torch._types import Size, dtype_name
 from cuprous.torch._types import dtype as dtype_class
 
@@ -26,6 +26,10 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     return _core.t_reshape(input, sizes(shape), False)
 
 
+def _view(array: Any, name: str) -> Any:
+    return array.view(name)
+
+
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """Returns a view with another shape, or of the same bytes with another dtype.
 
@@ -34,7 +38,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         NotImplementedError: for another dtype of a tensor that requires gradients.
     """
     if len(shape) == 1 and isinstance(shape[0], dtype_class):
-        shape, dtype = (), shape[0]
+        dtype = shape[0]
     if dtype is None:
         return _core.t_reshape(self, sizes(shape), True)
     name = dtype_name(dtype)
@@ -43,7 +47,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     if self.requires_grad:
         raise NotImplementedError("[view] bytes have no gradient: use view(dtype) on a detached tensor")
     try:
-        return _core.t_wrap(self.as_array().view(name))
+        return _core.t_wrap(_view(self.as_array(), name))
     except (ValueError, TypeError) as error:
         raise RuntimeError(f"[view] {self.dtype} elements cannot be seen as {dtype}: {error}") from None
 

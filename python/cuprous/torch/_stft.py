@@ -9,8 +9,9 @@ from cuprous.torch import _creation, fft
 from cuprous.torch._args import by_name
 from cuprous.torch._pointwise import complex as make_complex
 from cuprous.torch._shape import stack
-from cuprous.torch.nn._padding import pad
 from cuprous.torch.nn._convolution import fold
+from cuprous.torch.nn._padding import pad
+
 
 def _window(window: Any, n_fft: int, win_length: int, like: Any) -> Any:
     """Returns the window, extended by zeros on both sides to `n_fft`."""
@@ -74,10 +75,10 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     half_only = (not is_complex) if onesided is None else onesided
     norm = "ortho" if normalized else "backward"
     result = fft.rfft(frames, norm=norm) if half_only else fft.fft(frames, norm=norm)
-    result = result.transpose(1, 2)  # type: ignore[attr-defined]
+    result = result.transpose(1, 2)
     result = result if input.ndim == 2 else result[0]
     if return_complex:
-        return result  # type: ignore[no-any-return]
+        return result
     return stack([result.real, result.imag], -1)
 
 
@@ -110,7 +111,7 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
     elif half_only:
         frames = fft.irfft(columns, n_fft, norm=norm)
     else:
-        frames = fft.ifft(columns, norm=norm).real  # type: ignore[attr-defined]
+        frames = fft.ifft(columns, norm=norm).real
     frames = frames * weights
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
@@ -127,7 +128,7 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
     kept = kept / scale
     if length is not None and kept.shape[1] < length:
         kept = pad(kept, (0, length - kept.shape[1]))
-    return kept if input.ndim == 3 else kept[0]  # type: ignore[no-any-return]
+    return kept if input.ndim == 3 else kept[0]
 
 
 def _added(frames: Any, total: int, hop: int) -> Any:

@@ -25,7 +25,7 @@ class UntypedStorage:
         """Returns all elements of the memory as a vector."""
         extents = [(n - 1) * s for n, s in zip(self._tensor.dims, self._tensor.stride_tuple(), strict=True)]
         last = self._tensor.storage_offset() + sum(extents)
-        return self._tensor.detach().as_strided([last + 1], [1], 0)  # type: ignore[no-any-return]
+        return self._tensor.detach().as_strided([last + 1], [1], 0)
 
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0, *, size: int | None = None) -> FileStorage:
@@ -35,7 +35,9 @@ class UntypedStorage:
             NotImplementedError: for `shared`, which would write to the file.
         """
         if shared:
-            raise NotImplementedError("[from_file] shared=True is not supported; read the file, and write it with torch.save")
+            raise NotImplementedError(
+                "[from_file] shared=True is not supported; read the file, and write it with torch.save"
+            )
         import numpy as np
 
         length = nbytes if size is None else size
@@ -68,7 +70,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """Returns the bytes as integers."""
-        return list(self._elements().numpy().tobytes())  # type: ignore[attr-defined]
+        return list(self._elements().numpy().tobytes())
 
     def untyped(self) -> UntypedStorage:
         """Returns the storage itself."""
@@ -137,7 +139,7 @@ class TypedStorage(UntypedStorage):
 
     def tolist(self) -> list[Any]:
         """Returns the elements."""
-        found: list[Any] = self._elements().tolist()  # type: ignore[attr-defined]
+        found: list[Any] = self._elements().tolist()
         return found
 
     def __getitem__(self, index: Any) -> Any:

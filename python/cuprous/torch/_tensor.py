@@ -101,15 +101,16 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other)
 
 
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Returns the tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be running on return;
     computations that use the result wait for it."""
-    return to(self, device=_types.device("cuda" if device is None else device), non_blocking=non_blocking)
+    place = _types.device("cuda" if device is None else device)
+    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 
-def cpu(self: Tensor) -> Tensor:
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Returns the tensor in host memory."""
-    return _core.t_to_device(self, "cpu")
+    return in_format(_core.t_to_device(self, "cpu"), memory_format)
 
 
 def pin_memory(self: Tensor) -> Tensor:
@@ -284,8 +285,10 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-        return make(*args, dtype=self.dtype if dtype is None else dtype,
+    def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+            layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+        unsupported(f"new_{make.__name__}", layout=(layout, None))
+        return make(*args, dtype=self.dtype if dtype is None else dtype, pin_memory=pin_memory,
                     device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
     new.__doc__ = f"Returns `{make.__name__}` with the tensor's dtype and device."
@@ -420,7 +423,8 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 _METHODS = by_name(
     storage, untyped_storage,
-    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy, __array__, tolist,
+    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy,
+    __array__, tolist,
     requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
     ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
     __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,

@@ -89,7 +89,8 @@ PARTS: dict[str, Part] = {
     "fx.experimental.proxy_tensor": Part(_SYMBOLIC, "make_fx"),
     "fx.experimental.symbolic_shapes": Part(
         _SYMBOLIC,
-        "ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true is_concrete_int statically_known_true",
+        "ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true is_concrete_int "
+        "statically_known_true",
     ),
     "fx.passes": Part(_SYMBOLIC),
     "jit.annotations": Part(_EXPORT),
@@ -280,12 +281,16 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
-        "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve lobpcg",
+        "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve "
+        "lobpcg",
         "use cuprous.scipy.special on arrays": "igamma igammac polygamma",
         _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
-        _EXPORT: "CompilationUnit ScriptFunction ScriptModule export_opnames freeze load optimize_for_inference run_frozen_optimizations save strict_fusion",
+        _EXPORT: (
+            "CompilationUnit ScriptFunction ScriptModule export_opnames freeze load optimize_for_inference "
+            "run_frozen_optimizations save strict_fusion"
+        ),
     },
     "cuda": {
         "repeated steps become one graph launch by themselves; run the step itself": (

@@ -76,14 +76,14 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Returns a tensor that is a view of a storage."""
-    return storage._elements().as_strided(list(size), list(stride), storage_offset)  # type: ignore[no-any-return]
+    return storage._elements().as_strided(list(size), list(stride), storage_offset)
 
 
-def _rebuild_tensor_v2(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int], requires_grad: bool,
-                       backward_hooks: Any, metadata: Any = None) -> Tensor:  # fmt: skip
+def _rebuild_tensor_v2(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int],
+                       requires_grad: bool, backward_hooks: Any, metadata: Any = None) -> Tensor:  # fmt: skip
     """Returns a tensor that is a view of a storage, as pickles name it."""
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
-    return tensor.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return tensor.requires_grad_(requires_grad)
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:

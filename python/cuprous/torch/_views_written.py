@@ -11,9 +11,9 @@ from cuprous.torch._args import by_name
 
 
 def _written(input: Tensor, src: Tensor, view: Callable[[Any], Any]) -> Tensor:
-    result: Any = input.clone()  # type: ignore[attr-defined]
+    result: Any = input.clone()
     view(result).copy_(src)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:

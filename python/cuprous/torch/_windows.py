@@ -25,14 +25,25 @@ def _positions(window_length: int, periodic: bool, dtype: Any, device: Any) -> A
     return k / max(window_length if periodic else window_length - 1, 1)
 
 
-def _cosines(name: str, doc: str, coefficients: Callable[..., tuple[float, ...]], **settings: float) -> Callable[..., Tensor]:
-    def window(window_length: int, periodic: bool = True, *args: Any, dtype: Any = None, layout: Any = None,
-               device: Any = None, pin_memory: bool = False, requires_grad: bool = False, **given: Any) -> Tensor:  # fmt: skip
+def _cosines(
+    name: str, doc: str, coefficients: Callable[..., tuple[float, ...]], **settings: float
+) -> Callable[..., Tensor]:
+    def window(
+        window_length: int,
+        periodic: bool = True,
+        *args: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **given: Any,
+    ) -> Tensor:
         if len(args) > len(settings) or not given.keys() <= settings.keys():
             raise TypeError(f"{name}() takes the settings {', '.join(settings) or '(none)'}")
         values = settings | dict(zip(settings, args, strict=False)) | given
         if window_length == 1:
-            result = _creation.ones(1, dtype=DTYPES["float64"], device=device)
+            result: Any = _creation.ones(1, dtype=DTYPES["float64"], device=device)
         else:
             x = _positions(window_length, periodic, DTYPES["float64"], device)
             result = sum(c * _map("cos", 2 * math.pi * k * x) for k, c in enumerate(coefficients(**values)))
@@ -53,7 +64,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     """Returns a triangular window."""
     x = _positions(window_length, periodic, DTYPES["float64"], device)
     result = 1 - _map("absolute", 2 * x - 1) if window_length != 1 else _creation.ones(1, device=device)
-    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
@@ -65,7 +76,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     zero = _creation.zeros((), dtype=DTYPES["float64"], device=device)
     result = _map("i0", beta * _map("sqrt", inside)) / _map("i0", zero + beta)
     result = result if window_length != 1 else _creation.ones(1, device=device)
-    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
 
 
 FUNCTIONS = by_name(bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window)

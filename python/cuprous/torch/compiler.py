@@ -31,8 +31,8 @@ def allow_in_graph(fn: T) -> T:
 assume_constant_result = nested_compile_region = allow_in_graph
 
 
-def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False,
-                        is_embedded_type: bool = False) -> Any:  # fmt: skip
+def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False,
+                        skip_signature_check: bool = False, is_embedded_type: bool = False) -> Any:  # fmt: skip
     """Returns a decorator that returns the function itself."""
     return lambda function: function
 

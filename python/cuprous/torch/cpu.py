@@ -53,6 +53,7 @@ def stream(stream: Any) -> contextlib.nullcontext[None]:
 
 
 __all__ = [
-    "Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream",
+    "Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device",
+    "stream",
     "synchronize",
 ]  # fmt: skip

@@ -97,8 +97,17 @@ def help(github: str, model: str, force_reload: bool = False, skip_validation: b
     return doc
 
 
-def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = None,
-         force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Returns what a model's function in a local folder's `hubconf.py` returns (`source="local"`).
 
     Raises:

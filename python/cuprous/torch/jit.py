@@ -114,7 +114,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Attribute", "Error", "Final", "Future", "annotate", "enable_onednn_fusion", "export", "fork", "ignore", "interface",
+    "Attribute", "Error", "Final", "Future", "annotate", "enable_onednn_fusion", "export", "fork", "ignore",
+    "interface",
     "is_scripting", "is_tracing", "isinstance", "onednn_fusion_enabled", "optimized_execution", "script",
     "script_if_tracing", "set_fusion_strategy", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

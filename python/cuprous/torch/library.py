@@ -73,7 +73,7 @@ class CustomOpDef:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         if self._function is not None:
-            return self._function.apply(*bound.args)  # type: ignore[no-untyped-call]
+            return self._function.apply(*bound.args)
         return self._compute(bound.args)
 
     default = property(lambda self: self)

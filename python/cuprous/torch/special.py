@@ -10,8 +10,8 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.scipy import special as _special
 from cuprous.torch import _placeholders, _pointwise, _reductions
-from cuprous.torch._further import mvlgamma
 from cuprous.torch._args import named, tensor_of, write_out
+from cuprous.torch._further import mvlgamma
 from cuprous.torch.nn import functional as F
 
 _map = _core.t_map
@@ -21,12 +21,20 @@ _F = _pointwise.FUNCTIONS
 def _without_gradient(name: str, ours: str = "") -> Callable[..., Tensor]:
     of_arrays = getattr(_special, ours or name)
 
-    def function(*args: Any, out: Tensor | None = None) -> Tensor:
-        tensors = [tensor_of(x) for x in args]
+    def compute(tensors: list[Tensor], out: Tensor | None) -> Tensor:
         if _core.is_grad_enabled() and any(x.requires_grad for x in tensors):
-            raise NotImplementedError(f"[special.{name}] has no derivative here; call it under no_grad(), or on detach()")
+            raise NotImplementedError(
+                f"[special.{name}] has no derivative here; call it under no_grad(), or on detach()"
+            )
         return write_out(out, _core.t_wrap(of_arrays(*(x.as_array() for x in tensors))))
 
+    def of_one(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return compute([tensor_of(input)], out)
+
+    def of_two(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return compute([tensor_of(input), tensor_of(other)], out)
+
+    function = of_two if name in ("gammainc", "gammaincc") else of_one
     return named(function, name, f"{of_arrays.__doc__ or name} Without a derivative.")
 
 
@@ -38,7 +46,10 @@ bessel_j0, bessel_j1, bessel_y0, bessel_y1, erfcx, gammainc, gammaincc, i0e, i1,
     )
 )  # fmt: skip
 erf, erfc, erfinv, exp2, expm1, log1p, sinc, digamma, i0, xlogy, logit, round = (
-    _F[name] for name in ("erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "sinc", "digamma", "i0", "xlogy", "logit", "round")
+    _F[name]
+    for name in (
+        "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "sinc", "digamma", "i0", "xlogy", "logit", "round",
+    )
 )  # fmt: skip
 psi, gammaln, expit = digamma, _F["lgamma"], _F["sigmoid"]
 softmax, log_softmax, logsumexp = F.softmax, F.log_softmax, _reductions.FUNCTIONS["logsumexp"]

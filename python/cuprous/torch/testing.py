@@ -19,7 +19,8 @@ _TOLERANCES = {
 
 
 def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
+                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool =
+                 True,
                  check_layout: bool = True, check_stride: bool = False, msg: Any = None) -> None:  # fmt: skip
     """Checks that tensors, numbers, or containers of them are close: |actual - expected| ≤ atol + rtol · |expected|.
 
@@ -109,7 +110,7 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
         result = _pointwise.where(result == 0, _creation.ones_like(result), result)
     if noncontiguous and result.numel() > 1:
         result = result.repeat_interleave(2, -1)[..., ::2]
-    return result.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return result.requires_grad_(requires_grad)
 
 
 def __getattr__(name: str) -> Any:

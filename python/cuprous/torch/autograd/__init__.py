@@ -66,7 +66,6 @@ from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: 
 variable = sys.modules[__name__]
 
 
-
 def __getattr__(name: str) -> Any:
     """Imports modules on first use."""
     if name in ("graph", "profiler"):

@@ -13,7 +13,8 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 
 @contextlib.contextmanager
 def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator[None]:
-    """Context manager for programs that move saved tensors to the host. They stay where they are: the engine decides what
+    """Context manager for programs that move saved tensors to the host. They stay where they are: the engine decides
+    what
     it keeps and what it computes again, so it saves no memory here, and results are the same."""
     yield
 
@@ -50,8 +51,13 @@ def register_multi_grad_hook(
 
         return keep
 
-    handles = [tensor.register_hook(hook(i)) for i, tensor in enumerate(tensors)]  # type: ignore[attr-defined]
-    return RemovableHandle(lambda: [handle.remove() for handle in handles])
+    handles = [tensor.register_hook(hook(i)) for i, tensor in enumerate(tensors)]
+
+    def remove() -> None:
+        for handle in handles:
+            handle.remove()
+
+    return RemovableHandle(remove)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,18 +21,18 @@ class _AllToAll(Function):
         ctx.received, ctx.sent, ctx.group = received, sent, group
         rows = tensor.dims[0] if received is None else sum(received)
         result = empty((rows, *tensor.dims[1:]), dtype=tensor.dtype, device=tensor.device)
-        _collectives.all_to_all_single(result, tensor.contiguous(), received, sent, group=group)  # type: ignore[attr-defined]
+        _collectives.all_to_all_single(result, tensor.contiguous(), received, sent, group=group)
         return result
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        back = _AllToAll.apply(ctx.sent, ctx.received, ctx.group, grad)  # type: ignore[no-untyped-call]
+        back = _AllToAll.apply(ctx.sent, ctx.received, ctx.group, grad)
         return None, None, None, back
 
 
 def all_to_all_single_autograd(self: Tensor, output_split_sizes: Any, input_split_sizes: Any, group: Any) -> Tensor:
     """Returns what the ranks send to this one; its gradient takes the way back."""
-    return _AllToAll.apply(output_split_sizes, input_split_sizes, group, self)  # type: ignore[no-any-return, no-untyped-call]
+    return _AllToAll.apply(output_split_sizes, input_split_sizes, group, self)
 
 
 __all__ = ["all_to_all_single_autograd", "wait_tensor"]

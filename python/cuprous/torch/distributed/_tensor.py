@@ -2,5 +2,4 @@
 
 from cuprous.torch.distributed.tensor import *  # noqa: F403
 
-
 __path__: list[str] = []

@@ -10,8 +10,14 @@ from cuprous.torch.distributed._collectives import broadcast
 from cuprous.torch.nn import Module
 
 
-def _sync_module_states(module: Module, process_group: Any, broadcast_bucket_size: int, src: int,
-                        params_and_buffers_to_ignore: Iterable[str] = (), broadcast_buffers: bool = True) -> None:  # fmt: skip
+def _sync_module_states(
+    module: Module,
+    process_group: Any,
+    broadcast_bucket_size: int,
+    src: int,
+    params_and_buffers_to_ignore: Iterable[str] = (),
+    broadcast_buffers: bool = True,
+) -> None:
     """Sends a module's parameters and buffers from one rank to all."""
     ignored = set(params_and_buffers_to_ignore)
     named: list[tuple[str, Tensor]] = list(module.named_parameters())

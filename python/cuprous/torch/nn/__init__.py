@@ -10,7 +10,6 @@ from cuprous.torch.nn.parallel import DataParallel
 from cuprous.torch.nn.parameter import Buffer, Parameter
 
 
-
 def __getattr__(name: str) -> Any:
     """Imports modules on first use; for type checkers, layer classes that are generated from tables."""
     if name == "attention":

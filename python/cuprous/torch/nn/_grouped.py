@@ -15,7 +15,8 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
     Args:
         mat_a: (rows, inner), or (groups, rows, inner).
         mat_b: (inner, columns), or (groups, inner, columns).
-        offs: the end of each group in the dimension that is divided: rows of `mat_a` if only `mat_b` has groups, columns
+        offs: the end of each group in the dimension that is divided: rows of `mat_a` if only `mat_b` has groups,
+        columns
             of `mat_b` if only `mat_a` has them, `inner` if neither has. Not needed if both have groups.
         bias: is added to the result.
         out_dtype: the result's dtype.
@@ -43,7 +44,7 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
         else:
             result = stack([matmul(mat_a[:, low:high], mat_b[low:high]) for low, high in ranges])
     result = result if bias is None else result + bias
-    return result if out_dtype is None else result.to(out_dtype)  # type: ignore[no-any-return]
+    return result if out_dtype is None else result.to(out_dtype)
 
 
 __all__ = ["grouped_mm"]

@@ -52,7 +52,7 @@ def _get_value(x: Any) -> Any:
 
 def _dispatch_sqrt(x: Any) -> Any:
     """Returns the square root of a number or a tensor."""
-    return x.sqrt() if isinstance(x, Tensor) else x**0.5  # type: ignore[attr-defined]
+    return x.sqrt() if isinstance(x, Tensor) else x**0.5
 
 
 def _stack_if_compiling(x: Any) -> Any:

@@ -94,7 +94,8 @@ SUPPORTED_NODES: dict[type, NodeDef] = {
         NodeDef(list, lambda t: (list(t), None), lambda v, c: list(v), lambda t: (_sequence_keys(t), None)),
         NodeDef(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
         NodeDef(OrderedDict, _dict_flatten, lambda v, c: OrderedDict(zip(c, v, strict=True)), _dict_flatten_with_keys),
-        NodeDef(defaultdict, _default_flatten, lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True)), _default_keys),
+        NodeDef(defaultdict, _default_flatten, lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True)),
+        _default_keys),
         NodeDef(deque, lambda d: (list(d), d.maxlen), lambda v, c: deque(v, maxlen=c),
                 lambda d: (_sequence_keys(d), d.maxlen)),
         NodeDef(namedtuple, lambda t: (list(t), type(t)), lambda v, c: c(*v), _named_keys),  # type: ignore[arg-type]
@@ -107,9 +108,9 @@ class TreeSpec:
 
     def __init__(self, type: Any, context: Context, children_specs: list[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = type, context, children_specs
-        self.num_children = len(children_specs)
-        self.num_leaves = 1 if type is None else sum(child.num_leaves for child in children_specs)
-        self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
+        self.num_children: int = len(children_specs)
+        self.num_leaves: int = 1 if type is None else sum(child.num_leaves for child in children_specs)
+        self.num_nodes: int = 1 + sum(child.num_nodes for child in children_specs)
 
     def children(self) -> list[TreeSpec]:
         """Returns the forms of the parts."""
@@ -413,9 +414,11 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
 
 
 __all__ = [
-    "SUPPORTED_NODES", "Context", "GetAttrKey", "LeafSpec", "MappingKey", "NodeDef", "PyTree", "PyTreeSpec", "SequenceKey",
+    "SUPPORTED_NODES", "Context", "GetAttrKey", "LeafSpec", "MappingKey", "NodeDef", "PyTree", "PyTreeSpec",
+    "SequenceKey",
     "TreeSpec", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr", "map_only",
     "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
-    "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
+    "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_",
     "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from cuprous.torch._creation import from_dlpack
 
 def to_dlpack(tensor: Tensor) -> Any:
     """Returns a DLPack capsule of a tensor's memory."""
-    capsule: Any = tensor.__dlpack__()  # type: ignore[attr-defined]
+    capsule: Any = tensor.__dlpack__()
     return capsule
 
 

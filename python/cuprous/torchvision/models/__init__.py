@@ -1,5 +1,5 @@
-"""Image networks under torchvision's names, with the same parameter names: ResNets, VGGs and AlexNet. Weights are read
-from local files: see `torch.hub.load_state_dict_from_url`."""
+"""Image networks under torchvision's names, with the same parameter names: ResNets, VGGs and AlexNet. Weights
+are read from local files: see `torch.hub.load_state_dict_from_url`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _OTHERS = (
     "convnext_tiny convnext_small convnext_base convnext_large densenet121 densenet161 densenet169 densenet201 "
     "efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 efficientnet_b5 efficientnet_b6 "
     "efficientnet_b7 efficientnet_v2_s efficientnet_v2_m efficientnet_v2_l googlenet inception_v3 maxvit_t mnasnet0_5 "
-    "mnasnet1_0 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_y_400mf shufflenet_v2_x0_5 shufflenet_v2_x1_0 "
+    "mnasnet1_0 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_y_400mf shufflenet_v2_x0_5 "
+    "shufflenet_v2_x1_0 "
     "squeezenet1_0 squeezenet1_1 swin_t swin_s swin_b swin_v2_t swin_v2_s swin_v2_b vit_b_16 vit_b_32 vit_l_16 vit_l_32"
 )
 for _name in _OTHERS.split():

@@ -200,7 +200,7 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
     """Returns an AlexNet."""
-    return _with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)  # type: ignore[no-any-return]
+    return _with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
 
 
 for _name in _RESNETS:

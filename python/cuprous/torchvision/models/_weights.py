@@ -117,8 +117,9 @@ def _enumeration(name: str, files: str) -> type[WeightsEnum]:
         resize = 232 if member.endswith("V2") else 256
         members[member] = Weights(_URL + file, partial(_classification, 224, resize), {"num_classes": 1000})
     members["DEFAULT"] = list(members.values())[1 if "IMAGENET1K_V2" in members else 0]
-    made: Any = WeightsEnum(name, members, module="cuprous.torchvision.models")  # type: ignore[call-overload]
-    return made  # type: ignore[no-any-return]
+    create: Any = WeightsEnum
+    made: type[WeightsEnum] = create(name, members, module="cuprous.torchvision.models")
+    return made
 
 
 WEIGHTS = {model: _enumeration(name, files) for model, (name, files) in FILES.items()}

@@ -71,7 +71,7 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Returns boxes clipped to an image of a size (height, width)."""
     height, width = size
     x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
-    return stack((x, y), -1).reshape(boxes.shape)  # type: ignore[attr-defined, no-any-return]
+    return stack((x, y), -1).reshape(boxes.shape)
 
 
 def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
@@ -84,7 +84,7 @@ def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Returns the indices of the boxes that remain, by falling score, if each box removes those with lower scores whose
     intersection over union with it is above a threshold. The choice is made on the host."""
-    order = scores.argsort(descending=True, stable=True)  # type: ignore[attr-defined]
+    order = scores.argsort(descending=True, stable=True)
     above = (box_iou(boxes.detach()[order], boxes.detach()[order]) > iou_threshold).cpu().numpy()
     alive = np.ones(len(above), bool)
     for k in range(len(above)):
@@ -108,9 +108,9 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     if not masks.numel():
         return _creation.zeros((0, 4), device=masks.device)
     boxes = []
-    for mask in masks:  # type: ignore[attr-defined]
+    for mask in masks:
         y, x = (mask != 0).nonzero(as_tuple=True)
-        boxes.append(stack([x.min(), y.min(), x.max(), y.max()]).float())  # type: ignore[attr-defined]
+        boxes.append(stack([x.min(), y.min(), x.max(), y.max()]).float())
     return stack(boxes)
 
 

@@ -67,8 +67,12 @@ class Conv2dNormActivation(ConvNormActivation):
 class Conv3dNormActivation(ConvNormActivation):
     """A convolution of volumes, a normalization and an activation."""
 
-    def __init__(self, *args: Any, norm_layer: Any = nn.BatchNorm3d, **options: Any) -> None:
-        super().__init__(*args, norm_layer=norm_layer, conv_layer=nn.Conv3d, **options)
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1, padding: Any = None,
+                 groups: int = 1, norm_layer: Callable[..., nn.Module] | None = nn.BatchNorm3d,
+                 activation_layer: Callable[..., nn.Module] | None = nn.ReLU, dilation: Any = 1,
+                 inplace: bool | None = True, bias: bool | None = None) -> None:  # fmt: skip
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, groups, norm_layer, activation_layer,
+                         dilation, inplace, bias, nn.Conv3d)  # fmt: skip
 
 
 class SqueezeExcitation(nn.Module):
@@ -131,10 +135,10 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
     if mode not in ("batch", "row"):
         raise ValueError(f"mode has to be either 'batch' or 'row', but got {mode}")
     if not training or p == 0.0:
-        return input  # type: ignore[no-any-return]
+        return input
     extent = [input.shape[0] if mode == "row" else 1] + [1] * (input.ndim - 1)
     noise = _creation.empty(extent, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
-    return input * (noise / (1 - p) if p < 1 else noise)  # type: ignore[no-any-return]
+    return input * (noise / (1 - p) if p < 1 else noise)
 
 
 class StochasticDepth(nn.Module):
@@ -164,7 +168,7 @@ def sigmoid_focal_loss(inputs: Any, targets: Any, alpha: float = 0.25, gamma: fl
         loss = (alpha * targets + (1 - alpha) * (1 - targets)) * loss
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid Value for arg 'reduction': '{reduction}'")
-    return loss if reduction == "none" else getattr(loss, reduction)()  # type: ignore[no-any-return]
+    return loss if reduction == "none" else getattr(loss, reduction)()
 
 
 __all__ = ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "ConvNormActivation", "FrozenBatchNorm2d", "Permute",

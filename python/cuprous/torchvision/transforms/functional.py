@@ -122,18 +122,18 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
         return image
     if image.is_floating_point():
         if target.is_floating_point:
-            return wide.to(target)  # type: ignore[no-any-return]
+            return wide.to(target)
         most = iinfo(target).max
         if image.dtype_name == "float32" and target.name in ("int32", "int64"):
             raise RuntimeError(f"The cast from {image.dtype} to {target} cannot be performed safely.")
-        return (wide * (most + 1 - 1e-3)).to(target)  # type: ignore[no-any-return]
+        return (wide * (most + 1 - 1e-3)).to(target)
     most = iinfo(image.dtype).max
     if target.is_floating_point:
-        return wide.to(target) / most  # type: ignore[no-any-return]
+        return wide.to(target) / most
     other = iinfo(target).max
     if most > other:
-        return (wide // ((most + 1) // (other + 1))).to(target)  # type: ignore[no-any-return]
-    return wide.to(target) * ((other + 1) // (most + 1))  # type: ignore[no-any-return]
+        return (wide // ((most + 1) // (other + 1))).to(target)
+    return wide.to(target) * ((other + 1) // (most + 1))
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:

@@ -9,8 +9,9 @@ from cuprous.torch.distributed.tensor._layout import local_part
 from cuprous.torch.distributed.tensor.placement_types import Placement
 
 
-def compute_local_shape_and_global_offset(global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement],
-                                          skip_offset: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+def compute_local_shape_and_global_offset(
+    global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement], skip_offset: bool = False
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the shape of this rank's part of a tensor, and its offset in the tensor; without the offset if
     `skip_offset`."""
     sizes, offsets = local_part(global_shape, mesh, placements)

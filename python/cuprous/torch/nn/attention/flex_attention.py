@@ -67,7 +67,7 @@ def create_mask(mod_fn: Signature, B: int | None, H: int | None, Q_LEN: int, KV_
     """Returns the mask (B, H, Q_LEN, KV_LEN) of a function of batch, head, query and key."""
     extents = (B or 1, H or 1, Q_LEN, KV_LEN)
     mask: Any = mod_fn(*_indices(*extents, device=device))
-    return mask.expand(extents)  # type: ignore[no-any-return]
+    return mask.expand(extents)
 
 
 class BlockMask:
@@ -103,7 +103,7 @@ class BlockMask:
         up, right = -rows % high, -columns % wide
         full = _creation.zeros(batch, heads, rows + up, columns + right, dtype=DTYPES["bool"], device=self._mask.device)
         full[:, :, :rows, :columns] = self._mask
-        parts = full.view(batch, heads, (rows + up) // high, high, (columns + right) // wide, wide)  # type: ignore[attr-defined]
+        parts = full.view(batch, heads, (rows + up) // high, high, (columns + right) // wide, wide)
         return parts.any(-1).any(-2).to(DTYPES["int32"])
 
     def to(self, device: Any) -> BlockMask:
@@ -119,8 +119,17 @@ class BlockMask:
         return f"BlockMask(shape={self.shape})"
 
 
-def create_block_mask(mask_mod: Signature, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
-                      BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False, **options: Any) -> BlockMask:  # fmt: skip
+def create_block_mask(
+    mask_mod: Signature,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
+    _compile: bool = False,
+    **options: Any,
+) -> BlockMask:
     """Returns the mask of a function of batch, head, query and key, for `flex_attention`.
 
     Example:
@@ -168,8 +177,10 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Signature | None
     groups = query.shape[1] // key.shape[1]
     if groups != 1:
         if not enable_gqa:
-            raise ValueError(f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and "
-                             f"Hkv={key.shape[1]}. Try setting enable_gqa=True for GQA.")  # fmt: skip
+            raise ValueError(
+                f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and "
+                f"Hkv={key.shape[1]}. Try setting enable_gqa=True for GQA."
+            )
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     wide = query.dtype if query.dtype.name == "float64" else DTYPES["float32"]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale

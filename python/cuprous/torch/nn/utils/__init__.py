@@ -24,7 +24,6 @@ clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
 clip_grad = convert_parameters = sys.modules[__name__]
 
 
-
 def __getattr__(name: str) -> Any:
     """Imports modules on first use."""
     if name in ("fusion", "prune"):

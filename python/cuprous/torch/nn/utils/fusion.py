@@ -21,8 +21,16 @@ def _fused(weight: Any, bias: Any, mean: Any, variance: Any, eps: float, scale: 
     return Parameter(fused.detach(), weight.requires_grad), Parameter(moved.detach(), weight.requires_grad)
 
 
-def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
-                         bn_w: Tensor | None, bn_b: Tensor | None, transpose: bool = False) -> tuple[Parameter, Parameter]:  # fmt: skip
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
     """Returns weight and bias of the convolution that equals a convolution and a batch norm.
 
     Args:

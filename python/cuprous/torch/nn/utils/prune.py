@@ -61,7 +61,7 @@ class BasePruningMethod(ABC):
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
-        return method  # type: ignore[no-any-return]
+        return method
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """Returns a pruned tensor."""
@@ -98,12 +98,12 @@ def _count(amount: Any, size: int) -> int:
     """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    whole = isinstance(amount, numbers.Integral)
-    if (whole and amount < 0) or (not whole and not 0.0 <= amount <= 1.0):
+    whole, value = isinstance(amount, numbers.Integral), float(amount)
+    if value < 0 or not (whole or value <= 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
-    if whole and amount > size:
+    if whole and value > size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return int(amount) if whole else round(amount * size)  # type: ignore[call-overload, no-any-return]
+    return int(value) if whole else round(value * size)
 
 
 class PruningContainer(BasePruningMethod):

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous.torchvision import transforms
 from cuprous.torchvision.transforms import *  # noqa: F403
-from cuprous.torchvision.transforms.v2 import functional
+from cuprous.torchvision.transforms.v2 import functional  # type: ignore[no-redef]
 
 
 class Identity:
