@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _products, _shape
+from cuprous.torch import _autocast, _creation, _products, _shape
 from cuprous.torch._args import by_name, tensor_of
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._types import DTYPES
@@ -155,6 +155,7 @@ def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any
     return product if beta == 0 else product + input * beta
 
 
+@_autocast.policy
 def chain_matmul(*matrices: Any) -> Tensor:
     """Returns the product of several matrices."""
     return multi_dot(matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices)

@@ -86,8 +86,16 @@ def has_format(x: Tensor, given: Any = None) -> bool:
 
 
 def in_format(x: Tensor, given: Any) -> Tensor:
-    """Returns a tensor with the same elements, in memory in the order of a format; the tensor itself if it is so."""
-    if given is None or given.name == "preserve_format" or has_format(x, given):
+    """Returns a tensor with the same elements, in memory in the order of a format; the tensor itself if it is so.
+
+    Raises:
+        TypeError: for anything but a format.
+    """
+    if given is None:
+        return x
+    if not isinstance(given, memory_format):
+        raise TypeError(f"memory_format must be torch.memory_format, not {type(given).__name__}")
+    if given.name == "preserve_format" or has_format(x, given):
         return x
     order = _order(x, given)
     back = [order.index(d) for d in range(x.ndim)]

@@ -85,9 +85,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
         if values.shape[:-1] != sequence.shape[:-1]:
             raise RuntimeError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                f"boundaries tensor and input value tensor must match, but we got boundaries tensor {list(sequence.shape)} and "
-                f"input "
-                f"value tensor {list(values.shape)}"
+                "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                f"{list(sequence.shape)} and input value tensor {list(values.shape)}"
             )
         compare = cp.less_equal if where == "right" else cp.less
         found = cp.sum(compare(sequence[..., None, :], values[..., None]), -1)
