@@ -29,6 +29,10 @@ class ReduceOp(enum.Enum):
     BXOR = "bxor"
 
 
+#: PyTorch's class of the members.
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+
+
 class Backend(str):
     """The name of a backend for tensors on the CPU: "ring", which PyTorch's names "gloo" and "cpu:gloo,cuda:nccl" mean
     as well, or "mpi"."""
