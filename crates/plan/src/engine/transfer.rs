@@ -124,7 +124,10 @@ impl Engine {
     }
 
     /// Allocates memory. If there is no room, cached programs and free blocks are dropped first.
-    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         match self.device.alloc(bytes) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.trim();
@@ -267,6 +270,8 @@ impl Engine {
             // A loss is complete before the backward pass has ended.
             Some(mark) => self.device.download_after(&*mark, from, to),
             None => self.device.download(from, to),
-        })
+        })?;
+        // Only now is everything done that the values depend on.
+        self.check_lost()
     }
 }

@@ -104,8 +104,14 @@ functions! {
 
     cuMemcpyDtoHAsync_v2(state, to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream) {
         state.check(from, bytes)?;
-        state.submit(stream_id(stream), Work::Copy { to: to as u64, from, bytes })?;
-        if state.is_pinned(to as usize) { Ok(()) } else { state.drain(stream_id(stream)) }
+        let stream = stream_id(stream);
+        let waits = !state.is_pinned(to as usize);
+        if waits {
+            // Before the copy is submitted, because a wait begins the call again.
+            state.drain(stream)?;
+        }
+        state.submit(stream, Work::Copy { to: to as u64, from, bytes })?;
+        if waits { state.drain(stream) } else { Ok(()) }
     }
 
     cuMemcpyDtoDAsync_v2(state, to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {

@@ -6,7 +6,7 @@ mod graph;
 mod memory;
 mod module;
 pub(crate) mod stream;
-mod work;
+pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char};
@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuprous_cuda_sys::driver::CUresult;
 
 use crate::settings::settings;
+
+pub(crate) use fault::planned;
 
 pub(crate) const SUCCESS: CUresult = CUresult(0);
 pub(crate) const INVALID_VALUE: CUresult = CUresult(1);
@@ -31,6 +33,9 @@ pub(crate) const NOT_SUPPORTED: CUresult = CUresult(801);
 pub(crate) const CAPTURE_UNSUPPORTED: CUresult = CUresult(900);
 pub(crate) const UPDATE_FAILED: CUresult = CUresult(910);
 pub(crate) const UNKNOWN: CUresult = CUresult(999);
+
+/// What a function returns to `enter` if work on another thread must end first: it is called again then.
+pub(crate) const BUSY: CUresult = CUresult(u32::MAX);
 
 /// Each status that the simulator returns: its name and what it means.
 const STATUSES: &[(CUresult, &CStr, &CStr)] = &[
@@ -94,6 +99,9 @@ impl State {
     }
 }
 
+/// How long a function that waits for another thread leaves the lock alone.
+pub(crate) const PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
+
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 /// The state under its lock.
@@ -132,19 +140,27 @@ pub(crate) fn lock() -> Locked {
     Locked(guard)
 }
 
-/// Runs the body of a driver function: with the error that a test planned for it, or that a kernel left behind.
-pub(crate) fn enter(name: &'static str, body: impl FnOnce(&mut State) -> Outcome) -> CUresult {
+/// Runs the body of a driver function: with the error that a test planned for it, or that a kernel left behind. A body
+/// that has to wait for work on another thread runs again from its beginning, without the lock in between.
+pub(crate) fn enter(name: &'static str, mut body: impl FnMut(&mut State) -> Outcome) -> CUresult {
     if let Some(status) = fault::planned(name) {
         return status;
     }
     let run = AssertUnwindSafe(|| {
-        let mut state = lock();
-        if !state.initialized && !matches!(name, "cuInit" | "cuDriverGetVersion") {
-            return NOT_INITIALIZED;
-        }
-        match state.failed {
-            Some(status) => status,
-            None => body(&mut state).err().unwrap_or(SUCCESS),
+        loop {
+            let mut state = lock();
+            if !state.initialized && !matches!(name, "cuInit" | "cuDriverGetVersion") {
+                return NOT_INITIALIZED;
+            }
+            let status = match state.failed {
+                Some(status) => status,
+                None => body(&mut state).err().unwrap_or(SUCCESS),
+            };
+            if status != BUSY {
+                return status;
+            }
+            drop(state);
+            std::thread::sleep(PAUSE);
         }
     });
     catch_unwind(run).unwrap_or(UNKNOWN)
