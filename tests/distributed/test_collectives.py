@@ -6,7 +6,8 @@ import pytest
 
 from tests.distributed.jobs import run
 
-_SEQUENCES = """
+#: Random collectives against NumPy.
+SEQUENCES = """
 import ml_dtypes
 rng = np.random.default_rng(int(os.environ["TEST_SEED"]))
 names = ["float32", "float64", "int64", "uint8", "float16", "bfloat16", "bool", "complex64"]
@@ -108,7 +109,7 @@ dist.destroy_process_group()
 def test_random_sequences_of_collectives_agree_with_numpy(n: int, transport: str, steps: int) -> None:
     """Any operations, dtypes, sizes, groups and roots, in order and overlapping."""
     more = {"TEST_SEED": str(n), "TEST_STEPS": str(steps), "CUPROUS_DISTRIBUTED_TRANSPORT": transport}
-    run(_SEQUENCES, n, **more)
+    run(SEQUENCES, n, **more)
 
 
 def test_tensors_wait_for_operations_and_keep_what_autograd_saved() -> None:

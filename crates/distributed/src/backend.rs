@@ -31,8 +31,6 @@ pub trait Operation: ExternalWork {
 
 /// The collectives and messages of a group of ranks.
 pub trait Backend: Send + Sync {
-    /// Returns PyTorch's name for the backend, or `ring`.
-    fn name(&self) -> &'static str;
     /// Returns how bytes move, for people.
     fn transport(&self) -> &'static str;
     /// Returns the world ranks, in the order of the group.

@@ -455,10 +455,6 @@ impl DeviceGroup {
 }
 
 impl Backend for Arc<DeviceGroup> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn transport(&self) -> &'static str {
         self.name
     }

@@ -11,6 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::link::Link;
 use crate::mesh::Meeting;
 use crate::messages::Messages;
+use crate::mpi::{Communicator, MpiLink};
 use crate::session::Session;
 use crate::shm::{Segment, ShmLink};
 use crate::socket::SocketLink;
@@ -47,10 +48,12 @@ pub struct Group {
     queue: Mutex<Queue>,
     changed: Condvar,
     messages: Messages,
+    communicator: Option<Arc<Communicator>>,
 }
 
 impl Group {
     /// Makes a group of these ranks, of which this process is one. All of them call it, with the same number and ranks.
+    /// With a communicator of the same ranks in the same order, bytes move through MPI.
     ///
     /// # Errors
     /// A rank did not come in time, or cannot be reached.
@@ -60,13 +63,18 @@ impl Group {
         number: u32,
         ranks: Vec<u32>,
         timeout: Duration,
+        communicator: Option<Communicator>,
     ) -> Result<Arc<Group>> {
         let me = ranks.iter().position(|&rank| rank == session.rank);
         let me = me.ok_or_else(|| Failure::value("this rank is not in the group"))?;
         let key = format!("group/{number}");
         let check = || session.verdict().map_or(Ok(()), Err);
         let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout, check: &check };
-        let [link, lane] = connect(session, &meeting)?;
+        let communicator = communicator.map(Arc::new);
+        let [link, lane] = match &communicator {
+            Some(on) => [0, 1].map(|tag| Box::new(MpiLink::new(on.clone(), tag, ranks.len())) as Box<dyn Link>),
+            None => connect(session, &meeting)?,
+        };
         session.on_change(link.waker());
         let transport = link.name();
         let messages = Messages::new(session.clone(), ranks.clone(), me, number, timeout, lane);
@@ -81,6 +89,7 @@ impl Group {
             queue: Mutex::default(),
             changed: Condvar::new(),
             messages,
+            communicator,
         }))
     }
 
@@ -163,10 +172,6 @@ impl Group {
 }
 
 impl Backend for Arc<Group> {
-    fn name(&self) -> &'static str {
-        "ring"
-    }
-
     fn transport(&self) -> &'static str {
         self.transport
     }
@@ -205,6 +210,9 @@ impl Backend for Arc<Group> {
         let is_idle = |q: &mut Queue| q.is_busy || !q.jobs.is_empty();
         drop(self.changed.wait_timeout_while(queue, time, is_idle).unwrap_or_else(|e| e.into_inner()));
         self.messages.end();
+        if let Some(communicator) = &self.communicator {
+            communicator.close();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! - A [`Session`] connects all ranks for control. Its thread knows within moments if a rank dies, leaves or fails, and
 //!   its verdict ends every wait of the process.
 //! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
-//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`) or connections (`socket`).
+//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`.
 //! - `messages` are between two ranks.
 //! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL. It compares
 //!   the calls of the ranks over the control plane (`ledger`) and stops the library when the job fails.
@@ -28,6 +28,7 @@ mod ledger;
 mod link;
 mod mesh;
 mod messages;
+mod mpi;
 pub mod reduce;
 pub mod session;
 mod shm;
@@ -43,4 +44,5 @@ pub use device::DeviceGroup;
 pub use failure::{Failure, Kind, Result};
 pub use group::Group;
 pub use mesh::own_address;
+pub use mpi::Communicator;
 pub use session::Session;

@@ -1,5 +1,6 @@
 //! Sessions, groups and work.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::status::describe_status;
-use cuprous_distributed::{Backend, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address};
+use cuprous_distributed::{Backend, Communicator, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address};
 use cuprous_plan::Engine;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -185,8 +186,11 @@ impl Borrowed {
 
 #[pymethods]
 impl PyGroup {
-    /// Makes a group of these ranks; all of them call it.
+    /// Makes a group of these ranks; all of them call it. `mpi` is the file of a library that has opened MPI, with the
+    /// handles of a communicator of these ranks and of `MPI_BYTE`.
     #[new]
+    #[pyo3(signature = (session, store, number, ranks, timeout, mpi = None))]
+    #[allow(clippy::too_many_arguments, reason = "one call from Python")]
     fn new(
         py: Python<'_>,
         session: &PySession,
@@ -194,9 +198,14 @@ impl PyGroup {
         number: u32,
         ranks: Vec<u32>,
         timeout: f64,
+        mpi: Option<(PathBuf, usize, usize)>,
     ) -> PyResult<PyGroup> {
         let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
-        let group = run(py, || Group::new(session, &**store, number, ranks, timeout))?;
+        let group = run(py, || {
+            // SAFETY: the Python side gives the handles of the library that it has initialized.
+            let communicator = mpi.map(|(library, comm, byte)| unsafe { Communicator::new(&library, comm, byte) });
+            Group::new(session, &**store, number, ranks, timeout, communicator.transpose()?)
+        })?;
         Ok(PyGroup { backend: Box::new(group), device: 0 })
     }
 
@@ -297,13 +306,7 @@ impl PyGroup {
         self.backend.rank()
     }
 
-    /// The backend: "ring" or "nccl".
-    #[getter]
-    fn name(&self) -> &'static str {
-        self.backend.name()
-    }
-
-    /// How bytes move: "shared memory", "sockets" or "nccl".
+    /// How bytes move: "shared memory", "sockets", "MPI" or "nccl".
     #[getter]
     fn transport(&self) -> &'static str {
         self.backend.transport()
