@@ -167,8 +167,7 @@ impl Call {
 pub(crate) fn disagreement(mut both: [(u32, &Call); 2], sizes: &str) -> String {
     both.sort_by_key(|(rank, _)| *rank);
     let [(a, one), (b, other)] = both;
-    let seq =
-        if one.seq == other.seq { format!("#{}", one.seq) } else { format!("#{} and #{}", one.seq, other.seq) };
+    let seq = if one.seq == other.seq { format!("#{}", one.seq) } else { format!("#{} and #{}", one.seq, other.seq) };
     format!(
         "the ranks disagree at {seq}: rank {a} calls {}, rank {b} calls {}{sizes}. All ranks of a group must make the \
          same calls in the same order, with the same shapes and dtypes",

@@ -236,9 +236,9 @@ mod tests {
                 }
             }
             let mut wrong = talk(&all);
-            wrong.extend((1..=10).filter_map(|seq| {
-                all[late].record(entry(seq, if seq == 7 && late == 1 { 5 } else { 4 }))
-            }));
+            wrong.extend(
+                (1..=10).filter_map(|seq| all[late].record(entry(seq, if seq == 7 && late == 1 { 5 } else { 4 }))),
+            );
             wrong.extend(talk(&all));
             assert!(!wrong.is_empty() && wrong.iter().all(|text| text.contains("#7: ")), "{late}: {wrong:?}");
             assert!(wrong[0].contains("rank 1 calls all_reduce float32[5] at a.py:7"), "{}", wrong[0]);

@@ -6,9 +6,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-
-use crate::call::{self, Call, Op};
 use crate::backend::Keep;
+use crate::call::{self, Call, Op};
 use crate::collectives::Message;
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Interest, Link, Waker, padded};

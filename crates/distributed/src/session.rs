@@ -272,7 +272,8 @@ impl Session {
         for bytes in content.chunks(call::BYTES) {
             let Some(call) = bytes.try_into().ok().and_then(|bytes| Call::decode(bytes).ok()) else { return false };
             self.note(rank, &call);
-            let ledger = self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).get(&call.group).and_then(Weak::upgrade);
+            let ledger =
+                self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).get(&call.group).and_then(Weak::upgrade);
             if let Some(wrong) = ledger.and_then(|ledger| ledger.hear(rank, call)) {
                 self.fail(&wrong);
             }

@@ -8,7 +8,9 @@ use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::status::describe_status;
-use cuprous_distributed::{Backend, Communicator, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address};
+use cuprous_distributed::{
+    Backend, Communicator, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address,
+};
 use cuprous_plan::Engine;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -222,9 +224,8 @@ impl PyGroup {
     ) -> PyResult<PyGroup> {
         let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
         let engine = interrupt::run(py, || devices::by_name(device))?;
-        let ordinal = devices::gpu(engine).ok_or_else(|| {
-            PyValueError::new_err(format!("NCCL connects GPUs, not {}", devices::name(engine)))
-        })?;
+        let ordinal = devices::gpu(engine)
+            .ok_or_else(|| PyValueError::new_err(format!("NCCL connects GPUs, not {}", devices::name(engine))))?;
         let lost: &'static Arc<Engine> = engine;
         let alloc = move |bytes: usize| engine.alloc(bytes);
         let poison = move |failure: &Failure| lost.lose(failure.clone().into());

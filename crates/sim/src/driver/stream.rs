@@ -12,8 +12,8 @@ use super::graph::{self, Graph};
 use super::module::Launch;
 use super::work::{External, Recording, Work};
 use super::{
-    BUSY, CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, PAUSE, State, functions,
-    lock, put,
+    BUSY, CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, PAUSE, State,
+    functions, lock, put,
 };
 
 pub(crate) struct Stream {

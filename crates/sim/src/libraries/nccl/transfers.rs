@@ -35,7 +35,15 @@ pub(super) struct Call {
 
 fn element(dtype: ncclDataType_t) -> DType {
     const ALL: [DType; 10] = [
-        DType::I8, DType::U8, DType::I32, DType::U32, DType::I64, DType::U64, DType::F16, DType::F32, DType::F64,
+        DType::I8,
+        DType::U8,
+        DType::I32,
+        DType::U32,
+        DType::I64,
+        DType::U64,
+        DType::F16,
+        DType::F32,
+        DType::F64,
         DType::BF16,
     ];
     ALL[dtype.0 as usize]
