@@ -7,7 +7,7 @@ import pytest
 from tests.distributed.jobs import run
 from tests.distributed.sequences import SEQUENCES
 
-#: Random collectives against NumPy.
+
 @pytest.mark.parametrize(("n", "transport", "steps"), [(2, "shm", 400), (3, "socket", 200), (4, "shm", 200)])
 def test_random_sequences_of_collectives_agree_with_numpy(n: int, transport: str, steps: int) -> None:
     """Any operations, dtypes, sizes, groups and roots, in order and overlapping."""
