@@ -81,6 +81,11 @@ pub trait Communicator: Send + Sync {
 pub trait Network {
     /// Returns PyTorch's name.
     fn name(&self) -> &'static str;
+    /// Returns an error if the library is missing.
+    ///
+    /// # Errors
+    /// It is missing or too old.
+    fn check(&self) -> Result<()>;
     /// Returns what the ranks need to find each other, on one of them.
     ///
     /// # Errors
@@ -238,7 +243,7 @@ impl DeviceGroup {
         let check = || session.verdict().map_or(Ok(()), Err);
         let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout, check: &check };
         // Every rank says whether it can take part, so that none waits for one that cannot.
-        let own = network.identify();
+        let own = if me == 0 { network.identify() } else { network.check().map(|()| Vec::new()) };
         let said = match &own {
             Ok(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
             Err(failure) => format!("!{failure}"),
@@ -407,14 +412,14 @@ impl DeviceGroup {
             self.session.fail(&format!(
                 "rank {rank} left the job ({last}), while {}. If ranks have different numbers of batches, use \
                  DistributedDataParallel's join(), or a DistributedSampler",
-                work.text.replace("has waited {} s", "waits for it")
+                work.text.replacen("has waited {} s", "waits for it", 1)
             ));
             return;
         }
         if waited < *notice && waited < work.timeout {
             return;
         }
-        let mut text = work.text.replace("{}", &waited.as_secs().to_string());
+        let mut text = work.text.replacen("{}", &waited.as_secs().to_string(), 1);
         text += &match &behind[..] {
             [] => " for its device: all ranks have called it".into(),
             some => format!(" for {}", names(some)),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cuprous_core::Buffer;
+use cuprous_core::interrupt::Token;
 use cuprous_cuda::driver::{DevPtr, Event, Stream, memcpy_dtod_async};
 use cuprous_cuda_sys::driver::CUstream;
 use cuprous_cuda_sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
@@ -172,6 +173,9 @@ impl Nccl {
         while self.status()?.is_none() {
             if start.elapsed() >= time {
                 return Ok(false);
+            }
+            if Token::current().requested() {
+                return Err(Failure::interrupted("interrupted"));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);

@@ -58,6 +58,10 @@ impl Network for Gpu {
         "nccl"
     }
 
+    fn check(&self) -> Result<()> {
+        api::api().map(drop)
+    }
+
     fn identify(&self) -> Result<Vec<u8>> {
         api::unique_id()
     }
