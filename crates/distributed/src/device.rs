@@ -15,7 +15,7 @@ use cuprous_core::{Error, ExternalWork};
 use crate::backend::{Backend, Keep, Lend, Operation};
 use crate::call::{Call, Op};
 use crate::collectives::{Message, Request};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Kind, Result};
 use crate::ledger::{Entry, Ledger};
 use crate::mesh::{Meeting, NOTICE, names};
 use crate::session::Session;
@@ -291,10 +291,15 @@ impl DeviceGroup {
 
     /// Returns the failure of the job in place of one that it caused in the library.
     fn explain(&self, failure: Failure) -> Failure {
-        if failure.kind != crate::failure::Kind::Backend {
-            return failure;
+        match failure.kind {
+            Kind::Backend => self.session.verdict().unwrap_or_else(|| self.session.fail(&failure.message)),
+            Kind::Interrupted => {
+                // What was begun cannot be taken back.
+                self.session.fail(&format!("rank {} was interrupted by its user", self.ranks[self.me]));
+                failure
+            }
+            _ => failure,
         }
-        self.session.verdict().unwrap_or_else(|| self.session.fail(&failure.message))
     }
 
     /// Notes a collective and gives it to the library.
@@ -480,7 +485,7 @@ impl Backend for Arc<DeviceGroup> {
         }
         let outcome = DeviceWork::wait(&work, Duration::MAX).unwrap_or(Ok(()));
         outcome.inspect_err(|failure| {
-            if failure.kind == crate::failure::Kind::Interrupted {
+            if failure.kind == Kind::Interrupted {
                 let rank = self.ranks[self.me];
                 self.session.fail(&format!("rank {rank} was interrupted by its user in barrier at {}", request.line));
             }
