@@ -8,7 +8,7 @@ mod module;
 pub(crate) mod stream;
 pub(crate) mod work;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,7 @@ pub(crate) const INVALID_CONTEXT: CUresult = CUresult(201);
 pub(crate) const INVALID_HANDLE: CUresult = CUresult(400);
 pub(crate) const NOT_FOUND: CUresult = CUresult(500);
 pub(crate) const NOT_READY: CUresult = CUresult(600);
+pub(crate) const PEER_ACCESS_ALREADY_ENABLED: CUresult = CUresult(704);
 pub(crate) const LAUNCH_FAILED: CUresult = CUresult(719);
 pub(crate) const NOT_SUPPORTED: CUresult = CUresult(801);
 pub(crate) const CAPTURE_UNSUPPORTED: CUresult = CUresult(900);
@@ -48,6 +49,7 @@ const STATUSES: &[(CUresult, &CStr, &CStr)] = &[
     (INVALID_HANDLE, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
     (NOT_FOUND, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
     (NOT_READY, c"CUDA_ERROR_NOT_READY", c"device not ready"),
+    (PEER_ACCESS_ALREADY_ENABLED, c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", c"peer access has already been enabled"),
     (LAUNCH_FAILED, c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
     (NOT_SUPPORTED, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
     (
@@ -73,6 +75,8 @@ pub(crate) struct State {
     pub(crate) used: u64,
     /// Page-locked allocations: the bytes by the address.
     pub(crate) pinned: BTreeMap<usize, usize>,
+    /// Contexts, each with another one whose memory it reaches.
+    pub(crate) peers: HashSet<(usize, usize)>,
     pub(crate) streams: HashMap<usize, stream::Stream>,
     pub(crate) events: HashMap<usize, stream::Event>,
     pub(crate) graphs: HashMap<usize, graph::Graph>,
@@ -129,6 +133,7 @@ pub(crate) fn lock() -> Locked {
         blocks: BTreeMap::new(),
         used: 0,
         pinned: BTreeMap::new(),
+        peers: HashSet::new(),
         streams: HashMap::from([(0, stream::Stream::new(true))]),
         events: HashMap::new(),
         graphs: HashMap::new(),
