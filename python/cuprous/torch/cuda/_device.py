@@ -68,7 +68,7 @@ def set_device(device: Any) -> None:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Returns True if a GPU can access the memory of another one, so that copies between them do not go through the host.
+    """Returns True if a GPU can access the memory of another one: copies between them do not go through the host.
 
     Raises:
         AssertionError: if there is no such GPU.
@@ -149,6 +149,7 @@ def synchronize(device: Any = None) -> None:
 
 
 __all__ = [
-    "can_device_access_peer", "current_device", "device", "device_count", "get_device_capability", "get_device_name", "get_device_properties",
-    "init", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize",
+    "can_device_access_peer", "current_device", "device", "device_count", "get_device_capability", "get_device_name",
+    "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized", "set_device",
+    "synchronize",
 ]  # fmt: skip
