@@ -13,7 +13,7 @@ use crate::failure::Result;
 pub type Keep = Box<dyn Any + Send>;
 
 /// Makes what keeps the memory of an operation, which waits for the operation where it must.
-pub type Lend<'a> = Box<dyn FnOnce(Arc<dyn ExternalWork>) -> Keep + 'a>;
+pub type Lend<'a> = Box<dyn FnOnce(Arc<dyn ExternalWork>) -> Keep + Send + 'a>;
 
 /// An operation under way.
 pub trait Operation: ExternalWork {
