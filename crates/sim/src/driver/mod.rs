@@ -218,4 +218,4 @@ pub unsafe extern "C" fn cuGetErrorString(status: CUresult, to: *mut *const c_ch
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

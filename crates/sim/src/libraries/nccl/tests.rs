@@ -7,6 +7,7 @@ use cuprous_cuda_sys::nccl::*;
 
 use super::*;
 use crate::driver::lock as driver;
+use crate::driver::tests::ONE;
 
 unsafe extern "C" {
     fn cuInit(flags: u32) -> CUresult;
@@ -42,6 +43,7 @@ fn finish(ranks: &[(ncclComm_t, CUstream)]) {
 
 #[test]
 fn collectives_and_groups_of_messages_agree() {
+    let _one = lock(&ONE);
     let ranks = connect(3);
     let mut given: Vec<Vec<f32>> = (0..3).map(|rank| vec![rank as f32 + 1.0; 1000]).collect();
     let mut got = vec![vec![0f32; 3000]; 3];
@@ -72,6 +74,7 @@ fn collectives_and_groups_of_messages_agree() {
 
 #[test]
 fn a_collective_without_a_rank_ends_when_it_is_aborted() {
+    let _one = lock(&ONE);
     let ranks = connect(2);
     let mut data = [1f64; 8];
     let (comm, stream) = ranks[0];
