@@ -180,10 +180,11 @@ pub(crate) fn submit(stream: *mut c_void, work: impl Fn() + Send + Sync + 'stati
 
 fn submit_work(stream: *mut c_void, work: &Work) -> Result<(), i32> {
     loop {
-        match lock().submit(id(stream.cast()), work.clone()) {
-            Err(BUSY) => std::thread::sleep(PAUSE),
-            result => return result.map_err(|status| status.0 as i32),
+        let result = lock().submit(id(stream.cast()), work.clone());
+        if result != Err(BUSY) {
+            return result.map_err(|status| status.0 as i32);
         }
+        std::thread::sleep(PAUSE);
     }
 }
 
