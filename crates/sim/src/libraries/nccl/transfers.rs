@@ -138,7 +138,7 @@ impl Connections {
                     out[peer].extend(call.read(part));
                 }
                 if call.receives(me, peer) {
-                    into[peer].resize(into[peer].len() + call.bytes(), 0);
+                    into[peer].extend(std::iter::repeat_n(0, call.bytes()));
                 }
             }
         }
