@@ -351,7 +351,7 @@ impl DeviceGroup {
 
     /// The loop of the thread.
     fn watch(&self) {
-        let (mut said, mut notice) = (Instant::now(), NOTICE);
+        let (mut said, mut notice) = (Instant::now(), (Instant::now(), NOTICE));
         loop {
             let state = self.state();
             let pause = if state.pending.is_empty() { IDLE } else { LOOK };
@@ -375,7 +375,7 @@ impl DeviceGroup {
             }
             match self.oldest() {
                 Ok(Some(work)) => self.check_time(&work, &mut notice),
-                Ok(None) => notice = NOTICE,
+                Ok(None) => {}
                 Err(failure) => drop(self.session.fail(&failure.message)),
             }
             let Some(end) = end else { continue };
@@ -404,9 +404,13 @@ impl DeviceGroup {
         }
     }
 
-    /// Finds out why an operation does not end.
-    fn check_time(&self, work: &DeviceWork, notice: &mut Duration) {
+    /// Finds out why an operation does not end. `notice` is when the operation that was looked at last began, and after
+    /// which time it is spoken of.
+    fn check_time(&self, work: &DeviceWork, notice: &mut (Instant, Duration)) {
         let waited = work.since.elapsed();
+        if notice.0 != work.since {
+            *notice = (work.since, NOTICE);
+        }
         let behind = match (work.seq, work.peer) {
             (Some(seq), _) => self.ledger.behind(seq),
             (None, peer) => peer.map(|peer| self.ranks[peer]).into_iter().collect(),
@@ -421,7 +425,7 @@ impl DeviceGroup {
             ));
             return;
         }
-        if waited < *notice && waited < work.timeout {
+        if waited < notice.1 && waited < work.timeout {
             return;
         }
         let mut text = work.text.replacen("{}", &waited.as_secs().to_string(), 1);
@@ -436,7 +440,7 @@ impl DeviceGroup {
             self.session.fail(&format!("{text}; the timeout is {} s", work.timeout.as_secs_f32()));
         } else {
             eprintln!("[cuprous] {text}");
-            *notice = waited + Duration::from_secs(if waited < 2 * NOTICE { 50 } else { 60 });
+            notice.1 += Duration::from_secs(60);
         }
     }
 
