@@ -121,7 +121,7 @@ $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 build/sim/.built: $(SOURCES)
 	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
 	rm -rf build/sim; mkdir -p build/sim
-	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12; do \
+	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12 nccl.so.2; do \
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 

@@ -74,7 +74,7 @@ class CuprousGroup(BaseGroup):
         super().__init__(world_size, rank, group_name)
         self._key = f"cuprous_collective/{group_name}"
         meeting = meet(self._key, rank, world_size)
-        self._session, _, self._group = connect(meeting, "ray", TIMEOUT, "ring", group_name)
+        self._session, _, self._group = connect(meeting, "ray", TIMEOUT, {"cpu": "ring"}, group_name)
         if rank == 0:
             internal_kv._internal_kv_del(self._key)  # all have joined
 
