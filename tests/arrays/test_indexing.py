@@ -341,3 +341,9 @@ def test_select_promotes_as_numpy(first: str) -> None:
                 return xp.select([xp.asarray([True, False])] * 2, choices, np.ones((), third)[()])
 
             assert call(cp).dtype == call(np).dtype, (first, second, third)
+
+
+def test_apply_over_axes_refuses_functions_that_drop_axes() -> None:
+    for xp in (np, cp):
+        with pytest.raises(ValueError, match="not returning an array of the correct shape"):
+            xp.apply_over_axes(lambda a, axis: a.sum(), xp.ones((2, 3, 4)), 0)
