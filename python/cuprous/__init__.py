@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.windows import *
     from cuprous._tools.estimate import *
     from cuprous._tools.profile import *
+    from cuprous._tools.scaling import *
     from cuprous._tools.timing import *
     from cuprous._ufuncs.gufuncs import *
     from cuprous._ufuncs.one_output import *
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous.cuda._elementwise_kernel import *
     from cuprous.cuda._raw_kernels import *
     from cuprous.cuda._reduction_kernel import *
+    from cuprous.runner import *
 
 __version__ = "0.1.0"
 
@@ -126,6 +128,7 @@ _PUBLIC = {
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
     "._tools.profile": "profile",
+    "._tools.scaling": "estimate_scaling",
     "._tools.timing": "timeit",
     "._ufuncs.gufuncs": "matmul matvec vecdot vecmat",
     "._ufuncs.one_output": (
@@ -142,9 +145,10 @@ _PUBLIC = {
     ".cuda._elementwise_kernel": "ElementwiseKernel",
     ".cuda._raw_kernels": "RawKernel RawModule",
     ".cuda._reduction_kernel": "ReductionKernel",
+    ".runner": "bind bound real_package unbind",
 }
 
-#: NumPy's own objects, and functions that need the kernel compiler: available, but not in `__all__`.
+#: NumPy's own objects, functions that need the kernel compiler, and hooks: available, but not in `__all__`.
 _OTHERS = {
     "._functions.vectorize": "guvectorize vectorize",
     "ml_dtypes": "bfloat16",
@@ -157,6 +161,10 @@ _OTHERS = {
         "signedinteger unsignedinteger inexact floating complexfloating True_ False_ little_endian"
     ),
     "numpy.exceptions": "AxisError",
+    ".runner.hooks": (
+        "load_ipython_extension pytest_addoption pytest_load_initial_conftests pytest_report_header "
+        "unload_ipython_extension"
+    ),
 }
 
 #: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).

@@ -339,11 +339,14 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
 _WRITERS = {
     "copyto": "dst", "fill_diagonal": "a", "place": "arr", "put": "a", "put_along_axis": "arr", "putmask": "a",
 }  # fmt: skip
+#: NumPy's functions whose result is to be an array like an argument: one on the host would be none.
+_LIKE = {"empty_like", "full_like", "ones_like", "zeros_like"}
 
 
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
-    these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
+    these arguments, NumPy's own runs on the host, except for functions such as `empty_like`. Arguments of other classes
+    are asked instead."""
     if any(overrides(kind, "__array_function__") for kind in types):
         return NotImplemented
     module: Any = cuprous
@@ -357,7 +360,7 @@ def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], 
         try:
             return ours(*args, **kwargs)
         except TypeError:  # of objects that no device holds, for example
-            if transfers.refuses():
+            if transfers.refuses() or func.__name__ in _LIKE:
                 raise
     return func(*_on_host(args), **_on_host(kwargs))
 

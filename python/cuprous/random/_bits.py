@@ -84,10 +84,22 @@ class BitGenerator:
 
     def __init__(self, seed: Seed = None) -> None:
         self.key = key_of(seed)
+        self._sequence = seed if hasattr(seed, "spawn") else None
         self._next = _core.Counter()
         self.take = self._next.take
         self._children = 0
         self.lock = threading.Lock()
+
+    @property
+    def seed_seq(self) -> Any:
+        """The `numpy.random.SeedSequence` that seeded it, or one of its key, from which libraries spawn others."""
+        if self._sequence is None:
+            from numpy.random import SeedSequence
+
+            self._sequence = SeedSequence(self.key)
+        return self._sequence
+
+    _seed_seq = seed_seq  # the name that dask.array reads
 
     @property
     def offset(self) -> int:
