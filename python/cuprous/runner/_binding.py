@@ -19,7 +19,17 @@ VARIABLE = "CUPROUS_BIND"
 
 
 def bound() -> tuple[str, ...]:
-    """Returns the names of the packages that are bound in this process."""
+    """Returns the names of the packages that are bound in this process.
+
+    Returns:
+        A tuple of strings.
+
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
+        >>> cp.bound()
+        ('pycuda',)
+        >>> cp.unbind()
+    """
     return chosen((*FINDER.packages, *(["numpy"] if numpy_rule in IMPORTS.rules else [])))
 
 
@@ -37,13 +47,12 @@ def bind(*names: str, quiet: bool = False) -> None:
     Raises:
         ValueError: for a package that cannot be bound.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.bind("pycuda", quiet=True)
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
         >>> import pycuda.gpuarray
         >>> pycuda.gpuarray.__name__
         'cuprous.pycuda.gpuarray'
-        >>> cuprous.unbind()
+        >>> cp.unbind()
     """
     packages = chosen((*bound(), *(names or DEFAULT)))
     FINDER.packages = tuple(name for name in packages if name != "numpy")
@@ -61,7 +70,14 @@ def bind(*names: str, quiet: bool = False) -> None:
 
 
 def unbind() -> None:
-    """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them."""
+    """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them.
+
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
+        >>> cp.unbind()
+        >>> cp.bound()
+        ()
+    """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     drop_modules(FINDER.packages)

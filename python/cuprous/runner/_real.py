@@ -41,12 +41,14 @@ def real_package(name: str) -> ModuleType:
     Args:
         name: the module, such as "torch" or "torch.nn".
 
+    Returns:
+        The module.
+
     Raises:
         ModuleNotFoundError: if the package is not installed.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.real_package("math").sqrt(4)
+    Examples:
+        >>> cp.real_package("math").sqrt(4)
         2.0
     """
     package = _package(name)
