@@ -20,7 +20,7 @@ const ENGINES: [&str; 4] = ["dask", "distributed", "dask-cuda", "ray"];
 const LITTLE: u64 = 64 << 20;
 
 pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
-    let mut checks = vec![launcher(|name| env::var(name).ok())];
+    let mut checks = vec![launcher()];
     checks.extend(shared_memory());
     checks.push(mpi(host));
     let engines: Vec<String> =
@@ -32,7 +32,8 @@ pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
 }
 
 /// Says which rank this process would be.
-fn launcher(variable: impl Fn(&str) -> Option<String>) -> Check {
+fn launcher() -> Check {
+    let variable = |name: &str| env::var(name).ok();
     let found = LAUNCHERS.iter().find_map(|&(name, rank, world)| Some((name, rank, variable(rank)?, variable(world)?)));
     let Some((name, of, rank, world)) = found else {
         let text = "this process is no rank of a job; `python -m cuprous.run`, torchrun, srun and mpirun start ranks";
@@ -103,26 +104,5 @@ fn mpi(host: &Host<'_>) -> Check {
             let library = library.unwrap_or_else(|| "the system's library".into());
             Check::ok("mpi", format!("mpi4py {version} on {library}"))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::report::State;
-
-    #[test]
-    fn launchers_are_read_as_by_groups() {
-        let with = |pairs: &'static [(&str, &str)]| {
-            launcher(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
-        };
-        let check = with(&[("PMI_RANK", "1"), ("PMI_SIZE", "4")]);
-        assert_eq!((check.state, &*check.found), (State::Ok, "rank 1 of 4 by MPICH"));
-        let both = with(&[("RANK", "0"), ("WORLD_SIZE", "2"), ("PMI_RANK", "1"), ("PMI_SIZE", "4")]);
-        assert_eq!(both.found, "rank 0 of 2 by torchrun's variables");
-        assert_eq!(with(&[("RANK", "2"), ("WORLD_SIZE", "2")]).state, State::Broken);
-        assert_eq!(with(&[("RANK", "2")]).state, State::Note);
-        let reached = with(&[("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "127.0.0.1")]);
-        assert!(reached.found.ends_with("MASTER_ADDR=127.0.0.1 is reached from 127.0.0.1"), "{}", reached.found);
     }
 }
