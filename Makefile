@@ -121,7 +121,7 @@ $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 build/sim/.built: $(SOURCES)
 	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
 	rm -rf build/sim; mkdir -p build/sim
-	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12; do \
+	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12 nccl.so.2; do \
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 
@@ -197,10 +197,11 @@ lint-python: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-# The extension crate holds no logic and cannot be linked without Python: the Python tests cover it. There are no examples in
-# Rust comments, and looking for them in each crate takes its time; clippy has compiled what lies in examples/.
+# The extension is named too, though it has no tests here: with it dependencies have the features that they have in a build of
+# it, and so are not compiled a second time. There are no examples in Rust comments, and looking for them in each crate takes its
+# time; clippy has compiled what lies in examples/.
 test-rust: $(VENV)/.dev
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --bins --tests --quiet
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --tests --quiet
 
 # Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
 # one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every seventh one goes on to machine code.
@@ -264,7 +265,7 @@ peers: $(TEST_READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, 
 check: $(TEST_READY)
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
-	$(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --quiet
+	$(CARGO) test $(CHECKED) --workspace --tests --quiet -- --skip _compile
 	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs -n auto
 
 t: $(TEST_READY)

@@ -114,7 +114,7 @@ def marks(full: str, there: bool) -> str:
 def note(full: str, theirs: Any, ours: Any, refused: list[str]) -> str:
     """The last column."""
     if isinstance(ours, Unsupported):
-        return ours.alternative
+        return ours.unsupported
     if ours is None:
         return ABSENT.get(full) or STREAMS.get(full, "not yet")
     if ours is theirs:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous.cuda._elementwise_kernel import *
     from cuprous.cuda._raw_kernels import *
     from cuprous.cuda._reduction_kernel import *
+    from cuprous.runner import *
 
 __version__ = "0.1.0"
 
@@ -144,9 +145,10 @@ _PUBLIC = {
     ".cuda._elementwise_kernel": "ElementwiseKernel",
     ".cuda._raw_kernels": "RawKernel RawModule",
     ".cuda._reduction_kernel": "ReductionKernel",
+    ".runner": "bind bound real_package unbind",
 }
 
-#: NumPy's own objects, and functions that need the kernel compiler: available, but not in `__all__`.
+#: NumPy's own objects, functions that need the kernel compiler, and hooks: available, but not in `__all__`.
 _OTHERS = {
     "._functions.vectorize": "guvectorize vectorize",
     "ml_dtypes": "bfloat16",
@@ -159,6 +161,10 @@ _OTHERS = {
         "signedinteger unsignedinteger inexact floating complexfloating True_ False_ little_endian"
     ),
     "numpy.exceptions": "AxisError",
+    ".runner.hooks": (
+        "load_ipython_extension pytest_addoption pytest_load_initial_conftests pytest_report_header "
+        "unload_ipython_extension"
+    ),
 }
 
 #: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).

@@ -68,18 +68,18 @@ class Unsupported:
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
-        self.__doc__ = f"Not supported on device arrays: {self.alternative}."
+        self.__doc__ = f"Not supported on device arrays: {self.unsupported}."
 
     @property
-    def alternative(self) -> str:
+    def unsupported(self) -> str:
         """What to use instead."""
         return ALTERNATIVES[self.__name__]
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"[{self.__name__}] not supported on device arrays: {self.alternative}")
+        raise NotImplementedError(f"[{self.__name__}] not supported on device arrays: {self.unsupported}")
 
     def __repr__(self) -> str:
-        return f"<unsupported function {self.__name__!r}: {self.alternative}>"
+        return f"<unsupported function {self.__name__!r}: {self.unsupported}>"
 
 
 def unsupported_function(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
@@ -96,6 +96,7 @@ def unsupported_function(name: str, instead: str, module: str = "") -> Callable[
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not supported: {instead}."
+    refuse.unsupported = instead  # type: ignore[attr-defined]  # which `cuprous doctor` reports
     return refuse
 
 

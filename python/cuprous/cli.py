@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
 from cuprous import _core
+from cuprous.runner import command
 
-#: The commands that are written in Python: the modules whose `main` runs them. Each imports only what it needs.
-_IN_PYTHON = {
+#: Commands that are written in Python, and their modules. Each imports only what it needs.
+_MODULES = {
     "demo": "cuprous._tools.demo.main",
     "kernels": "cuprous._tools.kernel_report",
     "profile": "cuprous._tools.profile_command",
+    "run": "cuprous.runner.command",
     "scaling": "cuprous._tools.scaling",
 }
+#: With a program `doctor` examines it, without one this machine.
+_DOCTOR_OF_PROGRAMS = "cuprous.runner.doctor"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (by default this process's) and returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if command.is_program(arguments):  # `python -m cuprous train.py`
+        arguments = ["run", *arguments]
+    name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    module = _MODULES.get(name)
+    if name == "doctor" and any(not argument.startswith("-") for argument in rest):
+        module = _DOCTOR_OF_PROGRAMS
     try:
-        if arguments and arguments[0] in _IN_PYTHON:
-            return int(import_module(_IN_PYTHON[arguments[0]]).main(arguments[1:]))
-        return _core.cli(arguments)
+        code: int = _core.cli(arguments) if module is None else importlib.import_module(module).main(rest)
+        return code
     except KeyboardInterrupt:
         print("\ncuprous: interrupted", file=sys.stderr)
         return 130

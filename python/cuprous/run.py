@@ -20,6 +20,9 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import DistStore
 from cuprous._tools.ranks import Rank, summary
+from cuprous.runner._binding import environment, line
+from cuprous.runner._packages import DEFAULT, chosen
+from cuprous.runner.command import names
 
 #: How long other ranks may take to end by themselves after a failure, with their own messages.
 _GRACE = 3.0
@@ -50,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     option("--log-dir", metavar="DIR", help="for error files, and what --redirects and --tee write")
     option("--redirects", type=int, default=0, choices=range(4), help="to files: 1 stdout, 2 stderr, 3 both")
     option("--tee", type=int, default=0, choices=range(4), help="to files and the console: 1 stdout, 2 stderr, 3 both")
+    option("--bind", type=names, default=[], metavar="NAMES",
+           help="bind torch and the other packages of `cuprous run`, and these, to Cuprous for all ranks")  # fmt: skip
     parser.add_argument("-m", "--module", action="store_true", help="the program is the name of a module")
     option("--no-python", action="store_true", help="the program is not run by Python")
     parser.add_argument("program", help="the program")
@@ -127,7 +132,8 @@ class Launcher:
             "TORCHELASTIC_MAX_RESTARTS": options.max_restarts, "TORCHELASTIC_USE_AGENT_STORE": "True",
             "TORCHELASTIC_ERROR_FILE": error_file,
         }  # fmt: skip
-        return os.environ | {name: str(value) for name, value in values.items()} | self.token
+        bound = environment(chosen((*DEFAULT, *options.bind))) if options.bind else {}
+        return os.environ | {name: str(value) for name, value in values.items()} | self.token | bound
 
     def _command(self) -> list[str]:
         options = self.options
@@ -229,6 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
+    if options.bind:
+        print(line(chosen((*DEFAULT, *options.bind))), file=sys.stderr, flush=True)
     try:
         launcher = Launcher(options)
         code = launcher.run()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.distributed.jobs import LIMIT, Ended, write
-from tests.distributed.test_collectives import SEQUENCES
+from tests.distributed.sequences import SEQUENCES
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (requirements-clients.txt)")
 MPIRUN = Path(sys.executable).parent / "mpirun"

@@ -24,7 +24,7 @@ import numpy as np
 import cuprous.torch as torch
 import cuprous.torch.distributed as dist
 from cuprous.torch.nn.parallel import DistributedDataParallel as DDP
-torch.set_default_device("cpu")
+torch.set_default_device(os.environ.get("TEST_DEVICE", "cpu"))
 from datetime import timedelta
 dist.init_process_group(os.environ.get("TEST_BACKEND"),
                         timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "40"))))

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.torch import more_calls
+
 LINES = """
 torch.cat([x, y], 1); torch.stack([x, y]); torch.hstack([x, y]); torch.vstack([x, y]); torch.tile(v, (2, 2))
 torch.randn(3, 4).shape; torch.rand(2).dtype; torch.randint(0, 5, (7,)).dtype; torch.randn_like(x).shape
@@ -185,7 +187,12 @@ x.data_ptr() > 0; w.register_hook(lambda g: g) is not None; (w * 2).retain_grad(
 c(x).detach_().requires_grad; c(x[None]).squeeze_().shape; c(x).unsqueeze_(0).shape
 """
 
-EXPRESSIONS: list[str] = [part.strip() for line in LINES.strip().splitlines() for part in line.split("; ")]
+EXPRESSIONS: list[str] = [
+    part.strip()
+    for line in (LINES + more_calls.LINES).strip().splitlines()
+    for part in line.split("; ")
+    if part.strip()
+]
 
 
 def given(torch: Any) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import cuprous.torch as torch
@@ -33,7 +35,17 @@ def test_a_residual_network_learns() -> None:
     assert losses[-1] < 0.5 * losses[0]
 
 
-def test_weights_are_not_downloaded() -> None:
+def test_weights_are_read_from_local_files_and_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     for make in (models.vgg16, models.resnet18, models.alexnet):
-        with pytest.raises(NotImplementedError, match="nothing is downloaded"):
+        with pytest.raises(NotImplementedError, match="is not downloaded: put the file at"):
             make(weights="DEFAULT")
+    saved = models.resnet18()
+    (tmp_path / "hub/checkpoints").mkdir(parents=True)
+    torch.save(saved.state_dict(), tmp_path / "hub/checkpoints/resnet18-f37072fd.pth")
+    weights = models.ResNet18_Weights.DEFAULT
+    for loaded in (models.resnet18(weights=weights), models.get_model("resnet18", weights="IMAGENET1K_V1")):
+        assert torch.equal(loaded.fc.weight, saved.fc.weight)
+    assert models.get_weight("ResNet18_Weights.IMAGENET1K_V1") is weights
+    with pytest.raises(ValueError, match="is not one of"):
+        models.resnet18(weights="IMAGENET22K")

@@ -153,7 +153,6 @@ def test_unsupported_arguments_raise() -> None:
         lambda: F.pad(torch.ones(1, 1, 3), (1, 1), mode="wrap"),
         lambda: F.interpolate(torch.ones(1, 1, 3, 3), 2, mode="bilinear", antialias=True),
         lambda: torch.norm(torch.ones(2, 2), p="nuc"),
-        lambda: torch.ones(2).to(memory_format="channels_last"),
     ):
         with pytest.raises(NotImplementedError):
             call()

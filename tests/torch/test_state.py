@@ -14,6 +14,7 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
+from cuprous.torch._unsupported_parts import PARTS
 from tests.conftest import DEVICE
 from tests.robust.helpers import output
 
@@ -147,15 +148,28 @@ def test_compiling_changes_nothing() -> None:
 
 
 def test_unsupported_parts_raise() -> None:
-    for part, name in (("jit", "script"), ("onnx", "export"), ("fx", "symbolic_trace"),
-                       ("quantization", "quantize_dynamic")):  # fmt: skip
-        module = importlib.import_module(f"cuprous.torch.{part}")
-        assert module is getattr(torch, part)
-        with pytest.raises(NotImplementedError, match=f"torch.{part}.{name}"):
-            getattr(module, name)
-        assert not hasattr(module, name)
-    assert not torch.jit.is_scripting()
-    assert not hasattr(torch.jit, "__path__")
+    for part, name in (("onnx", "export"), ("fx", "symbolic_trace"), ("quantization", "quantize_dynamic"),
+                       ("jit", "save"), ("cuda", "CUDAGraph"), ("distributed.fsdp", "FullyShardedDataParallel"),
+                       ("utils.cpp_extension", "load"), ("", "sparse_coo_tensor")):  # fmt: skip
+        module = importlib.import_module(f"cuprous.torch.{part}".rstrip("."))
+        unsupported = getattr(module, name)
+        path = f"{part}.{name}".lstrip(".")
+        with pytest.raises(NotImplementedError, match=rf"^\[torch.{path}\] is not supported: "):
+            unsupported(1, a=2)
+        with pytest.raises(NotImplementedError):
+            type("Derived", (unsupported,), {})()
+        assert not isinstance(3, unsupported) and unsupported | None
+        assert not hasattr(module, "no_such_name")
+    assert torch.onnx.TrainingMode.EVAL
+    assert not torch.jit.is_scripting() and not torch.mps.is_available()
+    assert torch.jit.ignore()(len) is torch.jit.ignore(len) is torch.fx.wrap(len) is len
+
+
+@pytest.mark.parametrize("path", sorted(PARTS))
+def test_unsupported_parts_can_be_imported(path: str) -> None:
+    module = importlib.import_module(f"cuprous.torch.{path}")
+    for name in PARTS[path].names.split():
+        assert getattr(module, name)
 
 
 def test_the_profiler(tmp_path: Path) -> None:

@@ -13,10 +13,17 @@ from cuprous import _core, _exports
 from cuprous._core import Tensor
 from cuprous.torch import (
     _alternative_names,  # noqa: F401 - imports of modules under PyTorch's names
+    _checks,
     _creation,
+    _foreach,
+    _further,
     _indexing,
     _info,
+    _keywords,
+    _legacy_linalg,
+    _memory_format,
     _ordering,
+    _placeholders,
     _pointwise,
     _products,
     _rearrangement,
@@ -26,8 +33,11 @@ from cuprous.torch import (
     _settings,
     _shape,
     _statistics,
+    _stft,
     _tensor,
     _types,
+    _views_written,
+    _windows,
     accelerator,
     amp,
     autograd,
@@ -45,6 +55,7 @@ from cuprous.torch import (
 )
 from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
+from cuprous.torch._memory_format import layout, memory_format  # noqa: F401
 from cuprous.torch._printing import set_printoptions
 from cuprous.torch._tensor import is_tensor
 from cuprous.torch._types import Size, device, dtype, set_default_device
@@ -55,12 +66,13 @@ from cuprous.torch.func import vmap  # noqa: F401
 from cuprous.torch.nn._embedding import cdist  # noqa: F401
 from cuprous.torch.version import __version__  # noqa: F401
 
-_tensor.register(linalg.FUNCTIONS)
+_tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
 
-globals().update(_types.DTYPES | _types.ALIASES)
+globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
-              _scatter_reduce, _statistics, linalg, _settings, _info):  # fmt: skip
-    globals().update(_part.FUNCTIONS)
+              _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach, _legacy_linalg,
+              _stft, _views_written, _windows):  # fmt: skip
+    globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
               "group_norm", "instance_norm", "rms_norm", "cosine_similarity", "pairwise_distance", "pdist",
@@ -73,21 +85,28 @@ for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "
     globals()[_name] = getattr(nn.functional, _name)
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
-strided = None
+globals().update(_memory_format.FORMATS | _memory_format.LAYOUTS)
 
 #: Names that are imported on first use, because their import takes long or they are rarely used.
 _EXPORTS = _exports.Exports(
     __name__,
     {
         ".serialization": "load save",
-        "._placeholders": "fx hub jit mps onnx package quantization sparse xpu",
+        ".library": "classes ops",
+        ".storage": "TypedStorage UntypedStorage",
+        ".futures": "Future",
     },
-    modules=("distributed", "futures", "profiler", "serialization"),
-)
+    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
+    "overrides",
+             "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    return _EXPORTS.get(name)
+    try:
+        return _EXPORTS.get(name)
+    except AttributeError:
+        return _placeholders.get("", name)
 
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Imports of modules under PyTorch's names for them, where Cuprous spells them differently or does not support them.
 
-A package assigns such a module to an attribute. The finder makes that attribute importable.
+A package assigns such a module to an attribute, or it is a placeholder. The finder makes it importable.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+from cuprous.torch import _placeholders
 
 
 class _Finder:
@@ -23,12 +25,17 @@ class _Finder:
         """Leaves the module to `exec_module`, so that its own specification stays."""
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = _attribute(module.__name__)  # type: ignore[assignment]
+        found: Any = _attribute(module.__name__)
+        if found.__spec__ is None:
+            found.__dict__["__spec__"] = module.__spec__  # without which `importlib.util.find_spec` fails
+        sys.modules[module.__name__] = found
 
 
 def _attribute(path: str) -> ModuleType | None:
     package, _, name = path.rpartition(".")
     module = getattr(sys.modules.get(package), name, None)
+    if not isinstance(module, ModuleType):
+        module = _placeholders.find(path.removeprefix("cuprous.torch."))
     return module if isinstance(module, ModuleType) and module.__name__.startswith("cuprous.torch") else None
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Union
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, named, sizes, unsupported
-from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, resolve_device, set_default_device
+from cuprous.torch._memory_format import in_format
+from cuprous.torch._storage import FileStorage
+from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, is_meta_default, resolve_device, set_default_device
+from cuprous.torch._types import device as device_class
 
 
 def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
@@ -22,7 +25,23 @@ def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
     return name, resolve_device(device)
 
 
+class MetaTensor(Tensor):
+    """A tensor made while "meta" is the default device, which it names. What is computed from it is on the CPU."""
+
+    def __new__(cls, data: Tensor) -> MetaTensor:
+        """Creates a tensor that shares the memory of another one."""
+        return super().__new__(cls, data, requires_grad=data.requires_grad)
+
+    def __init__(self, data: Tensor) -> None:
+        pass
+
+    device = property(lambda self: device_class("meta"))
+    is_meta = property(lambda self: True)
+
+
 def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+    if is_meta_default():
+        result = MetaTensor(result)
     if pin_memory:
         result = result.pin_memory()
     if requires_grad:
@@ -99,7 +118,29 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return data.to(data.device if device is None else device, data.dtype if dtype is None else dtype)
 
 
-asarray = as_tensor
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Returns a tensor of values, arrays or tensors.
+
+    Args:
+        obj: the values.
+        dtype: the dtype, by default that of the values.
+        device: the device, by default that of the values.
+        copy: True for a copy in any case; False to raise where a copy would be needed.
+        requires_grad: whether the tensor requires gradients.
+
+    Raises:
+        ValueError: for `copy=False` and values that have to be copied.
+    """
+    if isinstance(obj, FileStorage):
+        obj = obj.content.copy()
+    result = as_tensor(obj, dtype, device)
+    shares = isinstance(obj, Tensor) and result.shares_storage(obj)
+    if copy is False and not shares and not isinstance(obj, _core.ndarray):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    if copy and shares:
+        result = _core.t_cast(result, result.dtype_name)
+    return _configured(result.detach() if result.requires_grad != requires_grad else result, requires_grad)
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -136,9 +177,9 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns an uninitialized tensor."""
-    unsupported("empty", memory_format=(memory_format, None))
     name, device_name = _options("empty", out, dtype, device, layout)
-    return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
+    result = in_format(_core.t_empty(_extents(sizes_, size), name, device_name), memory_format)
+    return _configured(result, requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -375,11 +416,10 @@ def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tenso
 def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def like(input: Tensor, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:  # fmt: skip
-        if str(memory_format) not in ("None", "torch.preserve_format", "torch.contiguous_format"):
-            raise NotImplementedError(f"[{function}] memory_format={memory_format} is not supported")
-        return make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
-                    device=input.device if device is None else device, requires_grad=requires_grad,
-                    **options)  # fmt: skip
+        result = make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
+                      device=input.device if device is None else device, requires_grad=requires_grad,
+                      **options)  # fmt: skip
+        return in_format(result, memory_format)
 
     source = function.removesuffix("_like")
     return named(like, function, f"Returns `{source}` with the shape, dtype and device of a tensor.")
@@ -436,6 +476,12 @@ class legacy:
     def __instancecheck__(self, x: Any) -> bool:
         kind = "cuda" if self.is_cuda else "cpu"
         return isinstance(x, Tensor) and x.dtype is self.dtype and x.device_name.startswith(kind)
+
+    def __or__(self, other: Any) -> Any:
+        """Returns a union of types, for annotations."""
+        return Union[self, other]  # noqa: UP007
+
+    __ror__ = __or__
 
     def __repr__(self) -> str:
         name = next(name for name, of in LEGACY.items() if of == self.dtype.name)

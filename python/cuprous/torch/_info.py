@@ -8,7 +8,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name
-from cuprous.torch._types import DTYPES, dtype, dtype_name
+from cuprous.torch._types import DTYPES, FLOAT8, dtype, dtype_name
 
 
 class finfo:
@@ -17,8 +17,12 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         import ml_dtypes
 
-        name = _core.t_default_dtype() if type is None else dtype_name(type)
-        info = ml_dtypes.finfo(_dtypes.numpy_dtype(name))
+        if type in FLOAT8.values():
+            name = type.name
+            info = ml_dtypes.finfo(getattr(ml_dtypes, name))
+        else:
+            name = _core.t_default_dtype() if type is None else dtype_name(type)
+            info = ml_dtypes.finfo(_dtypes.numpy_dtype(name))
         self.dtype, self.bits = name, int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)

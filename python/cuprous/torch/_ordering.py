@@ -53,10 +53,44 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
 
 
 @on_array_device
-def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
-    """Returns the indices at which elements would be inserted into a sorted vector."""
-    values = input.as_array() if isinstance(input, Tensor) else input
-    return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Returns the indices at which elements would be inserted into sorted sequences: a vector, or one for each row.
+
+    Args:
+        sorted_sequence: a vector, or a tensor with the leading dimensions of `input`.
+        input: the elements.
+        out_int32: whether the result is int32.
+        right: whether to insert behind equal elements.
+        side: "left" or "right", as `right` says.
+        sorter: the order of the sequences, if they are not sorted.
+
+    Raises:
+        RuntimeError: for another side, one that contradicts `right`, or shapes that do not fit.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    if sorter is not None:
+        sorted_sequence = _core.t_wrap(cp.take_along_axis(sorted_sequence.as_array(), sorter.as_array(), -1))
+    where = "right" if right or side == "right" else "left"
+    values = input.as_array() if isinstance(input, Tensor) else cp.asarray(input)
+    sequence = sorted_sequence.as_array()
+    if sequence.ndim == 1:
+        found = cp.searchsorted(sequence, values, side=where)
+    else:
+        if values.shape[:-1] != sequence.shape[:-1]:
+            raise RuntimeError(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                f"{list(sequence.shape)} and input value tensor {list(values.shape)}"
+            )
+        compare = cp.less_equal if where == "right" else cp.less
+        found = cp.sum(compare(sequence[..., None, :], values[..., None]), -1)
+    return _core.t_wrap(cp.astype(found, "int32" if out_int32 else "int64"))
 
 
 @on_array_device

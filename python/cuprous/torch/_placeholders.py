@@ -1,50 +1,88 @@
-"""Placeholders for unsupported parts of PyTorch; each raises with the reason when it is used."""
+"""Parts of PyTorch that Cuprous does not have: they can be imported and named, and raise when they are used.
+
+`_unsupported_parts.py` lists them with the reasons. A name is a class that cannot be created, so it can also be a base
+class, an annotation, a default value or the second argument of `isinstance`. Names that PyTorch does not have either
+raise AttributeError.
+"""
 
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
-#: For each part: why it is unsupported, and what to do instead.
-_REASONS = {
-    "jit": "programs are recorded and fused without it: use the function or module itself",
-    "onnx": "models cannot be exported here; load torch.save(model.state_dict()) in PyTorch and export it there",
-    "fx": "programs are not traced symbolically",
-    "quantization": "quantized tensors do not exist here",
-    "sparse": "sparse tensors do not exist here; use the sparse matrices of cuprous.scipy.sparse",
-    "hub": "models are not downloaded; read local files with torch.load",
-    "package": "packages are not written; use torch.save",
-    "mps": "only CPUs and NVIDIA GPUs are supported",
-    "xpu": "only CPUs and NVIDIA GPUs are supported",
-}
-
-#: Queries that a placeholder still answers, so that programs can find out that the part is unavailable.
-_ANSWERS: dict[str, dict[str, Any]] = {
-    "jit": {"is_scripting": lambda: False, "is_tracing": lambda: False, "ignore": lambda fn=None, **_: fn,
-            "unused": lambda fn: fn, "export": lambda fn: fn},
-    "mps": {"is_available": lambda: False, "device_count": lambda: 0},
-    "xpu": {"is_available": lambda: False, "device_count": lambda: 0},
-}  # fmt: skip
+from cuprous.torch._unsupported_parts import ANSWERS, NAMES, PARTS, Part
 
 
 class UnsupportedError(NotImplementedError, AttributeError):
     """Raised for an unsupported part of PyTorch. It is an AttributeError too, so that `hasattr` returns False."""
 
 
+class _Unsupported(type):
+    """The class of unsupported names. Their attributes, such as members of enumerations, are unsupported names too."""
+
+    unsupported: str
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return unsupported_name(f"{cls.__module__.removeprefix('torch.')}.{cls.__name__}.{name}", cls.unsupported)
+
+
+def unsupported_name(path: str, reason: str) -> type:
+    """Returns the placeholder of a function or class of PyTorch, given by its path below `torch`."""
+
+    def refuse(cls: type, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(f"[torch.{path}] is not supported: {reason}")
+
+    module, _, name = path.rpartition(".")
+    attributes = {"__new__": refuse, "__module__": f"torch.{module}".rstrip("."), "unsupported": reason}
+    return _Unsupported(name, (), attributes | {"__doc__": f"Not supported: {reason}."})
+
+
 class _Placeholder(ModuleType):
-    """The placeholder for one unsupported part."""
+    """The module of an unsupported part, or one that lies in it."""
+
+    def __init__(self, path: str, part: Part) -> None:
+        super().__init__(f"cuprous.torch.{path}", f"Not supported: {part.reason}.")
+        self.__dict__.update(ANSWERS.get(path, {}), __path__=[], __all__=part.names.split(), _part=part)
+        self._path, self._part = path, part
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        part = self.__name__.rpartition(".")[2]
-        raise UnsupportedError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+        path = f"{self._path}.{name}"
+        if name in self._part.names.split():
+            value: Any = unsupported_name(path, self._part.reason)
+        elif (value := find(path)) is None:
+            raise UnsupportedError(f"[torch.{path}] is not supported: {self._part.reason}")
+        self.__dict__[name] = value
+        return value
 
 
-def _placeholder(part: str) -> ModuleType:
-    module = _Placeholder(f"cuprous.torch.{part}", f"Not supported: {_REASONS[part]}.")
-    vars(module).update(_ANSWERS.get(part, {}))
-    return module
+_modules: dict[str, ModuleType] = {}
 
 
-globals().update({part: _placeholder(part) for part in _REASONS})
+def find(path: str) -> ModuleType | None:
+    """Returns the placeholder module for a path below `torch`, or None if there is no such part."""
+    if path in PARTS and path not in _modules:
+        _modules[path] = _Placeholder(path, PARTS[path])
+    return _modules.get(path)
+
+
+def get(module: str, name: str) -> Any:
+    """Returns a name of a module that Cuprous has only in part; "" is `torch` itself.
+
+    Raises:
+        AttributeError: if PyTorch's module has no such name.
+    """
+    path = f"{module}.{name}".lstrip(".")
+    part = find(path)
+    if part is not None:
+        return part
+    for reason, names in NAMES.get(module, {}).items():
+        if name in names.split():
+            return unsupported_name(path, reason)
+    raise AttributeError(f"module 'torch{module and '.'}{module}' has no attribute {name!r}")
+
+
+__all__ = ["UnsupportedError", "find", "get", "unsupported_name"]

@@ -307,6 +307,8 @@ _ALSO_IN_PLACE = by_name(
 _BOTH = _ALSO_IN_PLACE | by_name(conj, isclose, allclose, equal)
 METHODS |= _BOTH | by_name(*map(in_place, _ALSO_IN_PLACE.values()))
 FUNCTIONS |= _BOTH | by_name(real, imag, where, polar, complex, rsub)
+for _name in (*UNARY, *_ALSO_IN_PLACE, "gcd", "lcm"):
+    FUNCTIONS[_name + "_"] = METHODS[_name + "_"]
 for _alias, _of in {"subtract": "sub", "divide": "div", "clip": "clamp"}.items():
     FUNCTIONS[_alias] = METHODS[_alias] = FUNCTIONS[_of]
     METHODS[_alias + "_"] = METHODS[_of + "_"]

@@ -37,7 +37,7 @@ def _atleast(n: int) -> Callable[..., Any]:
         for x in given:
             if x.ndim == 0:
                 x = x.reshape((1,) * n)
-            elif x.ndim == 1:
+            elif x.ndim == 1 and n > 1:
                 x = x.unsqueeze(0) if n == 2 else x.reshape(1, -1, 1)
             elif x.ndim == 2 and n == 3:
                 x = x.unsqueeze(2)
@@ -47,7 +47,7 @@ def _atleast(n: int) -> Callable[..., Any]:
     return named(atleast, f"atleast_{n}d", f"Returns the tensor with at least {n} dimensions.")
 
 
-atleast_2d, atleast_3d = _atleast(2), _atleast(3)
+atleast_1d, atleast_2d, atleast_3d = _atleast(1), _atleast(2), _atleast(3)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -175,6 +175,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 _BOTH = by_name(rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
 METHODS = _BOTH | by_name(sum_to_size)
 FUNCTIONS = _BOTH | {"row_stack": _shape.vstack} | by_name(
-    atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod, combinations, block_diag,
+    atleast_1d, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
+    combinations, block_diag,
     view_as_real, view_as_complex
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
@@ -99,34 +98,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     return (lambda function: function) if model is None else model
 
 
-class compiler:
-    """`torch.compiler`: functions that programs call around compilation."""
-
-    @staticmethod
-    def is_compiling() -> bool:
-        """Returns False: Python runs in every iteration."""
-        return False
-
-    is_dynamo_compiling = is_compiling
-
-    @staticmethod
-    def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-        """Returns the function itself."""
-        return (lambda function: function) if fn is None else fn
-
-    allow_in_graph: Callable[[Any], Any] = staticmethod(lambda fn: fn)
-
-    @staticmethod
-    def reset() -> None:
-        """Has no effect: there is no compiler state to reset."""
-
-    @staticmethod
-    def cudagraph_mark_step_begin() -> None:
-        """Has no effect: repeated steps are recognized automatically."""
-
-
 FUNCTIONS = by_name(
     use_deterministic_algorithms, are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
     set_float32_matmul_precision, get_float32_matmul_precision, get_num_threads, set_num_threads,
-    get_num_interop_threads, set_num_interop_threads, set_flush_denormal, compile, compiler
+    get_num_interop_threads, set_num_interop_threads, set_flush_denormal, compile
 )  # fmt: skip

@@ -12,9 +12,10 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, by_name, sizes, unsupported, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._types import Size
+from cuprous.torch._memory_format import in_format
+from cuprous.torch._types import Size, dtype_name
 from cuprous.torch._types import dtype as dtype_class
 
 _strided = _core.t_strided
@@ -25,16 +26,30 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     return _core.t_reshape(input, sizes(shape), False)
 
 
+def _view(array: Any, name: str) -> Any:
+    return array.view(name)
+
+
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """Returns a view with another shape.
+    """Returns a view with another shape, or of the same bytes with another dtype.
 
     Raises:
-        RuntimeError: if strides cannot express the shape.
-        NotImplementedError: for a view with another dtype.
+        RuntimeError: if strides cannot express the shape, or the bytes are no whole elements.
+        NotImplementedError: for another dtype of a tensor that requires gradients.
     """
-    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
-        raise NotImplementedError("[view] a view with another dtype is not supported; use .to(dtype)")
-    return _core.t_reshape(self, sizes(shape), True)
+    if len(shape) == 1 and isinstance(shape[0], dtype_class):
+        dtype = shape[0]
+    if dtype is None:
+        return _core.t_reshape(self, sizes(shape), True)
+    name = dtype_name(dtype)
+    if name == self.dtype_name:
+        return self
+    if self.requires_grad:
+        raise NotImplementedError("[view] bytes have no gradient: use view(dtype) on a detached tensor")
+    try:
+        return _core.t_wrap(_view(self.as_array(), name))
+    except (ValueError, TypeError) as error:
+        raise RuntimeError(f"[view] {self.dtype} elements cannot be seen as {dtype}: {error}") from None
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
@@ -383,12 +398,15 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return diag_embed(input, diagonal)
 
 
-def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
-    """Returns matrices with the last dimension on their diagonals."""
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Returns matrices, in the dimensions `dim1` and `dim2`, with the last dimension on their diagonals."""
     n = input.dims[-1] + abs(offset)
     out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)
     _core.t_update(diagonal(out, offset, -2, -1), input)
-    return out
+    first, second = wrap_dim(dim1, out.ndim), wrap_dim(dim2, out.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return movedim(out, (-2, -1), (first, second))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -403,11 +421,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         for k, x in enumerate(tensors)
     ]
     return tuple(transpose(g, 0, 1) for g in grids) if indexing == "xy" and len(shape) > 1 else tuple(grids)
-
-
-def atleast_1d(input: Tensor) -> Tensor:
-    """Returns the tensor with at least one dimension."""
-    return input if input.ndim else input.reshape(1)
 
 
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
@@ -432,8 +445,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Returns a copy."""
-    unsupported("clone", memory_format=(memory_format, None))
-    return _core.t_cast(input, input.dtype_name)
+    return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
 
 _BOTH = by_name(
@@ -443,6 +455,6 @@ _BOTH = by_name(
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, repeat, unfold)
 FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(
-    broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid, atleast_1d
+    broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid
 )  # fmt: skip
 PROPERTIES = {"H": adjoint, "mH": adjoint}

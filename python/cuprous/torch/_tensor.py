@@ -25,6 +25,9 @@ from cuprous.torch import (
 )  # fmt: skip
 from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
 from cuprous.torch._info import iinfo
+from cuprous.torch._keywords import complete
+from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
+from cuprous.torch._storage import TypedStorage, UntypedStorage
 from cuprous.torch.autograd._hooks import RemovableHandle
 
 _update = _core.t_update
@@ -48,7 +51,6 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     Raises:
         TypeError: for arguments that are neither a dtype nor a device.
     """
-    unsupported("to", memory_format=(memory_format, None))
     switches = 0  # positional arguments: non_blocking, copy
     for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
@@ -65,13 +67,13 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         result = _core.t_cast(result, _types.dtype_name(dtype))
     if device is not None:
         result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
-    return _core.t_cast(result, result.dtype_name) if copy and result is self else result
+    result = _core.t_cast(result, result.dtype_name) if copy and result is self else result
+    return in_format(result, memory_format)
 
 
 def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        unsupported(name, memory_format=(memory_format, None))
-        return astype(self, name)
+        return in_format(astype(self, name), memory_format)
 
     cast.__doc__ = f"Returns the tensor cast to {name}."
     return cast
@@ -99,15 +101,16 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other)
 
 
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Returns the tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be running on return;
     computations that use the result wait for it."""
-    return to(self, device=_types.device("cuda" if device is None else device), non_blocking=non_blocking)
+    place = _types.device("cuda" if device is None else device)
+    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 
-def cpu(self: Tensor) -> Tensor:
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Returns the tensor in host memory."""
-    return _core.t_to_device(self, "cpu")
+    return in_format(_core.t_to_device(self, "cpu"), memory_format)
 
 
 def pin_memory(self: Tensor) -> Tensor:
@@ -131,9 +134,13 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor if it is contiguous, otherwise a copy in row-major order."""
-    unsupported("contiguous", memory_format=(memory_format, None))
-    return _core.t_contiguous(self)
+    """Returns the tensor if it is contiguous in a memory format (row-major by default), otherwise a copy that is."""
+    return _core.t_contiguous(self) if memory_format is None else in_format(self, memory_format)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Returns True if the tensor lies in memory in the order of a format (row-major by default), without gaps."""
+    return has_format(self, memory_format)
 
 
 def to_numpy(self: Tensor) -> Any:
@@ -278,8 +285,10 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-        return make(*args, dtype=self.dtype if dtype is None else dtype,
+    def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+            layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+        unsupported(f"new_{make.__name__}", layout=(layout, None))
+        return make(*args, dtype=self.dtype if dtype is None else dtype, pin_memory=pin_memory,
                     device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
     new.__doc__ = f"Returns `{make.__name__}` with the tensor's dtype and device."
@@ -300,7 +309,7 @@ def __contains__(self: Tensor, item: Any) -> bool:
 
 def __format__(self: Tensor, spec: str) -> str:
     """Formats a tensor without dimensions as its number."""
-    return format(self.item(), spec) if not self.ndim and spec else format(str(self), spec)
+    return format(self.item(), spec) if not self.ndim and (spec or type(self) is Tensor) else format(str(self), spec)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -402,8 +411,20 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+def storage(self: Tensor) -> TypedStorage:
+    """Returns the memory, in elements."""
+    return TypedStorage(self)
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """Returns the memory, in bytes."""
+    return UntypedStorage(self)
+
+
 _METHODS = by_name(
-    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, to_numpy, numpy, __array__, tolist,
+    storage, untyped_storage,
+    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy,
+    __array__, tolist,
     requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
     ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
     __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
@@ -427,7 +448,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
     **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested", "is_quantized"), lambda self: False),
     "itemsize": lambda self: self.element_size(),
     "nbytes": lambda self: self.numel() * self.element_size(),
-    "layout": lambda self: None,
+    "layout": lambda self: LAYOUTS["strided"],
 }
 
 
@@ -449,14 +470,15 @@ def register(more: dict[str, Callable[..., Any]]) -> None:
               _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
               _statistics.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
-        for name, method in table.items():
+        for name, method in complete(table).items():
             setattr(Tensor, name, method)
     for name, dtype in _CASTS.items():
         setattr(Tensor, name, _casting(dtype))
     for name, getter in _PROPERTIES.items():
         setattr(Tensor, name, property(getter))
-    for name in ("zeros", "ones", "empty", "full", "tensor"):
-        setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
+    new = {f"new_{name}": _new(getattr(_creation, name)) for name in ("zeros", "ones", "empty", "full", "tensor")}
+    for name, method in complete(new).items():
+        setattr(Tensor, name, method)
     Tensor.__array_priority__ = 1000  # so that NumPy leaves operators to the tensor
     for name, hook in _HOOKS.items():
         _core.set_hook(name, hook)

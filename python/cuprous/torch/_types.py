@@ -64,6 +64,11 @@ class dtype(Immutable):
 
 #: Every dtype by name.
 DTYPES = {name: dtype(name, size) for name, (_, size) in TABLE.items()}
+#: Dtypes that have a name and limits, but no tensors.
+FLOAT8 = {
+    name: dtype(name, 1)
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
+}
 #: PyTorch's alternative names.
 ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()}
 #: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.
@@ -73,7 +78,7 @@ LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 
 def dtype_of(name: str) -> dtype:
     """Returns the dtype with a name."""
-    return DTYPES[name]
+    return DTYPES[name] if name in DTYPES else FLOAT8[name]
 
 
 def dtype_name(given: Any) -> str:
@@ -81,8 +86,11 @@ def dtype_name(given: Any) -> str:
 
     Raises:
         TypeError: for anything else.
+        NotImplementedError: for dtypes without tensors.
     """
     if isinstance(given, dtype):
+        if given.name not in DTYPES:
+            raise NotImplementedError(f"tensors of {given} are not supported; use torch.float16 or torch.bfloat16")
         return given.name
     plain = {bool: "bool", int: "int64", float: _core.t_default_dtype(), complex: "complex64"}.get(given)
     if plain is not None:
@@ -92,6 +100,8 @@ def dtype_name(given: Any) -> str:
 
 class device(Immutable):
     """The device of a tensor: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
+
+    Tensors for `device("meta")` are on the CPU: they take no memory and no time until somebody reads them.
 
     Raises:
         RuntimeError: for an unsupported device type.
@@ -110,8 +120,8 @@ class device(Immutable):
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type!r}")
         kind, _, number = type.partition(":")
-        if kind not in ("cpu", "cuda", "auto"):
-            raise RuntimeError(f"Expected one of cpu, cuda, auto device type at start of device string: {type}")
+        if kind not in ("cpu", "cuda", "auto", "meta"):
+            raise RuntimeError(f"Expected one of cpu, cuda, auto, meta device type at start of device string: {type}")
         if number and index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
         if number and not number.isdecimal():
@@ -120,17 +130,19 @@ class device(Immutable):
 
     @property
     def device_name(self) -> str:
-        """The engine's name of the device."""
-        return self.type if self.type != "cuda" else f"cuda:{_gpu[0] if self.index is None else self.index}"
+        """The engine's name of the device. That of "meta" is the CPU's: what nobody reads is never computed."""
+        if self.type == "cuda":
+            return f"cuda:{_gpu[0] if self.index is None else self.index}"
+        return "cpu" if self.type == "meta" else self.type
 
     def __enter__(self) -> device:
         """Within a `with` block, new tensors are created on this device."""
-        _outer.append(_default[0])
-        _default[0] = self.device_name
+        _outer.append((_default[0], _meta[0]))
+        _default[0], _meta[0] = self.device_name, self.type == "meta"
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _default[0] = _outer.pop()
+        _default[0], _meta[0] = _outer.pop()
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
@@ -157,7 +169,9 @@ def resolve_device(given: Any) -> str:
 
 
 _default: list[str] = ["cpu"]
-_outer: list[str] = []
+#: True if new tensors are to name "meta" as their device.
+_meta = [False]
+_outer: list[tuple[str, bool]] = []
 _gpu = [0]
 
 
@@ -179,6 +193,12 @@ def default_device() -> str:
 def set_default_device(given: Any) -> None:
     """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program."""
     _default[0] = "cpu" if given is None else resolve_device(given)
+    _meta[0] = given is not None and device(given).type == "meta"
+
+
+def is_meta_default() -> bool:
+    """Returns True if new tensors are to name "meta" as their device."""
+    return _meta[0]
 
 
 class Size(tuple[int, ...]):

@@ -117,6 +117,16 @@ def _mark() -> int:
     return _core.profile_now()
 
 
+def kineto_available() -> bool:
+    """Returns False: the profiler is Cuprous's own."""
+    return False
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """Returns the devices whose time is measured."""
+    return set(ProfilerActivity)
+
+
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
     """Returns a schedule: after `skip_first` steps, each cycle has `wait` idle, `warmup` discarded and `active`
@@ -266,5 +276,6 @@ class profile:
 
 
 __all__ = [
-    "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule", "tensorboard_trace_handler",
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip

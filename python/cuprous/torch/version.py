@@ -1,7 +1,13 @@
 """The version of PyTorch whose API this is, and of CUDA."""
 
-__version__ = "2.11.0+cuprous"
+from cuprous.torch.torch_version import TorchVersion
+
+__version__ = TorchVersion("2.11.0+cuprous")
 cuda = "13.0"
 hip = None
 
-__all__ = ["__version__", "cuda", "hip"]
+git_version = ""
+xpu = None
+debug = False
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cuprous import _core
+from cuprous._unsupported import unsupported_function
 from cuprous.torch.utils.data import Dataset
 from cuprous.torchvision._pillow import image, pillow
 
@@ -115,6 +116,12 @@ class FashionMNIST(MNIST):
     """Articles of clothing (Xiao, Rasul and Vollgraf, 2017), from `root/FashionMNIST/raw`."""
 
     classes = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+
+
+class KMNIST(MNIST):
+    """Cursive Japanese characters (Clanuwat et al., 2018), from `root/KMNIST/raw`."""
+
+    classes = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
 
 
 class _Arrays(pickle.Unpickler):
@@ -252,4 +259,32 @@ class ImageFolder(DatasetFolder):
                          is_valid_file, allow_empty)  # fmt: skip
 
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder", "VisionDataset"]
+class ImageNet(ImageFolder):
+    """Photographs (Deng et al., 2009), from `root/train` and `root/val` with a folder for each class.
+
+    Raises:
+        RuntimeError: if the folder does not exist: archives are not unpacked.
+    """
+
+    def __init__(self, root: str | Path, split: str = "train", **options: Any) -> None:
+        folder = Path(root) / split
+        if not folder.is_dir():
+            raise RuntimeError(
+                f"{folder} does not exist: unpack the archives of ImageNet there, a folder for each class"
+            )
+        self.split = split
+        super().__init__(folder, **options)
+
+
+_OTHERS = (
+    "CelebA CocoCaptions CocoDetection Cityscapes Caltech101 Caltech256 EMNIST EuroSAT FGVCAircraft Flowers102 Food101 "
+    "GTSRB INaturalist LSUN OxfordIIITPet PCAM Places365 QMNIST SBU STL10 SVHN StanfordCars USPS VOCDetection "
+    "VOCSegmentation"
+)
+for _name in _OTHERS.split():
+    globals()[_name] = unsupported_function(
+        _name, "read its files with ImageFolder or a Dataset", "torchvision.datasets."
+    )
+
+__all__ = ["CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder",
+           "ImageNet", "VisionDataset"]  # fmt: skip

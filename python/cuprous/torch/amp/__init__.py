@@ -1,5 +1,7 @@
 """Mixed precision: `autocast` and `GradScaler`."""
 
+import sys
+
 from cuprous.torch.amp._autocast import (
     autocast,
     custom_bwd,
@@ -9,6 +11,9 @@ from cuprous.torch.amp._autocast import (
     is_autocast_enabled,
 )
 from cuprous.torch.amp._scaler import GradScaler
+
+#: PyTorch's modules of these classes.
+autocast_mode = grad_scaler = sys.modules[__name__]
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",

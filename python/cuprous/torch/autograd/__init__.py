@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -63,6 +64,14 @@ from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: 
 
 #: PyTorch's module of `Variable`.
 variable = sys.modules[__name__]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports modules on first use."""
+    if name in ("graph", "profiler"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",

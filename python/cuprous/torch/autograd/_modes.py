@@ -32,12 +32,38 @@ class _Mode:
 
     def __call__(self, function: F) -> F:
         if getattr(getattr(function, "__code__", None), "co_flags", 0) & _GENERATOR:
-            raise NotImplementedError(f"[{type(self).__name__}] generators cannot be decorated; use `with` inside")
+            return self._in_generator(function)
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with self._copy():
                 return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+    def _in_generator(self, function: F) -> F:
+        """Returns a generator function whose code runs in the mode, while that of its caller does not."""
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            resume: Callable[[], Any] = functools.partial(next, generator)
+            try:
+                while True:
+                    with self._copy():
+                        value = resume()
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        with self._copy():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        resume = functools.partial(generator.throw, error)
+                    else:
+                        resume = functools.partial(generator.send, sent)
+            except StopIteration as end:
+                return end.value
 
         return inside  # type: ignore[return-value]
 

@@ -4,20 +4,25 @@ are only stored; float32 matrix products are always computed in float32."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from cuprous import _core
 
 
-class _Settings:
-    """A set of flags; other attributes cannot be set."""
+class _Settings(ModuleType):
+    """A set of flags, which can be imported as a module; other attributes cannot be set."""
 
-    def __init__(self, **switches: Any) -> None:
+    def __init__(self, name: str, **switches: Any) -> None:
+        super().__init__(f"{__name__}.{name}", type(self).__doc__)
         self.__dict__.update(switches)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
-            raise AttributeError(f"no flag {name!r} is supported here; those that are: {', '.join(self.__dict__)}")
+            flags = ", ".join(flag for flag in self.__dict__ if not flag.startswith("_"))
+            raise AttributeError(f"no flag {name!r} is supported here; those that are: {flags}")
         self.__dict__[name] = value
 
 
@@ -26,8 +31,8 @@ class _Library(_Settings):
 
     _there: bool
 
-    def __init__(self, there: bool, **switches: Any) -> None:
-        super().__init__(_there=there, **switches)
+    def __init__(self, name: str, there: bool, **switches: Any) -> None:
+        super().__init__(name, _there=there, **switches)
 
     def is_available(self) -> bool:
         """Returns True if the library is used."""
@@ -87,6 +92,33 @@ class _Cuda(_Settings):
         """Returns True if a GPU is available."""
         return _core.device_count() > 0 and _core.unusable_gpu_reason() is None
 
+    def can_use_flash_attention(self, params: Any, debug: bool = False) -> bool:
+        """Returns False: attention is cuDNN's or the formula here."""
+        return False
+
+    can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+    def is_flash_attention_available(self) -> bool:
+        """Returns False: attention is cuDNN's or the formula here."""
+        return False
+
+    class SDPAParams:
+        """The arguments of an attention, which are asked about."""
+
+        def __init__(self, *arguments: Any) -> None:
+            self.arguments = arguments
+
+    @contextmanager
+    def sdp_kernel(self, enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
+                   enable_cudnn: bool = True) -> Iterator[None]:  # fmt: skip
+        """Context manager that allows or forbids implementations of attention."""
+        before = dict(self._sdp)
+        self._sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+        try:
+            yield
+        finally:
+            self._sdp.update(before)
+
     def flash_sdp_enabled(self) -> bool:
         """Returns True if FlashAttention is allowed."""
         return bool(self._sdp["flash"])
@@ -124,14 +156,18 @@ class _Cuda(_Settings):
         self._sdp["math"] = enabled
 
 
-cudnn = _Cudnn(False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
+cudnn = _Cudnn("cudnn", False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
 cuda = _Cuda(
-    matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
+    "cuda",
+    matmul=_Settings("cuda.matmul", allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                      allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
                      fp32_precision="none"),
     _sdp={"flash": True, "mem_efficient": True, "cudnn": True, "math": True},
 )  # fmt: skip
-mps, mkl, mkldnn, openmp, xnnpack = (_Library(False) for _ in range(5))
+mps, mkl, mkldnn, openmp, xnnpack, opt_einsum = (
+    _Library(name, False) for name in ("mps", "mkl", "mkldnn", "openmp", "xnnpack", "opt_einsum")
+)
+opt_einsum.__dict__.update(enabled=False, strategy=None)
 mkldnn.__dict__["enabled"] = False
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xnnpack"]
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "xnnpack"]

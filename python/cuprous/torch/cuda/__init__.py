@@ -1,7 +1,9 @@
 """`torch.cuda`: GPUs, their memory, streams and events. Programs that only query for a GPU run without one."""
 
+from typing import Any
+
 from cuprous._core import OutOfMemoryError
-from cuprous.torch import _creation, _types
+from cuprous.torch import _creation, _placeholders, _types
 from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
@@ -41,6 +43,10 @@ def set_rng_state_all(new_states: list[object]) -> None:
     """Restores the first of the states; the random number generator is shared."""
     for state in new_states[:1]:
         set_rng_state(state)
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("cuda", name)
 
 
 for _name, _of in _types.LEGACY.items():

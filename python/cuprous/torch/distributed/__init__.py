@@ -6,7 +6,11 @@ work too.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from cuprous._core import DistBackendError, DistError, DistNetworkError, DistStoreError
+from cuprous.torch import _placeholders
 from cuprous.torch.distributed._collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -57,6 +61,14 @@ from cuprous.torch.distributed._options import DEFAULT_TIMEOUT, Backend, ReduceO
 from cuprous.torch.distributed._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 from cuprous.torch.distributed._work import Work
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+
+def __getattr__(name: str) -> Any:
+    """Imports modules on first use."""
+    if name in ("fsdp", "nn", "tensor", "checkpoint", "algorithms", "distributed_c10d", "utils", "constants"):
+        return importlib.import_module(f"{__name__}.{name}")
+    return _placeholders.get("distributed", name)
+
 
 default_pg_timeout = DEFAULT_TIMEOUT
 

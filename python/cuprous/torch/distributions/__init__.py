@@ -2,6 +2,7 @@
 
 import sys
 
+from cuprous.torch.distributions import constraints
 from cuprous.torch.distributions._base import Distribution, Independent
 from cuprous.torch.distributions._continuous import (
     Cauchy,
@@ -24,5 +25,5 @@ uniform = kl = independent = multivariate_normal = sys.modules[__name__]
 __all__ = [
     "Bernoulli", "Categorical", "Cauchy", "Distribution", "Exponential", "Geometric", "Gumbel", "HalfNormal",
     "Independent", "Laplace", "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Poisson", "Uniform",
-    "kl_divergence",
+    "constraints", "kl_divergence",
 ]  # fmt: skip

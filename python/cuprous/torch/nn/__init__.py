@@ -1,6 +1,7 @@
 """Neural networks with PyTorch's API."""
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import Any
 
 from cuprous.torch.nn import functional, init, modules, parallel, utils
 from cuprous.torch.nn.modules import *  # noqa: F403
@@ -8,10 +9,12 @@ from cuprous.torch.nn.modules import Module
 from cuprous.torch.nn.parallel import DataParallel
 from cuprous.torch.nn.parameter import Buffer, Parameter
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
-        """Returns layer classes that are generated from tables."""
+def __getattr__(name: str) -> Any:
+    """Imports modules on first use; for type checkers, layer classes that are generated from tables."""
+    if name == "attention":
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.nn' has no attribute {name!r}")
 
 
 __all__ = ["Buffer", "DataParallel", "Module", "Parameter", "functional", "init", "modules", "parallel", "utils"]

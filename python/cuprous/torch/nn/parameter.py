@@ -31,6 +31,13 @@ class Parameter(Tensor):
         pass
 
 
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet. The object stays the same when the shape becomes known."""
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+
 class Buffer(Tensor):
     """A tensor that a module registers as a buffer when it is set as an attribute."""
 
@@ -48,4 +55,4 @@ class Buffer(Tensor):
         pass
 
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedParameter"]

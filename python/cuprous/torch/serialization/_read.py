@@ -20,7 +20,7 @@ from cuprous._functions.zip import entry_size
 from cuprous.torch import _types
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed
-from cuprous.torch.serialization._unpickle import Unpickler
+from cuprous.torch.serialization._unpickle import TrustingUnpickler, Unpickler
 
 
 class _Kind(_types.Immutable):
@@ -143,7 +143,8 @@ class _Archive:
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = True,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
-    """Loads a file that `save` wrote, here or in PyTorch: tensors and plain containers.
+    """Loads a file that `save` wrote, here or in PyTorch: tensors and plain containers; with `weights_only=False` any
+    objects, whose loading may run code from the file.
 
     Tensors are loaded to their original device, or to `map_location`: a device, a dictionary of devices by name, or a
     function of storage and device name.
@@ -151,18 +152,15 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     Raises:
         RuntimeError: for a file that is damaged, of another format, or with tensors of a GPU if none is available.
         pickle.UnpicklingError: for a file with other objects.
-        NotImplementedError: for `weights_only=False`, which would run code from the file.
     """
-    if weights_only is False:
-        raise NotImplementedError("[load] weights_only=False is not supported: it would run code from the file")
-    if pickle_module is not None or mmap or pickle_load_args:
-        raise NotImplementedError("[load] pickle_module=, mmap=True and pickle arguments are not supported")
+    if pickle_module is not None or pickle_load_args:
+        raise NotImplementedError("[load] pickle_module= and pickle arguments are not supported")
     if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "read") and hasattr(f, "seek")):
         raise AttributeError(f"expected a path or a file that can be read and has 'seek', got {f!r}")
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     try:
         with zipfile.ZipFile(f) as archive:
-            return _load(_Archive(archive), map_location, str(name))
+            return _load(_Archive(archive), map_location, str(name), weights_only is not False)
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, struct.error) as error:
         raise RuntimeError(f"[load] {name} {_guess_format(f)} ({error})") from None
 
@@ -189,7 +187,7 @@ def _guess_format(f: Any) -> str:
     return "is not a file that torch.save writes"
 
 
-def _load(archive: _Archive, map_location: Any, name: str) -> Any:
+def _load(archive: _Archive, map_location: Any, name: str, safely: bool) -> Any:
     names = archive.names
     pickles = [n for n in names if n.endswith("/data.pkl") and n.count("/") == 1]
     if len(pickles) != 1:
@@ -226,7 +224,7 @@ def _load(archive: _Archive, map_location: Any, name: str) -> Any:
     try:
         size = archive.size(pickles[0])
         content = archive.read(pickles[0], size)
-        return Unpickler(content, _KNOWN, storage).load()
+        return (Unpickler if safely else TrustingUnpickler)(content, _KNOWN, storage).load()
     except (pickle.UnpicklingError, RuntimeError, MemoryError):
         raise
     except Exception as error:

@@ -6,12 +6,11 @@ because its `save` can be overridden.
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import pickle
 import zipfile
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -71,13 +70,8 @@ class _Storage:
         return np.ascontiguousarray(whole.to_numpy()).reshape(-1)
 
 
-_FIT = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, OrderedDict, Counter)
-#: Objects that are written by name.
-_NAMED = (OrderedDict, Counter, set, complex, bytearray, codecs.encode)
-
-
 class _Pickler(pickle._Pickler):
-    """Writes tensors as PyTorch does, and rejects objects that could not be loaded again."""
+    """Writes tensors as PyTorch does, and all other objects as pickle does."""
 
     def __init__(self, file: Any, storages: list[_Storage]) -> None:
         super().__init__(file, 2)
@@ -111,11 +105,7 @@ class _Pickler(pickle._Pickler):
             return _Global("torch", "device"), args
         if type(obj) is _types.Size:
             return _Global("torch", "Size"), (tuple(obj),)
-        if type(obj) in _FIT or any(obj is named for named in _NAMED):
-            return NotImplemented
-        kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
-        cure = "save its state_dict()" if hasattr(obj, "state_dict") else "save tensors and plain containers"
-        raise TypeError(f"[save] a {kind} cannot be saved, because loading it could run arbitrary code; {cure}")
+        return NotImplemented
 
     def _tensor(self, t: Tensor) -> Any:
         if isinstance(t, Parameter):
@@ -145,10 +135,8 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
     """Writes tensors, numbers, strings and containers of them to a path or a file, in PyTorch's format.
 
     Tensors that share memory share it again when they are loaded; only the range that they use is written. NumPy
-    scalars become Python numbers.
-
-    Raises:
-        TypeError: for other objects. Modules and optimizers are saved as their `state_dict()`.
+    scalars become Python numbers. Other objects, such as whole modules, are pickled: only `load(weights_only=False)`
+    reads them, in a process that has their classes. A `state_dict()` is read everywhere.
     """
     if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")

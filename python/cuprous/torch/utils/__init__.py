@@ -3,12 +3,22 @@ and must be imported explicitly."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import Any
+
+from cuprous import _exports
+from cuprous.torch import _placeholders
+
+_EXPORTS = _exports.Exports(
+    __name__,
+    {
+        "._modules": "set_module swap_tensors",
+    },
+    modules=("_python_dispatch", "_pytree", "checkpoint", "data", "dlpack", "flop_counter", "hooks", "model_zoo"),
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name == "tensorboard" or importlib.util.find_spec(f"{__name__}.{name}") is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+    try:
+        return _EXPORTS.get(name)
+    except AttributeError:
+        return _placeholders.get("utils", name)

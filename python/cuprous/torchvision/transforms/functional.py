@@ -16,6 +16,8 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
+from cuprous.torch._info import iinfo
+from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision._pillow import is_image, pillow
 
@@ -81,6 +83,57 @@ def pil_array(pic: Any) -> np.ndarray[Any, Any]:
     if host.ndim not in (2, 3):
         raise ValueError(f"pic should be 2/3 dimensional. Got {host.ndim} dimensions.")
     return host[None] if host.ndim == 2 else host.transpose(2, 0, 1)
+
+
+def pil_to_tensor(pic: Any) -> Tensor:
+    """Returns an image as a uint8 tensor (channels, height, width)."""
+    return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(pil_array(pic)), "cpu"))
+
+
+def get_dimensions(img: Any) -> list[int]:
+    """Returns [channels, height, width]."""
+    width, height = get_image_size(img)
+    if isinstance(img, Tensor):
+        return [img.dims[-3] if img.ndim > 2 else 1, height, width]
+    channels = len(img.getbands()) if is_image(img) else (img.shape[2] if img.ndim == 3 else 1)
+    return [channels, height, width]
+
+
+def get_image_num_channels(img: Any) -> int:
+    """Returns the number of channels."""
+    return get_dimensions(img)[0]
+
+
+def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: Any,
+                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
+    """Returns a part of an image, resized."""
+    return resize(crop(img, top, left, height, width), size, interpolation)
+
+
+def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
+    """Returns a tensor in another dtype, with values scaled: floats lie in [0, 1], integers in their whole range.
+
+    Raises:
+        RuntimeError: from floats to integers that cannot hold their range.
+    """
+    target = DTYPES["float32"] if dtype is None else dtype
+    wide: Any = image
+    if image.dtype is target:
+        return image
+    if image.is_floating_point():
+        if target.is_floating_point:
+            return wide.to(target)
+        most = iinfo(target).max
+        if image.dtype_name == "float32" and target.name in ("int32", "int64"):
+            raise RuntimeError(f"The cast from {image.dtype} to {target} cannot be performed safely.")
+        return (wide * (most + 1 - 1e-3)).to(target)
+    most = iinfo(image.dtype).max
+    if target.is_floating_point:
+        return wide.to(target) / most
+    other = iinfo(target).max
+    if most > other:
+        return (wide // ((most + 1) // (other + 1))).to(target)
+    return wide.to(target) * ((other + 1) // (most + 1))
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:

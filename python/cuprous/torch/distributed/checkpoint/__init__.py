@@ -6,12 +6,20 @@ number of ranks loads it, whatever number has saved it.
 
 from __future__ import annotations
 
+from typing import Any
+
+from cuprous.torch import _placeholders
 from cuprous.torch.distributed.checkpoint._loading import load
 from cuprous.torch.distributed.checkpoint._ranks import CheckpointException
 from cuprous.torch.distributed.checkpoint._saving import async_save, save
 from cuprous.torch.distributed.checkpoint._storage import FileSystemReader, FileSystemWriter
 from cuprous.torch.distributed.checkpoint.metadata import Metadata
 from cuprous.torch.distributed.checkpoint.stateful import Stateful
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("distributed.checkpoint", name)
+
 
 __all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "Metadata", "Stateful", "async_save", "load",
            "save"]  # fmt: skip

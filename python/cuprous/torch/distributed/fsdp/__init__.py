@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from cuprous.torch import _placeholders
 from cuprous.torch.distributed.fsdp._fully_shard import (
     FSDPModule,
     UnshardHandle,
@@ -9,6 +12,11 @@ from cuprous.torch.distributed.fsdp._fully_shard import (
     register_fsdp_forward_method,
 )
 from cuprous.torch.distributed.fsdp._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("distributed.fsdp", name)
+
 
 __all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
            "register_fsdp_forward_method"]  # fmt: skip

@@ -53,4 +53,12 @@ class Partial(Placement):
             raise ValueError(f"Partial() needs one of the reductions {', '.join(REDUCTIONS)}, got {self.reduce_op!r}")
 
 
+class _StridedShard(Shard):
+    """A dimension that is divided from right to left, as FSDP2 and tensor parallelism do together in PyTorch. It exists
+    for `isinstance`: here dimensions of the mesh divide a tensor one after another."""
+
+    def __init__(self, dim: int, *, split_factor: int) -> None:
+        raise NotImplementedError("[_StridedShard] is not supported; use Shard for each dimension of the mesh")
+
+
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]

@@ -155,6 +155,13 @@ class State:
         dict."""
         return self._state_hook("_load_pre_hooks", hook)
 
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """Registers `hook(state_dict, prefix, …)`, called before a state is loaded; with `with_module` the module comes
+        first."""
+        return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
+
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers `hook(module, incompatible_keys)`, called after a state was loaded."""
         return self._state_hook("_load_post_hooks", hook)

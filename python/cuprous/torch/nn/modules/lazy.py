@@ -11,14 +11,7 @@ from cuprous._core import Tensor
 from cuprous.torch.nn.modules import batchnorm, conv
 from cuprous.torch.nn.modules.linear import Linear
 from cuprous.torch.nn.modules.module import Module
-from cuprous.torch.nn.parameter import Parameter
-
-
-class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet. The object stays the same when the shape becomes known."""
-
-    def __repr__(self) -> str:
-        return "<UninitializedParameter>"
+from cuprous.torch.nn.parameter import Parameter, UninitializedParameter
 
 
 class LazyModule(Module):

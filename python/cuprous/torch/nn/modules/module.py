@@ -11,7 +11,8 @@ from cuprous._core import Tensor
 from cuprous.torch import _types
 from cuprous.torch._creation import empty_like
 from cuprous.torch.nn.modules._hooks import Hooks
-from cuprous.torch.nn.modules._state import State
+from cuprous.torch.nn.modules._state import _EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
+from cuprous.torch.nn.modules._state import State, _IncompatibleKeys  # noqa: F401
 from cuprous.torch.nn.parameter import Buffer, Parameter
 
 M = TypeVar("M", bound="Module")
@@ -299,10 +300,11 @@ class Module(State, Hooks):
     def to(self: M, *args: Any, **kwargs: Any) -> M:
         """Casts parameters and buffers to another dtype (floats only) or moves them to another device, in place."""
         device, dtype = _target(*args, **kwargs)
+        layout = kwargs.get("memory_format")
 
         def moved(t: Tensor) -> Tensor:
             wide = dtype if t.is_floating_point() or t.is_complex() else None
-            return t.to(device=device, dtype=wide)
+            return t.to(device=device, dtype=wide, memory_format=layout if t.ndim in (4, 5) else None)
 
         return self._apply(moved)
 
@@ -357,6 +359,11 @@ class Module(State, Hooks):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        """The names of buffers that are not saved, under the name by which libraries find them."""
+        return self._non_persistent
+
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
@@ -369,8 +376,6 @@ class Module(State, Hooks):
 def _target(
     *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> tuple[Any, Any]:
-    if memory_format is not None:
-        raise NotImplementedError(f"[to] memory_format={memory_format!r} is not supported")
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype

@@ -58,8 +58,7 @@ class Embedding(_Table):
         if _weight is not None and _weight.dims != (num_embeddings, embedding_dim):
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
         self._add_table(padding_idx, _weight, device, dtype)
-        if _weight is not None:
-            self.weight.requires_grad = not _freeze
+        self.weight.requires_grad = not _freeze
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,

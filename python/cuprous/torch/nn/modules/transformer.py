@@ -31,6 +31,9 @@ def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
     return table[given]
 
 
+_get_activation_fn = _activation
+
+
 def _clones(layer: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 

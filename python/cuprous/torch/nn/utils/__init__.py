@@ -1,6 +1,8 @@
 """Utilities for gradients and parameters, sequences of different lengths, and parametrized weights."""
 
+import importlib
 import sys
+from typing import Any
 
 from cuprous.torch.nn.utils import parametrizations, parametrize, rnn, stateless
 from cuprous.torch.nn.utils._gradients import (
@@ -20,6 +22,16 @@ clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
 
 #: PyTorch's modules of these functions.
 clip_grad = convert_parameters = sys.modules[__name__]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports modules on first use."""
+    if name in ("fusion", "prune"):
+        return importlib.import_module(f"{__name__}.{name}")
+    if name.startswith("fuse_"):
+        return getattr(importlib.import_module(f"{__name__}.fusion"), name)
+    raise AttributeError(f"module 'torch.nn.utils' has no attribute {name!r}")
+
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",

@@ -57,7 +57,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Sets the rates of the next epoch, or of a given one."""
         self._step_count += 1
-        if self._step_count == 2 and not (self._warned or self.optimizer._opt_called):
+        if self._step_count == 2 and not (self._warned or getattr(self.optimizer, "_opt_called", True)):
             # An optimizer that overrides `step` does not record that it was called.
             if type(self.optimizer).step is Optimizer.step:
                 warnings.warn(

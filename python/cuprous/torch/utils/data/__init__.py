@@ -22,9 +22,11 @@ from cuprous.torch.utils.data._samplers import (
     WeightedRandomSampler,
 )
 from cuprous.torch.utils.data._workers import get_worker_info
+from cuprous.torch.utils.data.distributed import DistributedSampler
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
+    "RandomSampler",
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "dataloader", "dataset", "default_collate", "default_convert", "distributed",
     "get_worker_info", "random_split", "sampler",

@@ -1,11 +1,8 @@
-"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors are copied between processes; memory is not
-shared."""
+"""Functions that run in new processes."""
 
 from __future__ import annotations
 
-import multiprocessing as _own
 from collections.abc import Callable
-from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context
 from typing import Any
 
@@ -50,4 +47,6 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
     return None
 
 
-__all__ = [*_own.__all__, "ProcessRaisedException", "spawn"]
+start_processes = spawn
+
+__all__ = ["ProcessRaisedException", "spawn", "start_processes"]

@@ -1,5 +1,4 @@
-"""Image networks under torchvision's names, with the same parameter names: ResNets, VGGs and AlexNet. Pretrained
-weights are not included; load a local file with `load_state_dict`."""
+"""ResNets, VGGs and AlexNet, with torchvision's names of parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torch._args import unsupported
 from cuprous.torch._shape import flatten
+from cuprous.torchvision.models._weights import chosen
 
 
 def _conv(channels: int, out: int, size: int, stride: int = 1, groups: int = 1) -> nn.Module:
@@ -162,26 +162,27 @@ _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
 _VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
 
 
-def _no_weights(name: str, weights: Any, pretrained: Any) -> None:
-    """Raises NotImplementedError for pretrained weights, which would have to be downloaded."""
-    if weights is not None or pretrained:
-        raise NotImplementedError(f"[{name}] weights={weights or 'pretrained'!r} is not supported: nothing is "
-                                  "downloaded; create the model, then load_state_dict a local file")  # fmt: skip
+def _with_weights(model: Any, weights: Any, progress: bool) -> Any:
+    """Returns a network after it has got its weights, if some are requested."""
+    if weights is not None:
+        model.load_state_dict(weights.get_state_dict(progress=progress))
+    return model
 
 
 def _resnet(name: str) -> Callable[..., ResNet]:
     block, layers, more = _RESNETS[name]
 
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> ResNet:
-        _no_weights(name, weights, pretrained)
-        return ResNet(block, layers, **(more | options))
+        return _with_weights(ResNet(block, layers, **(more | options)), chosen(name, weights, pretrained), progress)
 
     return named(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
 
 
 def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
+    full = name + ("_bn" if normalized else "")
+
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> VGG:
-        _no_weights(name, weights, pretrained)
+        wanted = chosen(full, weights, pretrained)
         features: list[nn.Module] = []
         channels = 3
         for count, out in zip(_VGGS[name], (64, 128, 256, 512, 512), strict=True):
@@ -191,16 +192,15 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
                 features.append(nn.ReLU(inplace=True))
                 channels = out
             features.append(nn.MaxPool2d(2, 2))
-        return VGG(nn.Sequential(*features), **options)
+        return _with_weights(VGG(nn.Sequential(*features), **options), wanted, progress)
 
     doc = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
-    return named(make, name + ("_bn" if normalized else ""), doc)
+    return named(make, full, doc)
 
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
     """Returns an AlexNet."""
-    _no_weights("alexnet", weights, pretrained)
-    return AlexNet(**options)
+    return _with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
 
 
 for _name in _RESNETS:

@@ -1,0 +1,89 @@
+"""Binding packages to Cuprous in this process, and in the Python processes that it starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from cuprous.runner import _real
+from cuprous.runner._finder import FINDER, drop_modules, is_ours
+from cuprous.runner._imports import IMPORTS, numpy_rule
+from cuprous.runner._packages import DEFAULT, chosen
+
+#: The folder of `sitecustomize`, which Python imports when it starts.
+SITE = str(Path(__file__).with_name("site"))
+#: Names of bound packages in the environment, which processes that are started inherit.
+VARIABLE = "CUPROUS_BIND"
+
+
+def bound() -> tuple[str, ...]:
+    """Returns the names of the packages that are bound in this process."""
+    return chosen((*FINDER.packages, *(["numpy"] if numpy_rule in IMPORTS.rules else [])))
+
+
+def bind(*names: str, quiet: bool = False) -> None:
+    """Makes imports of other packages import Cuprous, in this process and in the Python processes that it starts.
+
+    `import torch` then gives `cuprous.torch`, in libraries too, and `importlib.metadata.version("torch")` the version
+    whose API it follows. Modules that have imported the real package before keep it.
+
+    Args:
+        *names: packages: torch, torchvision, cupy, cupyx, numba.cuda, pycuda, numpy; without names all but numpy.
+            `numpy` is bound for the program's own modules only.
+        quiet: without the line on the standard error that names what is bound.
+
+    Raises:
+        ValueError: for a package that cannot be bound.
+
+    Example:
+        >>> import cuprous
+        >>> cuprous.bind("pycuda", quiet=True)
+        >>> import pycuda.gpuarray
+        >>> pycuda.gpuarray.__name__
+        'cuprous.pycuda.gpuarray'
+        >>> cuprous.unbind()
+    """
+    packages = chosen((*bound(), *(names or DEFAULT)))
+    FINDER.packages = tuple(name for name in packages if name != "numpy")
+    if FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, FINDER)
+    if "numpy" in packages:
+        IMPORTS.add(numpy_rule)
+    before = drop_modules(FINDER.packages)
+    _real.keep({name: module for name, module in before.items() if not is_ours(module)})
+    os.environ.update(environment(packages))
+    if not quiet:
+        print(line(packages), file=sys.stderr)
+        if "torch" in before and not is_ours(before["torch"]):
+            print("cuprous: torch was imported before; modules that hold it keep it", file=sys.stderr)
+
+
+def unbind() -> None:
+    """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them."""
+    if FINDER in sys.meta_path:
+        sys.meta_path.remove(FINDER)
+    drop_modules(FINDER.packages)
+    FINDER.packages = ()
+    IMPORTS.remove(numpy_rule)
+    sys.modules.update(_real.give_back())
+    if os.environ.pop(VARIABLE, None) is not None:
+        os.environ["PYTHONPATH"] = os.pathsep.join(_python_path())
+        if not os.environ["PYTHONPATH"]:
+            del os.environ["PYTHONPATH"]
+
+
+def line(packages: Iterable[str]) -> str:
+    """Returns the line that names what is bound."""
+    return f"cuprous: bound {', '.join(packages)} (cuprous.real_package(name) is the real one)"
+
+
+def environment(packages: Iterable[str]) -> dict[str, str]:
+    """Returns the variables with which a Python process binds packages when it starts."""
+    return {VARIABLE: ",".join(packages), "PYTHONPATH": os.pathsep.join([SITE, *_python_path()])}
+
+
+def _python_path() -> list[str]:
+    """Returns the folders on PYTHONPATH, without `SITE`."""
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != SITE]

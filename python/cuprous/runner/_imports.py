@@ -1,0 +1,98 @@
+"""Imports that depend on who imports: modules of a real package, and NumPy for the program's own modules."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cuprous import _unsupported
+
+#: Answers an import for some importers: it gets the import's name and the importer's globals, and returns a function
+#: that imports in place of Python's, or None if the import is not its own.
+Rule = Callable[[str, Mapping[str, Any]], "Callable[[Callable[[], Any]], Any] | None"]
+
+
+class Imports:
+    """Replaces `import` statements and `importlib.import_module` while there are rules."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self._statement: Any = builtins.__import__
+        self._function = importlib.import_module
+
+    def add(self, rule: Rule) -> None:
+        """Adds a rule, which is asked before the others."""
+        if not self.rules:
+            self._statement, self._function = builtins.__import__, importlib.import_module
+            builtins.__import__, importlib.import_module = self.statement, self.function
+        if rule not in self.rules:
+            self.rules.insert(0, rule)
+
+    def remove(self, rule: Rule) -> None:
+        """Removes a rule."""
+        if rule in self.rules:
+            self.rules.remove(rule)
+            if not self.rules:
+                builtins.__import__, importlib.import_module = self._statement, self._function
+
+    def statement(self, name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
+                  fromlist: Sequence[str] | None = (), level: int = 0) -> Any:  # fmt: skip
+        """Stands for `builtins.__import__`."""
+
+        def plain(name: str = name) -> Any:
+            return self._statement(name, globals, locals, fromlist, level)
+
+        return self._answer(name, globals or {}, plain) if level == 0 or self.rules else plain()
+
+    def function(self, name: str, package: str | None = None) -> ModuleType:
+        """Stands for `importlib.import_module`."""
+        importer = sys._getframe(1).f_globals
+        found: ModuleType = self._answer(name, importer, lambda name=name: self._function(name, package))
+        return found
+
+    def _answer(self, name: str, importer: Mapping[str, Any], plain: Callable[..., Any]) -> Any:
+        for rule in self.rules:
+            answer = rule(name, importer)
+            if answer is not None:
+                return answer(plain)
+        return plain()
+
+
+IMPORTS = Imports()
+
+_OTHERS_FOLDERS = tuple(
+    {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {str(Path(__file__).parents[1])}
+)
+
+
+def is_program(importer: Mapping[str, Any]) -> bool:
+    """Returns True for the globals of a module of the program: neither installed nor of Python itself."""
+    file = importer.get("__file__")
+    if file is None:  # a notebook, the prompt, or what the interpreter itself made
+        return importer.get("__name__") == "__main__"
+    return "site-packages" not in file and not file.startswith(_OTHERS_FOLDERS)
+
+
+def numpy_rule(name: str, importer: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
+    """Binds NumPy to Cuprous for the program's own modules. Libraries keep NumPy, against which most are compiled."""
+    if name.partition(".")[0] != "numpy" or not is_program(importer):
+        return None
+
+    def bound(plain: Callable[..., Any]) -> Any:
+        ours = "cuprous" + name[len("numpy") :]
+        try:
+            return plain(ours)
+        except ModuleNotFoundError as error:
+            if error.name != ours:
+                raise
+            advice = _unsupported.ABSENT.get(name.split(".")[1], "cuprous.real_package('numpy') has it")
+            raise ModuleNotFoundError(f"No module named {name!r} in Cuprous: {advice}", name=name) from None
+
+    return bound

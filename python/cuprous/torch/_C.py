@@ -1,0 +1,57 @@
+"""The few functions of PyTorch's native module that programs call. Everything else of it does not exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch._creation import Generator
+from cuprous.torch._placeholders import unsupported_name
+from cuprous.torch._types import device, dtype
+from cuprous.torch._utils import parse_to
+
+TensorBase = Tensor
+_TensorBase = Tensor
+_TensorMeta = type(Tensor)
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Has no effect: nothing is reported."""
+
+
+def _get_tracing_state() -> None:
+    """Returns None: nothing is traced."""
+
+
+def _get_accelerator(check: Any = None) -> device:
+    """Returns the accelerator's device: "cuda" where there is a GPU, otherwise the CPU."""
+    from cuprous.torch import accelerator  # which imports modules that import this one
+
+    found = accelerator.current_accelerator(check_available=True)
+    return device("cpu") if found is None else found
+
+
+def _ignored(*args: Any) -> bool:
+    """Has no effect: it sets an option of PyTorch's compiler. Returns False, the option's value before."""
+    return False
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _ignored
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_nvfuser_enabled = _ignored
+_jit_set_bailout_depth = _ignored
+
+
+class _nn:
+    """Functions of modules."""
+
+    _parse_to = staticmethod(parse_to)
+
+
+Value, Graph, Node, ScriptModule = (
+    unsupported_name(f"_C.{name}", "tensors are not traced") for name in ("Value", "Graph", "Node", "ScriptModule")
+)
+DisableTorchFunctionSubclass = unsupported_name(
+    "_C.DisableTorchFunctionSubclass", "operations on subclasses are not intercepted"
+)
+
+__all__ = ["Generator", "TensorBase", "device", "dtype"]

@@ -1,0 +1,124 @@
+"""PyTorch's names of parameters, where a function has another name for one or takes it by position.
+
+Every function and method of `torch` gets what its own signature lacks of the tables below, and of NumPy's names
+`axis` and `keepdims`. A function that lacks nothing is left as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cuprous.torch._args import write_out
+
+#: NumPy's names, which PyTorch takes as well.
+_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+_PRODUCTS = {"addmm": "mat1 mat2", "addmv": "mat vec", "baddbmm": "batch1 batch2", "addbmm": "batch1 batch2",
+             "addr": "vec1 vec2"}  # fmt: skip
+#: Function -> PyTorch's name -> the name here.
+RENAMED: dict[str, dict[str, str]] = {
+    **{name: dict(zip(theirs.split(), ("first", "second"), strict=True)) for name, theirs in _PRODUCTS.items()},
+    **{name: {"mat2": "other"} for name in ("mm", "bmm")},
+    **{name: {"exponent": "other"} for name in ("float_power", "float_power_", "pow_")},
+    **{name: {"values": "other"} for name in ("heaviside", "heaviside_")},
+    **{name: {"axis0": "dim0", "axis1": "dim1"} for name in ("swapaxes", "swapaxes_")},
+    **{name: {"input": "A"} for name in ("det", "inverse", "slogdet", "matrix_power", "logdet")},
+    **{name: {"other": "dim"} for name in ("max", "min")},
+    "cholesky_solve": {"input2": "L"},
+    "mv": {"vec": "other"},
+    "dot": {"tensor": "other"},
+    "inner": {"input": "a", "other": "b"},
+    "index_fill_": {"value": "source"},
+    "pinverse": {"input": "A", "rcond": "rtol"},
+    "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
+    "uniform_": {"from": "a", "to": "b"},
+    "searchsorted": {"values": "input"},
+}
+
+#: Function -> the names of parameters that it takes by position alone, in their order.
+POSITIONAL: dict[str, tuple[str, ...]] = {
+    "broadcast_to": ("size",), "expand": ("size",), "flip": ("dims",), "new_empty": ("size",),
+    "new_full": ("size", "fill_value"), "new_ones": ("size",), "new_tensor": ("data",), "new_zeros": ("size",),
+    "permute": ("dims",), "random_": ("from", "to"), "repeat": ("repeats",), "reshape": ("shape",), "tile": ("dims",),
+    "to": ("other",), "view": ("size",),
+}  # fmt: skip
+
+#: Functions that write their result to `out` here, because they do not do it themselves.
+_OUT = (
+    "addbmm addmm addmv addr aminmax baddbmm bucketize cholesky cholesky_ex cholesky_inverse cholesky_solve "
+    "column_stack cross cummax cummin diag diag_embed dstack frexp gather histc hstack index_add index_copy "
+    "index_reduce index_select inner inv_ex isneginf isposinf kron kthvalue ldexp logcumsumexp logspace "
+    "masked_select median mode msort mvlgamma nanmean nanmedian nonzero polar qr quantile renorm row_stack "
+    "searchsorted sigmoid slogdet solve_ex sort std_mean svd take_along_dim topk var_mean vdot vecdot vstack"
+)
+OUT = frozenset(_OUT.split())
+#: Products that compute in the dtype `out_dtype`.
+OUT_DTYPE = frozenset(("addmm", "baddbmm", "bmm", "mm"))
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Returns the names that a function's own signature has."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def accepted(name: str, function: Callable[..., Any]) -> dict[str, str]:
+    """Returns PyTorch's names of parameters that have another name in a function's signature, with that name."""
+    own = parameters(function)
+    numpy = {theirs: ours for theirs, ours in _NUMPY.items() if ours in own and theirs not in own}
+    return numpy | {theirs: ours for theirs, ours in RENAMED.get(name, {}).items() if theirs not in own}
+
+
+def _written(out: Any, result: Any) -> Any:
+    if not isinstance(result, tuple):
+        return write_out(out, result)
+    parts = [write_out(target, part) for target, part in zip(out, result, strict=True)]
+    return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+
+
+def accepting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that takes all of PyTorch's names; the function itself if it does."""
+    renamed, by_position = accepted(name, function), POSITIONAL.get(name, ())
+    own = parameters(function)
+    by_position = tuple(theirs for theirs in by_position if theirs not in own)
+    takes_out, takes_dtype = name in OUT and "out" not in own, name in OUT_DTYPE and "out_dtype" not in own
+    if not (renamed or by_position or takes_out or takes_dtype):
+        return function
+
+    def translate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = kwargs.pop("out", None) if takes_out else None
+        dtype = kwargs.pop("out_dtype", None) if takes_dtype else None
+        for theirs in renamed.keys() & kwargs.keys():
+            if renamed[theirs] in kwargs:
+                raise TypeError(f"{name}() got multiple values for argument '{renamed[theirs]}'")
+            kwargs[renamed[theirs]] = kwargs.pop(theirs)
+        args += tuple(kwargs.pop(theirs) for theirs in by_position if theirs in kwargs)
+        if dtype is not None:
+            args = tuple(x.to(dtype) for x in args)
+            kwargs = {key: x.to(dtype) if hasattr(x, "to") else x for key, x in kwargs.items()}
+        result = function(*args, **kwargs)
+        return result if out is None else _written(out, result)
+
+    @functools.wraps(function)
+    def accept(*args: Any, **kwargs: Any) -> Any:
+        return translate(args, kwargs) if kwargs else function(*args)
+
+    accept.__module__, accept.__qualname__ = "cuprous.torch", name  # where it is found, also by pickle
+    return accept
+
+
+@functools.cache
+def _cached(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    return accepting(name, function)
+
+
+def complete(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns functions by name that take all of PyTorch's names of parameters."""
+    return {name: _cached(name, f) if parameters(f) else f for name, f in table.items()}
+
+
+__all__ = ["OUT", "OUT_DTYPE", "POSITIONAL", "RENAMED", "accepted", "complete", "parameters"]

@@ -1,0 +1,82 @@
+"""Window functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch._args import by_name, named
+from cuprous.torch._info import get_default_dtype
+from cuprous.torch._types import DTYPES
+
+_map = _core.t_map
+
+
+def _positions(window_length: int, periodic: bool, dtype: Any, device: Any) -> Any:
+    """Returns the positions of a window's elements in [0, 1]; a periodic window ends one element before 1."""
+    if window_length < 0:
+        raise RuntimeError(f"window_length must be non-negative, got {window_length}")
+    kind = DTYPES["float64"] if dtype is None or dtype.name == "float64" else DTYPES["float32"]
+    k = _creation.arange(window_length, dtype=kind, device=device)
+    return k / max(window_length if periodic else window_length - 1, 1)
+
+
+def _cosines(
+    name: str, doc: str, coefficients: Callable[..., tuple[float, ...]], **settings: float
+) -> Callable[..., Tensor]:
+    def window(
+        window_length: int,
+        periodic: bool = True,
+        *args: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **given: Any,
+    ) -> Tensor:
+        if len(args) > len(settings) or not given.keys() <= settings.keys():
+            raise TypeError(f"{name}() takes the settings {', '.join(settings) or '(none)'}")
+        values = settings | dict(zip(settings, args, strict=False)) | given
+        if window_length == 1:
+            result: Any = _creation.ones(1, dtype=DTYPES["float64"], device=device)
+        else:
+            x = _positions(window_length, periodic, DTYPES["float64"], device)
+            result = sum(c * _map("cos", 2 * math.pi * k * x) for k, c in enumerate(coefficients(**values)))
+        result = result.to(dtype or get_default_dtype())
+        return result.requires_grad_() if requires_grad else result
+
+    return named(window, name, doc)
+
+
+hann_window = _cosines("hann_window", "Returns a Hann window.", lambda: (0.5, -0.5))
+hamming_window = _cosines("hamming_window", "Returns a Hamming window, of the settings alpha and beta.",
+                          lambda alpha, beta: (alpha, -beta), alpha=0.54, beta=0.46)  # fmt: skip
+blackman_window = _cosines("blackman_window", "Returns a Blackman window.", lambda: (0.42, -0.5, 0.08))
+
+
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None,
+                    device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Returns a triangular window."""
+    x = _positions(window_length, periodic, DTYPES["float64"], device)
+    result = 1 - _map("absolute", 2 * x - 1) if window_length != 1 else _creation.ones(1, device=device)
+    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
+
+
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
+                  layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Returns a Kaiser window of the shape `beta`."""
+    x = 2 * _positions(window_length, periodic, DTYPES["float64"], device) - 1
+    inside = _map("maximum", 1 - _map("square", x), 0.0)
+    zero = _creation.zeros((), dtype=DTYPES["float64"], device=device)
+    result = _map("i0", beta * _map("sqrt", inside)) / _map("i0", zero + beta)
+    result = result if window_length != 1 else _creation.ones(1, device=device)
+    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
+
+
+FUNCTIONS = by_name(bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window)

@@ -1,0 +1,76 @@
+"""`torch.compiler`: functions that programs call around compilation."""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from typing import Any, TypeVar
+
+from cuprous.torch import _placeholders
+
+T = TypeVar("T")
+
+
+def is_compiling() -> bool:
+    """Returns False: Python runs in every iteration."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Returns the function itself."""
+    return (lambda function: function) if fn is None else fn
+
+
+def allow_in_graph(fn: T) -> T:
+    """Returns the function itself."""
+    return fn
+
+
+assume_constant_result = nested_compile_region = allow_in_graph
+
+
+def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False,
+                        skip_signature_check: bool = False, is_embedded_type: bool = False) -> Any:  # fmt: skip
+    """Returns a decorator that returns the function itself."""
+    return lambda function: function
+
+
+def reset() -> None:
+    """Has no effect: there is no compiler state to reset."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Has no effect: repeated steps are recognized automatically."""
+
+
+class _Stance(ContextDecorator):
+    """A context manager without effect."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+def set_stance(stance: str = "default", **options: Any) -> Any:
+    """Has no effect: nothing is compiled ahead. Also a context manager and a decorator."""
+    return _Stance()
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """Returns an empty list: no other compiler can be chosen."""
+    return []
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("compiler", name)
+
+
+__all__ = [
+    "allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "is_compiling",
+    "is_dynamo_compiling", "is_exporting", "list_backends", "nested_compile_region", "reset", "set_stance",
+    "substitute_in_graph",
+]  # fmt: skip

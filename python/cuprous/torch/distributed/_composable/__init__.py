@@ -1,0 +1,1 @@
+"""`fully_shard` under its older name."""

@@ -1,0 +1,227 @@
+"""Constraints: the sets from which parameters and values come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.linalg import cholesky_ex
+
+_map = _core.t_map
+
+
+class Constraint:
+    """A set of values. `event_dim` is the number of dimensions that one value has."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value: Tensor) -> Any:
+        """Returns, for each value, whether it is in the set."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.removeprefix('_')}()"
+
+
+class _Dependent(Constraint):
+    """A set that depends on other parameters, which is not known without them."""
+
+    def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+        """Returns a set of another kind."""
+        return _Dependent(is_discrete=is_discrete, event_dim=event_dim)
+
+    def check(self, value: Tensor) -> Any:
+        """Raises ValueError."""
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Returns True for sets that depend on other parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+class dependent_property(property, _Dependent):
+    """A property that returns a set which depends on other parameters."""
+
+    def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
+        super().__init__(fn)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Any) -> dependent_property:  # type: ignore[override]
+        """Returns the property, as a decorator with arguments."""
+        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
+class _Interval(Constraint):
+    """An interval; None stands for no bound."""
+
+    def __init__(self, lower_bound: Any = None, upper_bound: Any = None, open_low: bool = False,
+                 open_high: bool = False, is_discrete: bool = False) -> None:  # fmt: skip
+        self.lower_bound, self.upper_bound, self.is_discrete = lower_bound, upper_bound, is_discrete
+        self._open = open_low, open_high
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each value, whether it is within the bounds."""
+        found = _map("equal", value, value)
+        if self.lower_bound is not None:
+            found = found & _map("greater" if self._open[0] else "greater_equal", value, self.lower_bound)
+        if self.upper_bound is not None:
+            found = found & _map("less" if self._open[1] else "less_equal", value, self.upper_bound)
+        return found & (value % 1 == 0) if self.is_discrete else found
+
+
+class interval(_Interval):
+    """A closed interval."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(lower_bound, upper_bound)
+
+
+class half_open_interval(_Interval):
+    """An interval without its upper bound."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(lower_bound, upper_bound, open_high=True)
+
+
+class greater_than(_Interval):
+    """Values above a bound."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__(lower_bound, open_low=True)
+
+
+class greater_than_eq(_Interval):
+    """Values from a bound on."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__(lower_bound)
+
+
+class less_than(_Interval):
+    """Values below a bound."""
+
+    def __init__(self, upper_bound: Any) -> None:
+        super().__init__(None, upper_bound, open_high=True)
+
+
+class integer_interval(_Interval):
+    """Integers between two bounds."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(lower_bound, upper_bound, is_discrete=True)
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each value, whether it is 0 or 1."""
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each vector, whether one element is 1 and all others are 0."""
+        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each vector, whether it is nonnegative with the sum 1."""
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class multinomial(Constraint):
+    """Vectors of counts with at most a sum."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each vector, whether it is nonnegative with at most that sum."""
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+class _Square(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        """Returns whether the matrices are square."""
+        return _core.t_full(list(value.dims[:-2]), value.dims[-2] == value.dims[-1], "bool", value.device_name)
+
+
+class _Symmetric(_Square):
+    def check(self, value: Any) -> Any:
+        """Returns, for each matrix, whether it equals its transpose."""
+        return ((value - value.mT).abs() < 1e-6).all(-1).all(-1)
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        """Returns, for each matrix, whether it is symmetric with positive eigenvalues."""
+        symmetric = super().check(value)
+        return symmetric & (cholesky_ex(value)[1] == 0)
+
+
+class _LowerTriangular(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each matrix, whether it is lower triangular."""
+        return (value.tril() == value).all(-1).all(-1)
+
+
+class _LowerCholesky(_LowerTriangular):
+    def check(self, value: Any) -> Any:
+        """Returns, for each matrix, whether it is lower triangular with a positive diagonal."""
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class independent(Constraint):
+    """A set whose last dimensions together are one value."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each value, whether all of it is in the set."""
+        found = self.base_constraint.check(value)
+        for _ in range(self.reinterpreted_batch_ndims):
+            found = found.all(-1)
+        return found
+
+
+dependent = _Dependent()
+boolean, one_hot, simplex = _Boolean(), _OneHot(), _Simplex()
+real, nonnegative_integer, positive_integer = (
+    _Interval(),
+    _Interval(0, None, is_discrete=True),
+    _Interval(1, None, is_discrete=True),
+)
+real_vector = independent(real, 1)
+positive, nonnegative, unit_interval = greater_than(0.0), greater_than_eq(0.0), interval(0.0, 1.0)
+square, symmetric, positive_definite = _Square(), _Symmetric(), _PositiveDefinite()
+lower_triangular, lower_cholesky = _LowerTriangular(), _LowerCholesky()
+
+__all__ = [
+    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
+    "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
+    "real", "real_vector", "simplex", "square", "symmetric", "unit_interval",
+]  # fmt: skip

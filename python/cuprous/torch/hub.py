@@ -1,0 +1,123 @@
+"""`torch.hub` with local files: nothing is downloaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+from cuprous.torch._placeholders import UnsupportedError
+from cuprous.torch.serialization import load as load_file
+
+#: The part of a file's name that is the beginning of its checksum.
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+_folder: list[str] = []
+
+
+def _get_torch_home() -> str:
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
+def get_dir() -> str:
+    """Returns the folder of models: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`."""
+    return _folder[0] if _folder else os.path.join(_get_torch_home(), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Sets the folder of models."""
+    _folder[:] = [os.path.expanduser(str(d))]
+
+
+def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
+                             check_hash: bool = False, file_name: str | None = None,
+                             weights_only: bool = True) -> dict[str, Any]:  # fmt: skip
+    """Returns the tensors of the file to which PyTorch would download a URL, if it is there.
+
+    Args:
+        url: where PyTorch finds the file; its last part is the file's name.
+        model_dir: the folder, by default `checkpoints` in `get_dir()`.
+        file_name: another name.
+        map_location, weights_only: see `torch.load`.
+
+    Raises:
+        UnsupportedError: if the file is not there.
+    """
+    folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
+    path = folder / (file_name or os.path.basename(urlparse(url).path))
+    if not path.is_file():
+        raise UnsupportedError(f"[torch.hub] {url} is not downloaded: put the file at {path}")
+    found: dict[str, Any] = load_file(str(path), map_location=map_location, weights_only=weights_only)
+    return found
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Is not supported.
+
+    Raises:
+        UnsupportedError: always.
+    """
+    raise UnsupportedError(f"[torch.hub] {url} is not downloaded: put the file at {dst}")
+
+
+def _hubconf(repo_or_dir: str, source: str) -> Any:
+    if source != "local":
+        raise UnsupportedError(
+            f"[torch.hub] {repo_or_dir} is not downloaded: clone it, and pass its folder with source='local'"
+        )
+    path = os.path.join(os.path.expanduser(repo_or_dir), "hubconf.py")
+    spec = importlib.util.spec_from_file_location("hubconf", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(os.path.dirname(path))
+    return module
+
+
+def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
+         verbose: bool = True, source: str = "github") -> Sequence[str]:  # fmt: skip
+    """Returns the names of the models that a local folder's `hubconf.py` defines (`source="local"`)."""
+    module = _hubconf(github, source)
+    return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+
+
+def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
+         source: str = "github") -> str | None:  # fmt: skip
+    """Returns the docstring of a model of a local folder's `hubconf.py` (`source="local"`)."""
+    doc: str | None = getattr(_hubconf(github, source), model).__doc__
+    return doc
+
+
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Returns what a model's function in a local folder's `hubconf.py` returns (`source="local"`).
+
+    Raises:
+        RuntimeError: if the folder defines no such model.
+        UnsupportedError: for a repository that would be downloaded.
+    """
+    entry = getattr(_hubconf(repo_or_dir, source), model, None)
+    if not callable(entry):
+        raise RuntimeError(f"Cannot find callable {model} in hubconf")
+    return entry(*args, **kwargs)
+
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]

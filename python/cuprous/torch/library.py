@@ -1,0 +1,250 @@
+"""`torch.library`: functions of a program's own under `torch.ops`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous.torch import _placeholders
+from cuprous.torch._placeholders import UnsupportedError
+from cuprous.torch.autograd import Function
+
+
+class CustomOpDef:
+    """A function that is registered under `torch.ops`. It is called like any Python function."""
+
+    def __init__(self, namespace: str, name: str, fn: Callable[..., Any], device_types: Any = None) -> None:
+        self._namespace, self._name, self._qualname = namespace, name, f"{namespace}::{name}"
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._function: type[Function] | None = None
+        self._signature = inspect.signature(fn)
+        self.register_kernel(device_types, fn)
+
+    def register_kernel(self, device_types: Any, func: Callable[..., Any] | None = None, /) -> Any:
+        """Registers the function for types of devices, such as "cpu"; None stands for all. Also a decorator."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            kinds = [device_types] if device_types is None or isinstance(device_types, str) else device_types
+            for kind in kinds:
+                self._functions[kind or "all"] = function
+            return function
+
+        return register if func is None else register(func)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Returns the function, which would say shapes without computing: here they follow from the result."""
+        return fn
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Sets the backward pass.
+
+        Args:
+            backward: gets a context and the gradients of the results; returns the gradients of the arguments.
+            setup_context: gets the context, the arguments and the result, and saves what the backward pass needs.
+        """
+        operation = self
+
+        class Recorded(Function):
+            @staticmethod
+            def forward(ctx: Any, *args: Any) -> Any:
+                result = operation._compute(args)
+                if setup_context is not None:
+                    setup_context(ctx, args, result)
+                return result
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                return backward(ctx, *grads)
+
+        self._function = Recorded
+
+    def _compute(self, args: Sequence[Any]) -> Any:
+        kind = next((a.device.type for a in args if hasattr(a, "device")), "cpu")
+        function = self._functions.get(kind) or self._functions.get("all")
+        if function is None:
+            raise NotImplementedError(f"{self._qualname}: no function is registered for {kind}")
+        return function(*args)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function for the arguments' device."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if self._function is not None:
+            return self._function.apply(*bound.args)
+        return self._compute(bound.args)
+
+    default = property(lambda self: self)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+class _Namespace:
+    """The functions of one library: `torch.ops.mylib`."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}': only operations of "
+                               "torch.library.custom_op are there")  # fmt: skip
+
+
+class _Operations:
+    """`torch.ops`: the registered functions by library."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__dict__[name] = _Namespace(name)
+        return self.__dict__[name]
+
+    def load_library(self, path: str) -> None:
+        """Is not supported.
+
+        Raises:
+            ImportError: always, as for all extensions that are compiled against PyTorch.
+        """
+        raise ImportError(f"{path} is compiled against PyTorch's C++ library, which Cuprous does not have: run without "
+                          "it, or write its kernels with cuprous.cuda.jit or RawKernel")  # fmt: skip
+
+
+#: `torch.ops` and `torch.classes`.
+ops, classes = _Operations(), _Operations()
+
+
+def _split(name: str) -> tuple[str, str]:
+    namespace, separator, rest = name.partition("::")
+    if not separator or not namespace or not rest:
+        raise ValueError(f"expected a name of the form namespace::name, got {name!r}")
+    return namespace, rest.partition(".")[0]
+
+
+def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None,
+              schema: str | None = None, tags: Any = None) -> Any:  # fmt: skip
+    """Registers a function under `torch.ops`. Also a decorator.
+
+    Args:
+        name: such as "mylib::mul".
+        fn: the function.
+        mutates_args: the arguments that it writes to, which are found by themselves here.
+        device_types: the types of devices that it is for; None stands for all.
+        schema, tags: for PyTorch's compiler.
+
+    Returns:
+        The operation.
+
+    Example:
+        >>> @torch.library.custom_op("docs::double", mutates_args=())
+        ... def double(x: torch.Tensor) -> torch.Tensor:
+        ...     return x * 2
+        >>> torch.ops.docs.double(torch.ones(2))
+        tensor([2., 2.])
+    """
+    namespace, short = _split(name)
+
+    def register(function: Callable[..., Any]) -> CustomOpDef:
+        operation = CustomOpDef(namespace, short, function, device_types)
+        getattr(ops, namespace).__dict__[short] = operation
+        return operation
+
+    return register if fn is None else register(fn)
+
+
+def _operation(op: Any) -> CustomOpDef:
+    if isinstance(op, CustomOpDef):
+        return op
+    namespace, name = _split(op)
+    found: CustomOpDef = getattr(getattr(ops, namespace), name)
+    return found
+
+
+def register_fake(
+    op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = False
+) -> Any:
+    """Returns the function, or a decorator that does: shapes follow from the result."""
+    return (lambda function: function) if func is None else func
+
+
+impl_abstract = register_fake
+
+
+def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
+    """Registers a function of an operation for types of devices. Also a decorator."""
+    return _operation(op).register_kernel(device_types, func)
+
+
+def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
+    """Sets the backward pass of an operation: see `CustomOpDef.register_autograd`."""
+    _operation(op).register_autograd(backward, setup_context=setup_context)
+
+
+class Library:
+    """A library of functions: `define` names one, `impl` gives it.
+
+    Args:
+        ns: the library's name in `torch.ops`.
+        kind: "DEF", "FRAGMENT" or "IMPL".
+        dispatch_key: the device for `impl`.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("DEF", "FRAGMENT", "IMPL"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Declares a function; returns its name."""
+        return schema.partition("(")[0]
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = False) -> None:  # fmt: skip
+        """Gives the function of an operation for a device: "CPU", "CUDA" or "CompositeExplicitAutograd"."""
+        name = str(op_name).rpartition("::")[2].partition(".")[0]
+        kind = (dispatch_key or self.dispatch_key).lower()
+        kind = kind if kind in ("cpu", "cuda") else ""
+        if kind == "" and (dispatch_key or self.dispatch_key) in ("Meta", "AutocastCUDA", "AutocastCPU"):
+            return
+        space = getattr(ops, self.ns).__dict__
+        if name in space:
+            space[name].register_kernel(kind or None, fn)
+        else:
+            space[name] = CustomOpDef(self.ns, name, fn, kind or None)
+
+
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+    """Declares an operation, which `impl` gives its function."""
+    _split(qualname)
+
+
+def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any:
+    """Gives the function of an operation for types of devices, or "default" for all. Also a decorator."""
+    namespace, name = _split(qualname)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for kind in [types] if isinstance(types, str) else types:
+            key = {"default": "", "CompositeExplicitAutograd": ""}.get(kind, kind)
+            Library(namespace, "FRAGMENT").impl(name, function, key)
+        return function
+
+    return register if func is None else register(func)
+
+
+def wrap_triton(kernel: Any, /) -> Any:
+    """Returns the kernel itself."""
+    return kernel
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("library", name)
+
+
+__all__ = [
+    "CustomOpDef", "Library", "classes", "custom_op", "define", "impl", "impl_abstract", "ops", "register_autograd",
+    "register_fake", "register_kernel", "wrap_triton",
+]  # fmt: skip

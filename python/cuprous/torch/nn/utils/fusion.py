@@ -1,0 +1,80 @@
+"""Fusion of a convolution or linear layer with the batch norm behind it, for evaluation."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch._creation import ones_like, zeros_like
+from cuprous.torch.nn.parameter import Parameter
+
+
+def _fused(weight: Any, bias: Any, mean: Any, variance: Any, eps: float, scale: Any, shift: Any,
+           transpose: bool) -> tuple[Parameter, Parameter]:  # fmt: skip
+    factor = (ones_like(mean) if scale is None else scale) * (variance + eps).rsqrt()
+    shape = [1] * weight.ndim
+    shape[1 if transpose else 0] = -1
+    offset = (zeros_like(mean) if bias is None else bias) - mean
+    fused = weight * factor.reshape(shape).to(weight.dtype)
+    moved = (offset * factor + (zeros_like(mean) if shift is None else shift)).to(weight.dtype)
+    return Parameter(fused.detach(), weight.requires_grad), Parameter(moved.detach(), weight.requires_grad)
+
+
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
+    """Returns weight and bias of the convolution that equals a convolution and a batch norm.
+
+    Args:
+        conv_w, conv_b: weight and bias of the convolution.
+        bn_rm, bn_rv, bn_eps: running mean, running variance and epsilon of the batch norm.
+        bn_w, bn_b: its weight and bias.
+        transpose: whether the convolution is transposed.
+    """
+    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose)
+
+
+def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                           bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
+    """Returns weight and bias of the linear layer that equals a linear layer and a batch norm."""
+    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, False)
+
+
+def _fuse_eval(layer: Any, bn: Any, transpose: bool) -> Any:
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    fused = copy.deepcopy(layer)
+    fused.weight, fused.bias = _fused(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight,
+                                      bn.bias, transpose)  # fmt: skip
+    return fused
+
+
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """Returns a convolution that equals a convolution and a batch norm.
+
+    Raises:
+        AssertionError: if one of them is in training mode.
+    """
+    return _fuse_eval(conv, bn, transpose)
+
+
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """Returns a linear layer that equals a linear layer and a batch norm.
+
+    Raises:
+        AssertionError: if one of them is in training mode, or their sizes differ.
+    """
+    if bn.num_features not in (linear.out_features, 1):
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+    return _fuse_eval(linear, bn, False)
+
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]

@@ -1,0 +1,343 @@
+"""Pruning: masks that set parameters to zero before each forward pass."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch._creation import ones_like, rand_like, randperm
+from cuprous.torch._ordering import topk
+from cuprous.torch._shape import cat
+from cuprous.torch.linalg import norm
+
+
+class BasePruningMethod(ABC):
+    """A rule that computes a mask. `PRUNING_TYPE` says what it selects: "global", "unstructured" or "structured"."""
+
+    _tensor_name: str
+    PRUNING_TYPE: str
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        """Sets the pruned parameter, before a forward pass."""
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns a mask of what remains of a tensor, within a mask of what remained before."""
+
+    def apply_mask(self, module: Any) -> Any:
+        """Returns the parameter times its mask."""
+        original = getattr(module, f"{self._tensor_name}_orig")
+        return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+    ) -> BasePruningMethod:
+        """Prunes a parameter of a module; a parameter that is pruned already is pruned further."""
+        earlier = _rules_of(module, name)
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        parameter = getattr(module, name)
+        if earlier:
+            parameter = getattr(module, f"{name}_orig")
+            default = getattr(module, f"{name}_mask").detach().clone()
+            number, rule = earlier.popitem()
+            del module._forward_pre_hooks[number]
+            container = rule if isinstance(rule, PruningContainer) else PruningContainer(rule)
+            container.add_pruning_method(method)
+            method = container
+        else:
+            default = ones_like(parameter)
+            del module._parameters[name]
+            module.register_parameter(f"{name}_orig", parameter)
+        scores = parameter if importance_scores is None else importance_scores
+        if scores.shape != parameter.shape:
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+        mask = method.compute_mask(scores.detach(), default)
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+        """Returns a pruned tensor."""
+        scores = t if importance_scores is None else importance_scores
+        return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module: Any) -> None:
+        """Makes the pruning permanent."""
+        name = self._tensor_name
+        weight = self.apply_mask(module).detach()
+        original = module._parameters.pop(f"{name}_orig")
+        original.data = weight
+        del module._buffers[f"{name}_mask"]
+        module.__dict__.pop(name, None)
+        setattr(module, name, original)
+
+
+def _rules(module: Any) -> dict[int, Any]:
+    """Returns the rules among a module's hooks, by the hooks' numbers."""
+    found = {number: entry[0] for number, entry in module._forward_pre_hooks.items()}
+    return {number: hook for number, hook in found.items() if isinstance(hook, BasePruningMethod)}
+
+
+def _rules_of(module: Any, name: str) -> dict[int, Any]:
+    return {number: rule for number, rule in _rules(module).items() if rule._tensor_name == name}
+
+
+def _count(amount: Any, size: int) -> int:
+    """Returns how many of `size` units an amount is: a number of them, or a fraction.
+
+    Raises:
+        TypeError: for anything else.
+        ValueError: for an amount out of range.
+    """
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    whole, value = isinstance(amount, numbers.Integral), float(amount)
+    if value < 0 or not (whole or value <= 1):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+    if whole and value > size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return int(value) if whole else round(value * size)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several rules for one parameter, one after another."""
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        methods = args[0] if len(args) == 1 and isinstance(args[0], Iterable) else args
+        for method in methods:
+            self._tensor_name = method._tensor_name
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Adds a rule for the same parameter.
+
+        Raises:
+            TypeError: for anything but a rule.
+            ValueError: for a rule of another parameter.
+        """
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._pruning_methods and method._tensor_name != self._tensor_name:
+            raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}'")
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns the mask of the last rule among what remained, within the mask before."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(t.dtype)
+        if method.PRUNING_TYPE == "global":
+            return method.compute_mask(t, default_mask)
+        if method.PRUNING_TYPE == "unstructured":
+            kept = (mask == 1).nonzero(as_tuple=True)
+            partial = method.compute_mask(t[kept], default_mask[kept])
+            result = mask.clone()
+            result[kept] = partial.to(mask.dtype)
+            return result
+        dim = method.dim + t.ndim if method.dim < 0 else method.dim
+        others = [d for d in range(t.ndim) if d != dim]
+        rows = mask.sum(others).nonzero()[:, 0]
+        result = mask.clone()
+        index = [slice(None)] * t.ndim
+        index[dim] = rows
+        result[tuple(index)] = method.compute_mask(t[tuple(index)], mask[tuple(index)]).to(mask.dtype)
+        return result
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, but gives the parameter a mask."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns the mask of before."""
+        return default_mask
+
+
+class _Unstructured(BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: Any) -> None:
+        _count(amount, 1 << 62) if isinstance(amount, numbers.Integral) else _count(amount, 1)
+        self.amount = amount
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns the mask without the elements that the rule selects."""
+        count = _count(self.amount, t.numel())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[topk(self._keys(t).reshape(-1), count, largest=False)[1]] = 0
+        return mask
+
+    def _keys(self, t: Any) -> Any:
+        raise NotImplementedError
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes random elements: a number or a fraction of them."""
+
+    def _keys(self, t: Any) -> Any:
+        return rand_like(t.float())
+
+
+class L1Unstructured(_Unstructured):
+    """Prunes the elements with the smallest absolute values: a number or a fraction of them."""
+
+    def _keys(self, t: Any) -> Any:
+        return t.abs()
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes random channels along a dimension: a number or a fraction of them."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        self.amount, self.dim = amount, dim
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns the mask without the channels that the rule selects."""
+        size = t.shape[self.dim]
+        count = _count(self.amount, size)
+        mask = default_mask.clone()
+        if count:
+            index: list[Any] = [slice(None)] * t.ndim
+            index[self.dim] = self._least(t, count)
+            mask[tuple(index)] = 0
+        return mask
+
+    def _least(self, t: Any, count: int) -> Any:
+        return randperm(t.shape[self.dim], device=t.device)[:count]
+
+
+class LnStructured(RandomStructured):
+    """Prunes the channels along a dimension that have the smallest n-norms: a number or a fraction of them."""
+
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _least(self, t: Any, count: int) -> Any:
+        dim = self.dim + t.ndim if self.dim < 0 else self.dim
+        others = [d for d in range(t.ndim) if d != dim]
+        rows = t.permute(dim, *others).reshape(t.shape[dim], -1)
+        return topk(norm(rows, self.n, dim=1), count, largest=False)[1]
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a mask of the user's own."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Returns the mask within that of before."""
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+def identity(module: Any, name: str) -> Any:
+    """Gives a parameter a mask without pruning it. Returns the module."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: Any) -> Any:
+    """Prunes random elements of a parameter. Returns the module."""
+    RandomUnstructured.apply(module, name, amount=amount)
+    return module
+
+
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    """Prunes the elements of a parameter with the smallest absolute values. Returns the module."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
+    """Prunes random channels of a parameter. Returns the module."""
+    RandomStructured.apply(module, name, amount=amount, dim=dim)
+    return module
+
+
+def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
+    """Prunes the channels of a parameter with the smallest n-norms. Returns the module."""
+    LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
+    """Prunes a parameter by a mask. Returns the module."""
+    CustomFromMask.apply(module, name, mask=mask)
+    return module
+
+
+def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None,
+                        **kwargs: Any) -> None:  # fmt: skip
+    """Prunes several parameters together: the selected elements may lie in any of them.
+
+    Args:
+        parameters: pairs of a module and a parameter's name.
+        pruning_method: the class of an unstructured rule.
+        importance_scores: scores in place of the parameters' values, by pair.
+
+    Raises:
+        TypeError: for a structured rule.
+    """
+    if pruning_method.PRUNING_TYPE != "unstructured":
+        raise TypeError(f"Only unstructured PRUNING_TYPE supported for the pruning_method {pruning_method}")
+    pairs = list(parameters)
+    given = importance_scores or {}
+    values = [given.get((module, name), getattr(module, name)) for module, name in pairs]
+    masks = [getattr(module, f"{name}_mask", ones_like(getattr(module, name))) for module, name in pairs]
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    container = PruningContainer(method)
+    joined = container.compute_mask(cat([v.detach().reshape(-1) for v in values]), cat([m.reshape(-1) for m in masks]))
+    start = 0
+    for module, name in pairs:
+        parameter = getattr(module, name)
+        custom_from_mask(module, name, joined[start : start + parameter.numel()].view(parameter.shape))
+        start += parameter.numel()
+
+
+def remove(module: Any, name: str) -> Any:
+    """Makes the pruning of a parameter permanent. Returns the module.
+
+    Raises:
+        ValueError: if the parameter is not pruned.
+    """
+    for number, rule in _rules_of(module, name).items():
+        rule.remove(module)
+        del module._forward_pre_hooks[number]
+        return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Any) -> bool:
+    """Returns True if a parameter of a module or a submodule is pruned."""
+    return any(_rules(part) for part in module.modules())
+
+
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip

@@ -1,0 +1,59 @@
+"""`torch.overrides`: operations on other types than tensors, which Cuprous does not pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch import _placeholders
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Returns True for tensors, and for objects that define `__torch_function__`."""
+    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Returns True if an argument that is not a tensor defines `__torch_function__`."""
+    return any(is_tensor_like(arg) and not isinstance(arg, Tensor) for arg in relevant_args)
+
+
+def has_torch_function_unary(t: Any) -> bool:
+    """`has_torch_function` of one argument."""
+    return has_torch_function((t,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of the arguments."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Calls `__torch_function__` of the first argument that defines it.
+
+    Raises:
+        TypeError: if no argument defines it.
+    """
+    owners = [arg for arg in relevant_args if has_torch_function((arg,))]
+    for owner in owners:
+        types = tuple({type(arg) for arg in owners})
+        result = owner.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(f"no implementation found for '{public_api.__name__}'")
+
+
+TorchFunctionMode = _placeholders.unsupported_name("overrides.TorchFunctionMode", "functions cannot be intercepted")
+
+
+def __getattr__(name: str) -> Any:
+    return _placeholders.get("overrides", name)
+
+
+__all__ = [
+    "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "has_torch_function_variadic", "is_tensor_like",
+]  # fmt: skip

@@ -1,0 +1,17 @@
+"""Memory that is shared with other libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous._core import Tensor
+from cuprous.torch._creation import from_dlpack
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """Returns a DLPack capsule of a tensor's memory."""
+    capsule: Any = tensor.__dlpack__()
+    return capsule
+
+
+__all__ = ["from_dlpack", "to_dlpack"]

@@ -1,0 +1,118 @@
+"""Boxes given by two corners (x1, y1, x2, y2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cuprous._core import Tensor
+from cuprous.torch import _creation
+from cuprous.torch._pointwise import FUNCTIONS as _pointwise
+from cuprous.torch._shape import stack
+
+_maximum, _minimum = _pointwise["maximum"], _pointwise["minimum"]
+
+
+def box_area(boxes: Tensor) -> Tensor:
+    """Returns the areas of boxes (N, 4)."""
+    result: Tensor = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    return result
+
+
+def _intersection_and_union(boxes1: Any, boxes2: Any) -> tuple[Any, Any]:
+    corner = _maximum(boxes1[:, None, :2], boxes2[:, :2])
+    sides = (_minimum(boxes1[:, None, 2:], boxes2[:, 2:]) - corner).clamp(min=0)
+    shared = sides[:, :, 0] * sides[:, :, 1]
+    return shared, box_area(boxes1)[:, None] + box_area(boxes2) - shared
+
+
+def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+    """Returns the intersection over the union of each pair of boxes, (N, M)."""
+    shared, union = _intersection_and_union(boxes1, boxes2)
+    result: Tensor = shared / union
+    return result
+
+
+def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
+    """Returns the generalized intersection over union of each pair of boxes, (N, M) (Rezatofighi et al., 2019)."""
+    shared, union = _intersection_and_union(boxes1, boxes2)
+    low = _minimum(boxes1[:, None, :2], boxes2[:, :2])
+    sides = (_maximum(boxes1[:, None, 2:], boxes2[:, 2:]) - low).clamp(min=0)
+    hull = sides[:, :, 0] * sides[:, :, 1]
+    result: Tensor = shared / union - (hull - union) / hull
+    return result
+
+
+def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
+    """Returns boxes in another format: "xyxy" (corners), "xywh" (corner and sides) or "cxcywh" (center and sides).
+
+    Raises:
+        ValueError: for another format.
+    """
+    for given in (in_fmt, out_fmt):
+        if given not in ("xyxy", "xywh", "cxcywh"):
+            raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
+    if in_fmt == out_fmt:
+        return boxes.clone()
+    a, b, c, d = (boxes[..., k] for k in range(4))
+    if in_fmt == "xywh":
+        a, b, c, d = a, b, a + c, b + d
+    elif in_fmt == "cxcywh":
+        a, b, c, d = a - 0.5 * c, b - 0.5 * d, a + 0.5 * c, b + 0.5 * d
+    if out_fmt == "xywh":
+        c, d = c - a, d - b
+    elif out_fmt == "cxcywh":
+        a, b, c, d = (a + c) / 2, (b + d) / 2, c - a, d - b
+    return stack((a, b, c, d), -1)
+
+
+def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
+    """Returns boxes clipped to an image of a size (height, width)."""
+    height, width = size
+    x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
+    return stack((x, y), -1).reshape(boxes.shape)
+
+
+def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
+    """Returns the indices of boxes whose sides are both at least `min_size`."""
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    result: Tensor = ((width >= min_size) & (height >= min_size)).nonzero()[:, 0]
+    return result
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Returns the indices of the boxes that remain, by falling score, if each box removes those with lower scores whose
+    intersection over union with it is above a threshold. The choice is made on the host."""
+    order = scores.argsort(descending=True, stable=True)
+    above = (box_iou(boxes.detach()[order], boxes.detach()[order]) > iou_threshold).cpu().numpy()
+    alive = np.ones(len(above), bool)
+    for k in range(len(above)):
+        if alive[k]:
+            alive[k + 1 :] &= ~above[k, k + 1 :]
+    kept = _creation.from_numpy(np.flatnonzero(alive)).to(order.device)
+    result: Tensor = order[kept]
+    return result
+
+
+def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> Tensor:
+    """`nms` among the boxes of each class alone."""
+    if not boxes.numel():
+        return _creation.empty((0,), dtype=idxs.dtype, device=boxes.device)
+    offsets = idxs.to(boxes.dtype) * (boxes.max() + 1)
+    return nms(boxes + offsets[:, None], scores, iou_threshold)
+
+
+def masks_to_boxes(masks: Tensor) -> Tensor:
+    """Returns the boxes around masks (N, height, width)."""
+    if not masks.numel():
+        return _creation.zeros((0, 4), device=masks.device)
+    boxes = []
+    for mask in masks:
+        y, x = (mask != 0).nonzero(as_tuple=True)
+        boxes.append(stack([x.min(), y.min(), x.max(), y.max()]).float())
+    return stack(boxes)
+
+
+__all__ = ["batched_nms", "box_area", "box_convert", "box_iou", "clip_boxes_to_image", "generalized_box_iou",
+           "masks_to_boxes", "nms", "remove_small_boxes"]  # fmt: skip

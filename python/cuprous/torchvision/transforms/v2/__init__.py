@@ -1,0 +1,35 @@
+"""The second version of the transforms. For images and tensors they are those of the first version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.torchvision import transforms
+from cuprous.torchvision.transforms import *  # noqa: F403
+from cuprous.torchvision.transforms.v2 import functional  # type: ignore[no-redef]
+
+
+class Identity:
+    """Returns its argument."""
+
+    def __call__(self, x: Any) -> Any:
+        """Returns the argument."""
+        return x
+
+
+class ToImage(transforms.PILToTensor):
+    """Converts an image to a uint8 tensor (channels, height, width)."""
+
+
+class ToDtype:
+    """Converts a tensor to a dtype; with `scale` its values too, so that floats lie in [0, 1]."""
+
+    def __init__(self, dtype: Any, scale: bool = False) -> None:
+        self.dtype, self.scale = dtype, scale
+
+    def __call__(self, x: Any) -> Any:
+        """Returns the converted tensor."""
+        return functional.convert_image_dtype(x, self.dtype) if self.scale else x.to(self.dtype)
+
+
+__all__ = [*transforms.__all__, "Identity", "ToDtype", "ToImage"]

@@ -1,0 +1,1 @@
+"""Programs that import `torch`, unchanged: they run with PyTorch too, which wrote models.json."""
