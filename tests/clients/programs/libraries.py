@@ -77,7 +77,8 @@ def trainer():
                           vocab_size=99, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         options = T.TrainingArguments(folder, per_device_train_batch_size=8, max_steps=20, learning_rate=1e-3,
-                                      save_steps=10, lr_scheduler_type="cosine", warmup_steps=3, report_to=[], use_cpu=True,
+                                      save_steps=10, lr_scheduler_type="cosine", warmup_steps=3, report_to=[],
+                                      use_cpu=True,
                                       disable_tqdm=True, logging_steps=5)  # fmt: skip
         model = filled(T.BertForSequenceClassification(config), 0.1)
         made = T.Trainer(model, options, train_dataset=Sentences(), eval_dataset=Sentences(), optimizers=(None, None))

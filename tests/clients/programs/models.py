@@ -15,8 +15,8 @@ SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "i
 GROUPED = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 64}
 BOTH = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
         "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "vocab_size": 99}  # fmt: skip
-VISION = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "image_size": 32,
-          "patch_size": 8}  # fmt: skip
+VISION = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
+          "image_size": 32, "patch_size": 8}  # fmt: skip
 STAGES = {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}
 AUDIO = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
          "conv_dim": (16, 16, 16), "conv_stride": (4, 2, 2), "conv_kernel": (8, 3, 3), "num_conv_pos_embeddings": 16,
