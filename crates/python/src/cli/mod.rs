@@ -48,7 +48,7 @@ enum Command {
     ///
     /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages; then
     /// runs a kernel on each device. Each fault is shown with its cause and a fix. A machine without a GPU is not an
-    /// error.
+    /// error. With programs, `cuprous doctor train.py`, it lists the names that they use and Cuprous lacks.
     Doctor {
         /// Prints JSON
         #[arg(long)]
@@ -71,6 +71,12 @@ enum Command {
     /// Profiles a Python script line by line
     #[command(disable_help_flag = true)]
     Profile {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
+    /// Runs a program that imports PyTorch, CuPy, Numba's CUDA or PyCUDA, with these bound to Cuprous
+    #[command(disable_help_flag = true)]
+    Run {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
@@ -121,6 +127,7 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Some(Command::Profile { .. }) => {
             writeln!(err, "cuprous: the profiler is `python -m cuprous profile`").map(|()| 2)
         }
+        Some(Command::Run { .. }) => writeln!(err, "cuprous: programs run by `python -m cuprous run`").map(|()| 2),
         Some(Command::Serve(options)) => serve::run(&options, out, err),
         Some(Command::Top(options)) => top::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),
