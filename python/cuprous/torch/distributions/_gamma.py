@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.scipy import special
 from cuprous.torch import _creation, _reductions, _shape
 from cuprous.torch._args import astype
 from cuprous.torch._ordering import on_array_device
@@ -19,6 +19,11 @@ _map = _core.t_map
 _reduce = _reductions.FUNCTIONS["sum"]
 #: The relative step of the difference quotient of gammainc, whose error is then about 1e-8 in float64.
 _STEP = 1e-4
+
+
+def _gammainc(a: Any, x: Any) -> Any:
+    """Returns the regularized lower incomplete gamma function, whose module is imported when it is used."""
+    return importlib.import_module("cuprous.scipy.special").gammainc(a, x)
 
 
 @on_array_device
@@ -36,7 +41,7 @@ def _slope(shape: Tensor, value: Tensor) -> Tensor:
     """Returns the derivatives of standard gamma variates by the shape parameter, at the same probability."""
     a, x = shape.as_array(), value.as_array()
     step = a * _STEP
-    change = _core.t_wrap((special.gammainc(a + step, x) - special.gammainc(a - step, x)) / (2 * step))
+    change = _core.t_wrap((_gammainc(a + step, x) - _gammainc(a - step, x)) / (2 * step))
     safe = _map("where", _map("greater", value, 0), value, 1.0)
     density = _map("exp", (shape - 1) * _map("log", safe) - value - _map("gammaln", shape))
     usable = _map("greater", density, 0) & _map("greater", value, 0)
@@ -63,7 +68,7 @@ class _StandardGamma(Function):
 
 def standard_gamma(shape: Tensor) -> Tensor:
     """Returns gamma variates of rate 1, through which gradients flow to the shape parameters."""
-    return _StandardGamma.apply(shape)  # type: ignore[no-any-return, no-untyped-call]
+    return _StandardGamma.apply(shape)
 
 
 def _log_gamma(x: Tensor) -> Tensor:
@@ -95,8 +100,8 @@ class Gamma(Distribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         """Returns the cumulative distribution function, without a derivative."""
-        x = (self.rate * value).detach()  # type: ignore[attr-defined]
-        return _core.t_wrap(special.gammainc(self.concentration.detach().as_array(), x.as_array()))
+        x = (self.rate * value).detach()
+        return _core.t_wrap(_gammainc(self.concentration.detach().as_array(), x.as_array()))
 
     @property
     def mean(self) -> Tensor:
