@@ -62,7 +62,7 @@ class _IdentityType:
 
 
 #: The default of `initial`: a reduction starts with its identity. None means that it starts with the first element.
-IDENTITY = _IdentityType()
+IDENTITY: Any = _IdentityType()
 
 
 def check_without_initial(ufunc: str, where: Any, reduced_count: int) -> None:
