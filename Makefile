@@ -123,7 +123,7 @@ $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 build/sim/.built: $(SOURCES)
 	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
 	rm -rf build/sim; mkdir -p build/sim
-	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12; do \
+	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12 nccl.so.2; do \
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 
@@ -199,10 +199,11 @@ lint-python: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-# The extension crate holds no logic and cannot be linked without Python: the Python tests cover it. There are no examples in
-# Rust comments, and looking for them in each crate takes its time; clippy has compiled what lies in examples/.
+# The extension is named too, though it has no tests here: with it dependencies have the features that they have in a build of
+# it, and so are not compiled a second time. There are no examples in Rust comments, and looking for them in each crate takes its
+# time; clippy has compiled what lies in examples/.
 test-rust: $(VENV)/.dev
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --bins --tests --quiet
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --tests --quiet
 
 # Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
 # one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every seventh one goes on to machine code.
@@ -243,11 +244,11 @@ test-bounds: $(TEST_READY) build/sim/.built
 	$(PY) -m tests.fuzz.functions --cases $(SIM_PROGRAMS) --seed $(SEED) --device sim:32
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Of the pages,
-# only clients.md uses these libraries; test-python runs the others.
+# only clients.md and cluster.md use these libraries; test-python runs the others.
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients --ignore=tests/clients/test_host.py \
-	'tests/test_docs.py::test_examples[clients.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out -n auto
+	'tests/test_docs.py::test_examples[clients.md]' 'tests/test_docs.py::test_examples[cluster.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out -n auto
 	$(ENV) $(PY) -m pytest tests/clients/test_host.py
 
 # The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a
@@ -266,7 +267,7 @@ peers: $(TEST_READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, 
 check: $(TEST_READY)
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
-	$(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --quiet
+	$(CARGO) test $(CHECKED) --workspace --tests --quiet -- --skip _compile
 	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs -n auto
 
 t: $(TEST_READY)

@@ -21,7 +21,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import cuprous
+from cuprous._ufuncs.two_outputs import TwoOutputs
 from cuprous._unsupported import Unsupported
+from cuprous.scipy.special import SpecialFunction
 
 project = "Cuprous"
 author = "the Cuprous developers"
@@ -37,24 +39,25 @@ myst_heading_anchors = 3
 pygments_style = "friendly"
 
 #: Parts of a docstring that list names.
-SECTION = re.compile(r"^(Args|Raises):\n((?:    .*\n?|\n)+)", re.MULTILINE)
-UFUNC = "out=None, where=True, casting='same_kind', order='K', dtype=None"
+SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Notes|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 
 
 def markdown(doc: str) -> str:
-    """A docstring with its lists of names as Markdown's."""
+    """A docstring with its sections as Markdown's."""
 
-    def listed(match: re.Match[str]) -> str:
-        items = re.sub(r"^    (\S[^:\n]*): ?", r"- `\1`: ", match[2], flags=re.MULTILINE)
-        return f"**{match[1]}**\n\n{items}\n"
+    def section(match: re.Match[str]) -> str:
+        title, body = match[1], inspect.cleandoc(match[2])
+        if title in ("Args", "Raises"):
+            body = re.sub(r"^(\S[^:\n]*): ?", r"- `\1`: ", body, flags=re.MULTILINE)
+        elif title.startswith("Example"):
+            body = f"```pycon\n{body}\n```"
+        return f"**{title}**\n\n{body}\n\n"
 
-    return SECTION.sub(listed, doc + "\n")
+    return SECTION.sub(section, doc + "\n")
 
 
 def signature(value: Any) -> str:
     """The arguments of a callable, without their types."""
-    if isinstance(value, cuprous.ufunc):
-        return f"({', '.join(f'x{i + 1}' for i in range(value.nin))}, /, {UFUNC})"
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -68,7 +71,10 @@ def signature(value: Any) -> str:
 def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
     """One description; `inner` are those of a class's members."""
     fence = ":" * (4 if inner else 3)
-    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(inspect.getdoc(value) or '')}\n{inner}{fence}\n\n"
+    doc = inspect.getdoc(value) or ""
+    if isinstance(value, (cuprous.ufunc, TwoOutputs, SpecialFunction)):
+        doc = doc.partition("\n\n")[2]  # it begins with the signature
+    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc)}\n{inner}{fence}\n\n"
 
 
 def members(cls: type) -> Iterator[str]:

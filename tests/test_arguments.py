@@ -36,7 +36,6 @@ _HINTS = {
         cuda.random.init_xoroshiro128p_states.stream cupyx.jit.__call__.stream cuda._reduce.__call__.stream
         cuda._stream.wait.stream _common.device.free_all_blocks.stream scipy.sparse._compressed.get.stream
         scipy.sparse._coo.get.stream""",
-    "weakref gives its dead reference": "_array.interop.<lambda>._",
     "a choice between ways to one result": """
         cuda._reduction_kernel.__init__.reduce_dims cuda._elementwise_kernel.__init__.reduce_dims
         cuda._compile.compile.opt cuda._mapped.mapped_array.portable cuda._mapped.mapped_array_like.portable
@@ -157,6 +156,12 @@ _TORCH_HINTS = {
     "availability is always checked": "accelerator.current_accelerator.check_available _C._get_accelerator.check",
     "there is one device": "nn.parallel.data_parallel.data_parallel.dim",
     "all ranks are always named": "distributed._collectives.monitored_barrier.wait_all_ranks",
+    "each backward pass waits for its reductions": """
+        distributed.fsdp._fully_shard.set_is_last_backward.is_last_backward""",
+    "later operations wait for a collective in any case": "distributed.tensor._dtensor.redistribute.async_op",
+    "of max_norm, which is refused": "distributed.tensor._operators._embedding.norm_type",
+    "how far copies run ahead, which changes the time": """
+        distributed.checkpoint._storage.__init__.per_thread_copy_ahead""",
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
@@ -167,23 +172,23 @@ _TORCH_HINTS = {
         _alternative_names.find_spec.path _alternative_names.find_spec.target _alternative_names.create_module.spec
         _tensor.__reduce_ex__.protocol nn.modules.__getattr__.name""",
     "taken by __new__": """
-        autograd._modes.__init__.function nn.parameter.__init__._ nn.parameter.__init__.__""",
+        autograd._modes.__init__.function""",
     "a signature that several functions or classes share": """
         _creation.__init__.data _unsupported_parts.<lambda>.args _utils._rebuild_parameter.backward_hooks
         _utils._rebuild_tensor_v2.backward_hooks _utils._rebuild_tensor_v2.metadata
-        distributed.algorithms._checkpoint.checkpoint_wrapper.<lambda>._
-        distributed.algorithms._checkpoint.checkpoint_wrapper._with_prefix._
         distributed.algorithms._checkpoint.checkpoint_wrapper._with_prefix.module
-        distributed.algorithms._checkpoint.checkpoint_wrapper._without_prefix._
         distributed.algorithms._checkpoint.checkpoint_wrapper._without_prefix.module
         nn.attention.flex_attention.noop_mask.batch nn.attention.flex_attention.noop_mask.head
         nn.attention.flex_attention.noop_mask.token_kv nn.modules._state.<lambda>.module
         nn.modules.module._target.memory_format nn.utils.prune.__call__.inputs
         nn.utils.prune.compute_mask.default_mask nn.utils.prune.compute_mask.t utils._pytree.<lambda>.c
-        _printing.__init__.floating autograd._checkpoint.<lambda>._
-        nn.parallel._buckets.<lambda>._
+        _printing.__init__.floating
+        distributed.fsdp._fully_shard._after_forward.args distributed.tensor._api.<lambda>.inputs
+        distributed.tensor.parallel.style._apply.device_mesh distributed.tensor.parallel.style._apply.module
+        distributed.tensor.parallel.style._desired.module distributed.tensor.parallel.style.after.args
+        distributed.tensor.parallel.style.after.mesh
         nn._normalization._trailing.function nn._padding._constant.first nn._padding._replicate.value
-        nn._padding._reflect.value nn._padding._circular.value nn._pooling.backward._
+        nn._padding._reflect.value nn._padding._circular.value
         nn._recurrent_autograd._tanh.state nn._recurrent_autograd._relu.state nn.modules._state._before_load.state
         nn.modules._state._before_load.prefix nn.modules.lazy._materialize.like
         nn.utils.parametrizations.__call__.args nn.utils.parametrize.forward.args
@@ -223,7 +228,6 @@ HINTS |= {
     "pycuda._gpuarray.get.async_": "a transfer never outlives the call",
     "pycuda._gpuarray.get.pagelocked": "every copy goes through pinned memory",
     "pycuda._memory.mem_alloc_pitch.access_size": "rows begin at multiples of 512 bytes, which suits all sizes",
-    "pycuda.compiler.<lambda>._": "a callback's signature",
     "pycuda.driver.make_context.flags": "how the host waits",
     "pycuda.driver.__init__.flags": "how one waits for a stream or an event",
     "pycuda.gpuarray.splay.dev": "a shape of launch that suits every GPU",
@@ -246,12 +250,12 @@ def _functions() -> Iterator[tuple[str, Function]]:
 
 
 def _unread(function: Function) -> list[str]:
-    """Returns the parameters that no expression of the body reads."""
+    """Returns the parameters that no expression of the body reads, but for those named `_`, which only fill a place."""
     args = function.args
     names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a is not None]
     body = function.body if isinstance(function.body, list) else [function.body]
     read = {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return [name for name in names if name not in read]
+    return [name for name in names if name not in read and name.strip("_")]
 
 
 def _is_declaration(function: Function) -> bool:

@@ -225,7 +225,7 @@ LINES: dict[str, str] = {
     '`scatter_reduce("amax", include_self=False)`, gradient where the excluded value is the extreme too': "x = torch.ones(1, requires_grad=True)\nx.scatter_reduce(0, torch.tensor([0]), x, 'amax', include_self=False).sum().backward()\nok = x.grad.tolist() == [1.0]",
     "`Embedding(sparse=True)`, `interpolate(antialias=True)`": "raises(NotImplementedError, 'torch.nn.Embedding(2, 2, sparse=True)')",
     "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
-    '`distributed`: the backends "gloo" and "cpu:gloo,cuda:nccl"; "nccl", "mpi"': "raises(NotImplementedError, 'torch.distributed.init_process_group(\"nccl\")')",
+    '`distributed`: the backend "gloo"': "raises(NotImplementedError, 'torch.distributed.init_process_group(\"cuda:gloo\")')",
     "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",
     "`Function` with `mark_dirty`, `grad(is_grads_batched=True)`": "raises(NotImplementedError, 'torch.autograd.grad(torch.ones(1, requires_grad=True).mul(2), [], is_grads_batched=True)')",
 }
@@ -233,7 +233,7 @@ LINES: dict[str, str] = {
 #: Rows that one line cannot show, with the reason.
 OTHERWISE = {
     **dict.fromkeys(
-        ["`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
+        ['`distributed`: what ranks of "nccl" call', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
          "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`",
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
          "`distributed.tensor.DTensor`: gradients of `Replicate`",
@@ -243,9 +243,13 @@ OTHERWISE = {
         "needs several processes: tests/distributed",
     ),
     **dict.fromkeys(
+        ['`distributed`: the backend "mpi"'], "needs MPI: tests/clients/test_mpi.py",
+    ),
+    **dict.fromkeys(
         ["Of 0.0 and -0.0: `maximum`, `minimum`, `fmax`, `fmin`, `clip` of both, extremes, sorts, sets",
          "Complex arithmetic with infinities, NaN or overflow: products, squares, quotients, powers",
          "Order of summation", "Last bits of `exp`, `sin`, …", "Filters of integers",
+         "`fft` of lengths with a prime factor from 13 on, float64",
          "`special`: incomplete gamma and beta functions of large parameters", "`signal.lfilter`",
          "`signal.butter` and its like: order of zeros and poles (`output=\"zpk\"`), their pairs (`\"sos\"`)", "Decompositions of float32 and complex64",
          "`interpolate.RegularGridInterpolator(method=\"cubic\")`", "`interpolate.make_interp_spline`",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.windows import *
     from cuprous._tools.estimate import *
     from cuprous._tools.profile import *
+    from cuprous._tools.scaling import *
     from cuprous._tools.timing import *
     from cuprous._ufuncs.gufuncs import *
     from cuprous._ufuncs.one_output import *
@@ -127,6 +128,7 @@ _PUBLIC = {
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
     "._tools.profile": "profile",
+    "._tools.scaling": "estimate_scaling",
     "._tools.timing": "timeit",
     "._ufuncs.gufuncs": "matmul matvec vecdot vecmat",
     "._ufuncs.one_output": (

@@ -292,6 +292,9 @@ def get_device() -> str: ...
 def device_count() -> int:
     """Number of usable GPUs, determined without initializing CUDA."""
 
+def can_access_peer(device: int, peer: int) -> bool:
+    """Whether a GPU can access the memory of another one."""
+
 def unusable_gpu_reason() -> str | None:
     """Why a visible GPU cannot be used; None if it works or no GPU is visible."""
 

@@ -10,6 +10,9 @@ class DistStoreError(DistError): ...
 def dist_status_text(status: int) -> str:
     """Describes a wait status of a process: its exit code or signal."""
 
+def dist_nccl_version() -> str:
+    """Returns the version of NCCL, or raises what to install."""
+
 class DistStore:
     """A key-value store. Times are seconds."""
 
@@ -64,8 +67,18 @@ class DistGroup:
     """Ranks that perform collectives together."""
 
     def __init__(
-        self, session: DistSession, store: DistStore, number: int, ranks: list[int], timeout: float
+        self,
+        session: DistSession,
+        store: DistStore,
+        number: int,
+        ranks: list[int],
+        timeout: float,
+        mpi: tuple[str, int, int] | None = None,
     ) -> None: ...
+    @staticmethod
+    def nccl(
+        session: DistSession, store: DistStore, number: int, ranks: list[int], timeout: float, device: str
+    ) -> DistGroup: ...
     def collective(
         self,
         op: str,
@@ -76,7 +89,7 @@ class DistGroup:
         is_async: bool,
         timeout: float | None,
     ) -> DistWork | None: ...
-    def message(self, is_send: bool, peer: int | None, tag: int, tensor: Tensor) -> DistWork: ...
+    def messages(self, all: list[tuple[bool, int | None, int, Tensor]]) -> list[DistWork]: ...
     def end(self, timeout: float) -> None: ...
     @property
     def ranks(self) -> list[int]: ...

@@ -1,4 +1,4 @@
-"""The `cuprous` command. Most commands are written in Rust, in the extension."""
+"""The `cuprous` command. Some commands are written in Python, others in the extension."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _MODULES = {
     "kernels": "cuprous._tools.kernel_report",
     "profile": "cuprous._tools.profile_command",
     "run": "cuprous.runner.command",
+    "scaling": "cuprous._tools.scaling",
 }
 #: With a program `doctor` examines it, without one this machine.
 _DOCTOR_OF_PROGRAMS = "cuprous.runner.doctor"

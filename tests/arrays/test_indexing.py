@@ -175,6 +175,17 @@ def test_take_and_put() -> None:
     assert_same(d, h)
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3), (2, 3, 0), (0, 2, 0)])
+def test_take_from_empty_arrays(shape: tuple[int, ...]) -> None:
+    a = np.ones(shape)
+    for axis, n in enumerate(shape):
+        for index in ([], [0], [9], [-9, 0]):
+            for mode in ("raise", "clip", "wrap") if n else ("raise", "clip"):  # NumPy would wrap forever
+                check(lambda xp, x, i=index, ax=axis, m=mode: xp.take(x, i, ax, mode=m), a)
+                if index and mode != "raise":
+                    check(lambda xp, x, i=index, ax=axis, m=mode: xp.take(x, xp.asarray(i), ax, mode=m), a)
+
+
 def test_along_axis() -> None:
     a = sample("float64", (3, 4))
     for axis in (0, 1, -1):
@@ -330,3 +341,9 @@ def test_select_promotes_as_numpy(first: str) -> None:
                 return xp.select([xp.asarray([True, False])] * 2, choices, np.ones((), third)[()])
 
             assert call(cp).dtype == call(np).dtype, (first, second, third)
+
+
+def test_apply_over_axes_refuses_functions_that_drop_axes() -> None:
+    for xp in (np, cp):
+        with pytest.raises(ValueError, match="not returning an array of the correct shape"):
+            xp.apply_over_axes(lambda a, axis: a.sum(), xp.ones((2, 3, 4)), 0)

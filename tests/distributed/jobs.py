@@ -24,9 +24,10 @@ import numpy as np
 import cuprous.torch as torch
 import cuprous.torch.distributed as dist
 from cuprous.torch.nn.parallel import DistributedDataParallel as DDP
-torch.set_default_device("cpu")
+torch.set_default_device(os.environ.get("TEST_DEVICE", "cpu"))
 from datetime import timedelta
-dist.init_process_group(timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "40"))))
+dist.init_process_group(os.environ.get("TEST_BACKEND"),
+                        timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "40"))))
 rank, n = dist.get_rank(), dist.get_world_size()
 """
 
@@ -49,12 +50,17 @@ def environment(rank: int, n: int, store: _core.DistStore, **more: str) -> dict[
     return os.environ | own | more
 
 
-def begin(program: str, n: int = 2, **more: str) -> tuple[list[subprocess.Popen[str]], _core.DistStore, float]:
-    """Starts a program in `n` processes. It has `dist`, `torch`, `np`, `DDP`, `rank` and `n`."""
-    store = _core.DistStore.tcp("127.0.0.1", 0, True, 30.0)
-    folder = tempfile.mkdtemp(prefix="cuprous-test-")
-    path = Path(folder, "program.py")
+def write(program: str) -> Path:
+    """Writes a program with `dist`, `torch`, `np`, `DDP`, `rank` and `n` to a file."""
+    path = Path(tempfile.mkdtemp(prefix="cuprous-test-"), "program.py")
     path.write_text(_BEGIN + textwrap.dedent(program))
+    return path
+
+
+def begin(program: str, n: int = 2, **more: str) -> tuple[list[subprocess.Popen[str]], _core.DistStore, float]:
+    """Starts a program in `n` processes. See `write`."""
+    store = _core.DistStore.tcp("127.0.0.1", 0, True, 30.0)
+    path = write(program)
     started = time.monotonic()
     processes = [
         # A job in the background ignores Ctrl-C, and its children do too.

@@ -321,3 +321,39 @@ def test_batch_statistics_and_samplers_span_the_ranks() -> None:
     assert sorted(set(sum(seen, []))) == list(range(10)) and len(seen[0]) == 5
     """.replace("\n    ", "\n")
     )
+
+
+def test_replicas_that_drift_are_named() -> None:
+    """`CUPROUS_DDP_CHECK`: the iteration, the rank and the parameter, on all ranks; equal parameters pass."""
+    run(
+        _NET
+        + """
+    model = DDP(net())
+    opt = optim.SGD(model.parameters(), lr=1e-2)
+    for step in range(12):
+        try:
+            loss = model(part(batch(step, 8 * n, torch.float32)[0])).square().mean()
+        except RuntimeError as e:
+            text = str(e)
+            break
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        if rank == 1 and step == 6:
+            with torch.no_grad():
+                model.module[2].bias[3] += 1
+                model.module[4].bias[0] += 1
+    else:
+        raise SystemExit("not noticed")
+    assert step == 8 and "after 8 iterations the parameter '2.bias' of rank 1 differs from that of rank 0" in text, text
+    assert "1 of 32 elements, the first at [3]: " in text, text
+    os.environ["CUPROUS_DDP_CHECK"] = "often"
+    try:
+        DDP(net())
+        raise SystemExit("accepted")
+    except ValueError as e:
+        assert "CUPROUS_DDP_CHECK must be a number of iterations" in str(e)
+    """.replace("\n    ", "\n"),
+        3,
+        CUPROUS_DDP_CHECK="4",
+    )

@@ -141,6 +141,7 @@ ELSEWHERE = {
     "get_array_module": "arrays/test_elementwise.py",
     **dict.fromkeys(("asnumpy", "explain", "show_code", "synchronize"), "test_tour.py"),
     **dict.fromkeys(("estimate", "estimate_simple", "timeit"), "test_estimate.py"),
+    "estimate_scaling": "test_scaling.py",
     "profile": "test_profile.py",
     **dict.fromkeys(("get_device", "set_device"), "test_errors.py"),
     **dict.fromkeys(("TransferWarning", "get_transfers", "set_transfers"), "arrays/test_host_access.py"),

@@ -39,6 +39,9 @@ def test_literals_that_fit() -> None:
     def rounded(a):
         a[0] = -7 // 2 * 10 + -7 % 3 + (5 ^ 3) + ~4
 
+    def signs(a):
+        a[0] = 7 // -2 * 1000 + -7 // -2 * 100 + 7 % -2 * 10 + -7 % -2 + 6 // -2 * 7
+
     def known(a):
         a[0] = LIMITS[0] + 1
 
@@ -47,6 +50,7 @@ def test_literals_that_fit() -> None:
     assert run(greatest, "uint64") == 2**64 - 1
     assert run(shifted, "int64") == 2**60
     assert run(rounded, "int64") == -7 // 2 * 10 + -7 % 3 + (5 ^ 3) + ~4
+    assert run(signs, "int64") == 7 // -2 * 1000 + -7 // -2 * 100 + 7 % -2 * 10 + -7 % -2 + 6 // -2 * 7
     assert run(known, "int64") == 1 - 2**63
 
 

@@ -6,8 +6,8 @@ parameters; the number behind it says how many of them fail::
     12: no ndarray subclasses
       _core/tests/test_numeric: TestResize.test_subclass, TestLikeFuncs.test_ones_like (11)
 
-The numbers must match exactly: an additional failure is unexpected, a missing one makes the line stale. Only tests whose
-reason begins with `chance:` may pass or fail; they reject right random numbers now and then.
+The numbers must match exactly: an additional failure is unexpected, a missing one makes the line stale. Only tests
+whose reason begins with `chance:` may pass or fail; they reject right random numbers now and then.
 """
 
 from __future__ import annotations

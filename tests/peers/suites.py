@@ -188,6 +188,33 @@ def _bind_pycuda(root: Path) -> None:
     vars(importlib.import_module("pycuda.tools"))["mark_cuda_test"] = lambda test: test
 
 
+# --- dask.array: its tests of CuPy's blocks are part of its wheel
+
+
+def _dask_root() -> Path | None:
+    spec = importlib.util.find_spec("dask")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def _dask_files(root: Path) -> list[Path]:
+    return sorted((root / "array/tests").glob("test_cupy_*.py"))
+
+
+def _bind_dask(root: Path) -> None:
+    import cuprous
+    from tests.peers.binding import Finder
+
+    aliases = {"cupy": "cuprous", "cupyx": "cuprous.cupyx", "cupyx.scipy": "cuprous.scipy"}
+    sys.meta_path.insert(0, Finder(aliases, {}, {}))
+    cupy = importlib.import_module("cupy")
+    vars(cupy)["__version__"] = "15.0.0"  # the tests of old versions are not skipped
+    random = importlib.import_module("cupy.random")
+    vars(random)["XORWOW"] = cuprous.random.Philox4x3210  # another bit generator
+    # dask's comparison of blocks takes CuPy's to the host, which it knows by the name of their class.
+    utils = importlib.import_module("dask.array.utils")
+    vars(utils)["normalize_to_array"] = lambda x: cuprous.asnumpy(x) if isinstance(x, cuprous.ndarray) else x
+
+
 def _fetch(variable: str) -> str:
     return f"`make peers` fetches it, or name a copy: {variable}=/path"
 
@@ -218,6 +245,7 @@ SUITES = {
             _fetch("NUMBA_CUDA"),
             ("numba_cuda.", ""),
         ),
+        Suite("dask", _dask_root, _dask_files, _bind_dask, "install requirements-clients.txt", ("", "dask.")),
         Suite("pycuda", _from_variable("PYCUDA", "test"), _pycuda_files, _bind_pycuda, _fetch("PYCUDA"), ("test.", "")),
     )
 }

@@ -140,6 +140,16 @@ def test_spawned_streams_differ_and_repeat() -> None:
         parent.spawn(-1)
 
 
+def test_libraries_spawn_from_the_seed_sequence() -> None:
+    """It is the one that was given, or one of the key: seeds repeat, and children differ."""
+    given = np.random.SeedSequence(7)
+    assert Philox4x3210(given).seed_seq is given
+    one, two = Philox4x3210(3), Philox4x3210(3)
+    assert one.seed_seq.entropy == 3 and one.seed_seq is one.seed_seq
+    keys = [Philox4x3210(child).key for child in one.seed_seq.spawn(2)]
+    assert keys == [Philox4x3210(child).key for child in two.seed_seq.spawn(2)] and len({*keys, 3}) == 3
+
+
 def test_advance_and_jumped() -> None:
     ahead = default_rng(2)
     ahead.bit_generator.advance(3)

@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Cast,
     /// `ImportError`: a required library is not installed.
     MissingLibrary,
+    /// `DistBackendError`: processes that compute together cannot continue.
+    Distributed,
     /// `RecursionError`: the functions of a kernel were nested too deeply.
     Recursion,
     /// `KeyboardInterrupt`. The interrupted work can continue later.
@@ -56,7 +58,7 @@ impl Error {
     constructors! {
         value => Value, type_ => Type, index => Index, axis => Axis, overflow => Overflow, cast => Cast,
         not_implemented => NotImplemented, memory => Memory, runtime => Runtime, device => Device,
-        missing_library => MissingLibrary, interrupted => Interrupted, aborted => Aborted, recursion => Recursion,
+        missing_library => MissingLibrary, distributed => Distributed, interrupted => Interrupted, aborted => Aborted, recursion => Recursion,
     }
 }
 

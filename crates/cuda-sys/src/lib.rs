@@ -1,15 +1,16 @@
-//! Bindings to the CUDA driver, NVRTC, nvJitLink, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that
-//! finds these libraries at run time.
+//! Bindings to the CUDA driver, NVRTC, nvJitLink, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE, cuDNN and NCCL, and the loader
+//! that finds these libraries at run time.
 //!
 //! No library is linked. Each is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a missing
 //! library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings` writes
 //! `generated/`. To add a library, add a `Library` to `xtask/src/bindings.rs`, one to `loader.rs`, and a module here.
 
 mod loader;
+pub mod nccl;
 
 pub use loader::{
-    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, driver_file, nvjitlink,
-    nvrtc, nvrtc_file, set_roots,
+    Library, MissingLibrary, cublaslt, cudnn, cufft, cure_for, cusolver, cusparse, driver, driver_file, nccl,
+    nvjitlink, nvrtc, nvrtc_file, set_roots,
 };
 
 macro_rules! generated {

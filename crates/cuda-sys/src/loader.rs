@@ -14,6 +14,7 @@ use crate::cufft::CufftApi;
 use crate::cusolver::CusolverApi;
 use crate::cusparse::CusparseApi;
 use crate::driver::{CUresult, DriverApi};
+use crate::nccl::NcclApi;
 use crate::nvjitlink::NvJitLinkApi;
 use crate::nvrtc::NvrtcApi;
 
@@ -78,6 +79,15 @@ const CUDNN: Library = Library {
     files: &[
         (13, "libcudnn.so.9", "cudnn/lib", "nvidia-cudnn-cu13>=9,<10"),
         (12, "libcudnn.so.9", "cudnn/lib", "nvidia-cudnn-cu12>=9,<10"),
+    ],
+};
+
+const NCCL_FILE: &str = "libnccl.so.2";
+const NCCL: Library = Library {
+    name: "NCCL",
+    files: &[
+        (13, NCCL_FILE, "nccl/lib", "nvidia-nccl-cu13>=2.27.7,<3"),
+        (12, NCCL_FILE, "nccl/lib", "nvidia-nccl-cu12>=2.27.7,<3"),
     ],
 };
 
@@ -196,9 +206,50 @@ pub fn cudnn() -> Result<&'static CudnnApi, MissingLibrary> {
     LOADED.get_or_load(|| CUDNN.open(|path| unsafe { CudnnApi::new(path) }))
 }
 
+/// Returns NCCL: collectives of several GPUs. `CUPROUS_NCCL_LIBRARY` names its file. If the process has it already, as
+/// with PyTorch, it is that one: two copies of NCCL would compete for the same GPUs and shared memory.
+pub fn nccl() -> Result<&'static NcclApi, MissingLibrary> {
+    static LOADED: Once<NcclApi> = Once::new();
+    LOADED.get_or_load(|| {
+        if let Some(file) = std::env::var_os("CUPROUS_NCCL_LIBRARY").filter(|file| !file.is_empty()) {
+            let file = PathBuf::from(file);
+            return open_nccl(&file).map_err(|e| MissingLibrary {
+                library: NCCL.name,
+                cure: "set CUPROUS_NCCL_LIBRARY to the path of libnccl.so.2, or unset it".into(),
+                searched: vec![format!("{}: {e}", file.display())],
+                refused: refusal(&file, &e.to_string()),
+            });
+        }
+        match already_loaded(NCCL_FILE) {
+            // SAFETY: the library is NCCL by its name.
+            Some(library) => Ok(unsafe { NcclApi::from_library(library) }),
+            None => NCCL.open(open_nccl),
+        }
+    })
+}
+
+fn open_nccl(path: &Path) -> Result<NcclApi, libloading::Error> {
+    // SAFETY: the file is NCCL by its name; opening it has no requirements.
+    unsafe { libloading::Library::new(path).map(|library| NcclApi::from_library(library)) }
+}
+
+/// Returns a library that the process has loaded under this name.
+#[cfg(target_os = "linux")]
+fn already_loaded(name: &str) -> Option<libloading::Library> {
+    use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+    const RTLD_NOLOAD: std::ffi::c_int = 4;
+    // SAFETY: nothing is loaded, so no initializer runs.
+    unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) }.ok().map(Into::into)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn already_loaded(_: &str) -> Option<libloading::Library> {
+    None
+}
+
 /// Returns the shell command that installs the library of that name for a driver of that CUDA major version.
 pub fn cure_for(name: &str, driver_major: u32) -> Option<String> {
-    let all = [NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
+    let all = [NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, NCCL];
     all.iter().find(|library| library.name == name).map(|library| library.cure(driver_major))
 }
 

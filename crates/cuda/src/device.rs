@@ -11,7 +11,7 @@ use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 use crate::buffers::{Block, PageLocked};
 use crate::compile;
 use crate::cudnn::Convolution;
-use crate::driver::{DevPtr, Event, Stream};
+use crate::driver::{self, Context, DevPtr, Event, Stream};
 use crate::error::translate;
 use crate::gpu::{EventMark, Gpu, lock};
 use crate::kernel::{CudaKernel, CudaModule};
@@ -109,6 +109,37 @@ impl DeviceMemory for CudaDevice {
             unsafe { lock(&gpu.staging).download(to.as_mut_ptr(), DevPtr(from), to.len(), reads) }
         };
         copy().map_err(translate)
+    }
+
+    fn gpu(&self) -> Option<usize> {
+        Some(self.0.context.ordinal())
+    }
+
+    fn copy_from(&self, other: &dyn Device, from: u64, bytes: usize) -> Option<cuprous_core::Result<Buffer>> {
+        let gpu = &self.0;
+        let source = Context::of_device(other.gpu()?).ok().filter(|&source| driver::connected(gpu.context, source))?;
+        let copy = || {
+            let block = Block { gpu: gpu.clone(), address: gpu.alloc(bytes)?, bytes };
+            // SAFETY: the other device's stream lives as long as it does.
+            let theirs = unsafe { Stream::from_raw(source, other.stream() as usize) };
+            let [ready, done] = [Event::new(source)?, Event::new(gpu.context)?];
+            source.make_current()?;
+            ready.record(&theirs)?;
+            gpu.context.make_current()?;
+            gpu.mark_profile_gap();
+            gpu.stream.wait_event(&ready)?;
+            // SAFETY: the engine passes a live range of the other device, whose stream waits for the copy.
+            unsafe {
+                let to = (block.address, gpu.context);
+                driver::memcpy_peer_async(to, (DevPtr(from), source), bytes, &gpu.stream)?;
+            }
+            done.record(&gpu.stream)?;
+            source.make_current()?;
+            theirs.wait_event(&done)?;
+            gpu.context.make_current()?;
+            Ok(Arc::new(block) as Buffer)
+        };
+        Some(copy().map_err(translate))
     }
 
     fn page_locked(&self, bytes: usize) -> cuprous_core::Result<Buffer> {

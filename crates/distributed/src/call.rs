@@ -63,8 +63,11 @@ pub struct Call {
     pub reduce: Option<ReduceKind>,
     /// The group's number.
     pub group: u32,
-    /// The position of this call in the group's sequence, from 1. For messages between two ranks, their tag.
+    /// The position of this call in the group's sequence, from 1. For messages of a device, their position among those
+    /// from the same rank to the same rank; for others, their tag.
     pub seq: u64,
+    /// The tag of a message.
+    pub tag: u64,
     /// The rank from or to which data goes, in the group, or -1.
     pub root: i32,
     /// Elements of each rank.
@@ -98,7 +101,7 @@ impl Call {
         }
         let line = &self.line.as_bytes()[start..];
         put(&(line.len() as u64).to_le_bytes());
-        put(&[0; 8]);
+        put(&self.tag.to_le_bytes());
         put(line);
         out
     }
@@ -127,6 +130,7 @@ impl Call {
             seq: u64_at(16),
             count: u64_at(24),
             bytes: u64_at(32),
+            tag: u64_at(48),
             line: match bytes[56..].get(..length) {
                 Some(line) => String::from_utf8_lossy(line).into_owned(),
                 None => return Err(bad("source line")),
@@ -136,7 +140,7 @@ impl Call {
 
     /// Returns true if another rank's call belongs to this one.
     pub fn agrees(&self, other: &Call) -> bool {
-        let key = |c: &Call| (c.op, c.dtype, c.reduce, c.group, c.seq, c.root, c.count);
+        let key = |c: &Call| (c.op, c.dtype, c.reduce, c.group, c.seq, c.root, c.count, c.tag);
         key(self) == key(other)
     }
 
@@ -159,6 +163,19 @@ impl Call {
     }
 }
 
+/// Describes calls of two ranks that do not belong together, and how much one of them sends if that is the reason.
+pub(crate) fn disagreement(mut both: [(u32, &Call); 2], sizes: &str) -> String {
+    both.sort_by_key(|(rank, _)| *rank);
+    let [(a, one), (b, other)] = both;
+    let seq = if one.seq == other.seq { format!("#{}", one.seq) } else { format!("#{} and #{}", one.seq, other.seq) };
+    format!(
+        "the ranks disagree at {seq}: rank {a} calls {}, rank {b} calls {}{sizes}. All ranks of a group must make the \
+         same calls in the same order, with the same shapes and dtypes",
+        one.text(),
+        other.text()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +187,7 @@ mod tests {
             reduce: Some(ReduceKind::Sum),
             group: 3,
             seq: 417,
+            tag: 0,
             root: -1,
             count: 1024,
             bytes: 4096,

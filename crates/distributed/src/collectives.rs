@@ -1,4 +1,4 @@
-//! The collectives: what each rank sends to whom, as data for [`crate::exchange`].
+//! The collectives: what each rank sends to whom, as data for [`crate::exchange`]; and messages between two ranks.
 
 use std::time::Duration;
 
@@ -44,16 +44,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the exchange of rank `me` of `n`.
+    /// Returns what rank `me` of `n` calls.
     ///
     /// # Errors
     /// The numbers or sizes of tensors do not suit the operation.
-    pub(crate) fn exchange(&self, me: usize, n: usize, group: u32, seq: u64) -> Result<Exchange> {
+    pub(crate) fn call(&self, me: usize, n: usize, group: u32, seq: u64) -> Result<Call> {
         let wrong = |what: String| Failure::value(format!("[{}] {what}", self.op.name()));
-        let parts = |memory: &[Memory]| -> Vec<Part> {
-            memory.iter().map(|m| Part { address: m.address as *mut u8, bytes: m.bytes }).collect()
-        };
-        let (inputs, outputs) = (parts(&self.inputs), parts(&self.outputs));
+        let (inputs, outputs) = (&self.inputs, &self.outputs);
         let is_root = self.root == Some(me);
         if let Some(kind) = self.reduce {
             reduce::check(kind, self.dtype)?;
@@ -78,25 +75,47 @@ impl Request {
         }
         let first = inputs.first().or(outputs.first()).map_or(0, |part| part.bytes);
         let varies = self.op == Op::AllToAll;
-        if let Some(part) = inputs.iter().chain(&outputs).find(|part| !varies && part.bytes != first) {
+        if let Some(part) = inputs.iter().chain(outputs).find(|part| !varies && part.bytes != first) {
             return Err(wrong(format!(
                 "tensors must have the same size, but one has {first} bytes and one {}",
                 part.bytes
             )));
         }
+        if varies && inputs[me].bytes != outputs[me].bytes {
+            return Err(wrong(format!(
+                "this rank gives itself {} bytes but expects {}",
+                inputs[me].bytes, outputs[me].bytes
+            )));
+        }
         let count = if varies { 0 } else { first / self.dtype.size() };
+        Ok(Call {
+            op: self.op,
+            dtype: self.dtype,
+            reduce: self.reduce,
+            group,
+            seq,
+            tag: 0,
+            root: self.root.map_or(-1, |root| root as i32),
+            count: count as u64,
+            bytes: 0,
+            line: self.line.clone(),
+        })
+    }
+
+    /// Returns the exchange of rank `me` of `n`.
+    ///
+    /// # Errors
+    /// As for [`Request::call`].
+    pub(crate) fn exchange(&self, me: usize, n: usize, group: u32, seq: u64) -> Result<Exchange> {
+        let call = self.call(me, n, group, seq)?;
+        let parts = |memory: &[Memory]| -> Vec<Part> {
+            memory.iter().map(|m| Part { address: m.address as *mut u8, bytes: m.bytes }).collect()
+        };
+        let (inputs, outputs) = (parts(&self.inputs), parts(&self.outputs));
+        let is_root = self.root == Some(me);
+        let first = inputs.first().or(outputs.first()).map_or(0, |part| part.bytes);
         let mut x = Exchange {
-            call: Call {
-                op: self.op,
-                dtype: self.dtype,
-                reduce: self.reduce,
-                group,
-                seq,
-                root: self.root.map_or(-1, |root| root as i32),
-                count: count as u64,
-                bytes: 0,
-                line: self.line.clone(),
-            },
+            call,
             send: (0..n).map(|_| Vec::new()).collect(),
             receive: (0..n).map(|_| Vec::new()).collect(),
             reduction: None,
@@ -159,12 +178,6 @@ impl Request {
                 x.reduction = reduction(inputs[me], outputs[0]);
             }
             Op::AllToAll => {
-                if inputs[me].bytes != outputs[me].bytes {
-                    return Err(wrong(format!(
-                        "this rank gives itself {} bytes but expects {}",
-                        inputs[me].bytes, outputs[me].bytes
-                    )));
-                }
                 for rank in others() {
                     x.send[rank].push(Out::Ready(inputs[rank]));
                     x.receive[rank].push(In::Copy(outputs[rank]));
@@ -173,5 +186,36 @@ impl Request {
             }
         }
         Ok(x)
+    }
+}
+
+/// A message as a rank calls it.
+pub struct Message {
+    /// True for the rank that sends.
+    pub is_send: bool,
+    /// The other rank in the group; `None` receives from any.
+    pub peer: Option<usize>,
+    /// Messages match by tag.
+    pub tag: u64,
+    /// The element type.
+    pub dtype: DType,
+    /// The memory.
+    pub memory: Memory,
+    /// The source line.
+    pub line: String,
+}
+
+impl Message {
+    /// Returns the other rank.
+    ///
+    /// # Errors
+    /// It is this rank.
+    pub(crate) fn check_peer(&self, me: usize) -> Result<Option<usize>> {
+        if self.peer == Some(me) {
+            return Err(Failure::value(
+                "Invalid destination rank: destination rank should not be the same as the rank of the current process.",
+            ));
+        }
+        Ok(self.peer)
     }
 }

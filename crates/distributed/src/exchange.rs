@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::{self, Call};
+use crate::call::{self, Call, disagreement};
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Closed, Interest, Link, padded};
 use crate::mesh::{NOTICE, names};
@@ -345,17 +345,7 @@ impl Run<'_> {
             ),
             false => String::new(),
         };
-        let seq =
-            if own.seq == other.seq { format!("#{}", own.seq) } else { format!("#{} and #{}", own.seq, other.seq) };
-        let mut both = [(ranks[self.place.me], own), (ranks[peer], &other)];
-        both.sort_by_key(|(rank, _)| *rank);
-        let [(a, call_a), (b, call_b)] = both;
-        let text = format!(
-            "the ranks disagree at {seq}: rank {a} calls {}, rank {b} calls {}{sizes}. All ranks of a group must make \
-             the same calls in the same order, with the same shapes and dtypes",
-            call_a.text(),
-            call_b.text()
-        );
+        let text = disagreement([(ranks[self.place.me], own), (ranks[peer], &other)], &sizes);
         Err(session.fail(&text))
     }
 

@@ -55,7 +55,7 @@ impl From<Failure> for cuprous_core::Error {
         match failure.kind {
             Kind::Value => cuprous_core::Error::value(failure.message),
             Kind::Interrupted => cuprous_core::Error::interrupted(failure.message),
-            _ => cuprous_core::Error::runtime(failure.message),
+            _ => cuprous_core::Error::distributed(failure.message),
         }
     }
 }

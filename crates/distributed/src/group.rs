@@ -4,18 +4,20 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::collectives::Request;
+use crate::backend::{Backend, Keep, Lend, Operation};
+use crate::collectives::{Message, Request};
 use crate::exchange::{self, Place};
 use crate::failure::{Failure, Result};
 use crate::link::Link;
 use crate::mesh::Meeting;
 use crate::messages::Messages;
+use crate::mpi::{Communicator, MpiLink};
 use crate::session::Session;
 use crate::shm::{Segment, ShmLink};
 use crate::socket::SocketLink;
 use crate::store::Store;
 use crate::transfer::Exchange;
-use crate::work::{Keep, Work};
+use crate::work::Work;
 
 struct Job {
     exchange: Exchange,
@@ -46,10 +48,12 @@ pub struct Group {
     queue: Mutex<Queue>,
     changed: Condvar,
     messages: Messages,
+    communicator: Option<Arc<Communicator>>,
 }
 
 impl Group {
     /// Makes a group of these ranks, of which this process is one. All of them call it, with the same number and ranks.
+    /// With a communicator of the same ranks in the same order, bytes move through MPI.
     ///
     /// # Errors
     /// A rank did not come in time, or cannot be reached.
@@ -59,12 +63,18 @@ impl Group {
         number: u32,
         ranks: Vec<u32>,
         timeout: Duration,
+        communicator: Option<Communicator>,
     ) -> Result<Arc<Group>> {
         let me = ranks.iter().position(|&rank| rank == session.rank);
         let me = me.ok_or_else(|| Failure::value("this rank is not in the group"))?;
         let key = format!("group/{number}");
-        let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout };
-        let [link, lane] = connect(session, &meeting)?;
+        let check = || session.verdict().map_or(Ok(()), Err);
+        let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout, check: &check };
+        let communicator = communicator.map(Arc::new);
+        let [link, lane] = match &communicator {
+            Some(on) => [0, 1].map(|tag| Box::new(MpiLink::new(on.clone(), tag, ranks.len())) as Box<dyn Link>),
+            None => connect(session, &meeting)?,
+        };
         session.on_change(link.waker());
         let transport = link.name();
         let messages = Messages::new(session.clone(), ranks.clone(), me, number, timeout, lane);
@@ -79,22 +89,8 @@ impl Group {
             queue: Mutex::default(),
             changed: Condvar::new(),
             messages,
+            communicator,
         }))
-    }
-
-    /// Returns the world ranks.
-    pub fn ranks(&self) -> &[u32] {
-        &self.ranks
-    }
-
-    /// Returns this process's rank in the group.
-    pub fn rank(&self) -> usize {
-        self.me
-    }
-
-    /// Returns how bytes move: `shared memory` or `sockets`.
-    pub fn transport(&self) -> &'static str {
-        self.transport
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -105,15 +101,12 @@ impl Group {
         self.session.verdict().map_or(Ok(()), Err)
     }
 
-    /// Performs a collective and returns when it has ended.
-    ///
-    /// # Errors
-    /// Sizes do not suit the operation, or the job failed.
-    pub fn run(self: &Arc<Group>, request: &Request, keep: Keep) -> Result<()> {
+    fn run_now(self: &Arc<Group>, request: &Request, keep: Keep) -> Result<()> {
         let mut queue = self.queue();
         if queue.is_busy || !queue.jobs.is_empty() {
             drop(queue);
-            let work = self.submit(request, keep)?;
+            let work = Arc::new(Work::default());
+            self.queue_up(request, keep, work.clone())?;
             return work.wait(Duration::MAX).unwrap_or(Ok(()));
         }
         self.check()?;
@@ -129,20 +122,7 @@ impl Group {
     }
 
     /// Queues a collective, which runs after those that were called before.
-    ///
-    /// # Errors
-    /// Sizes do not suit the operation, or the job failed.
-    pub fn submit(self: &Arc<Group>, request: &Request, keep: Keep) -> Result<Arc<Work>> {
-        let work = Arc::new(Work::default());
-        self.submit_as(request, keep, work.clone())?;
-        Ok(work)
-    }
-
-    /// Does what [`Group::submit`] does, for work that the caller made.
-    ///
-    /// # Errors
-    /// As for [`Group::submit`].
-    pub fn submit_as(self: &Arc<Group>, request: &Request, keep: Keep, work: Arc<Work>) -> Result<()> {
+    fn queue_up(self: &Arc<Group>, request: &Request, keep: Keep, work: Arc<Work>) -> Result<()> {
         self.check()?;
         let mut queue = self.queue();
         let exchange = request.exchange(self.me, self.ranks.len(), self.number, queue.seq + 1)?;
@@ -157,11 +137,6 @@ impl Group {
         drop(queue);
         self.changed.notify_all();
         Ok(())
-    }
-
-    /// Returns the messages between two ranks.
-    pub fn messages(&self) -> &Messages {
-        &self.messages
     }
 
     fn perform(&self, exchange: &Exchange) -> Result<()> {
@@ -194,15 +169,50 @@ impl Group {
             self.changed.notify_all();
         }
     }
+}
 
-    /// Waits until the operations that were called have ended, up to that time, and ends the threads.
-    pub fn end(&self, time: Duration) {
+impl Backend for Arc<Group> {
+    fn transport(&self) -> &'static str {
+        self.transport
+    }
+
+    fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    fn rank(&self) -> usize {
+        self.me
+    }
+
+    fn run(&self, request: &Request, keep: Keep) -> Result<()> {
+        self.run_now(request, keep)
+    }
+
+    fn submit(&self, request: &Request, lend: Lend) -> Result<Arc<dyn Operation>> {
+        let work = Arc::new(Work::default());
+        self.queue_up(request, lend(work.clone()), work.clone())?;
+        Ok(work)
+    }
+
+    fn exchange(&self, messages: Vec<(Message, Lend)>) -> Result<Vec<Arc<dyn Operation>>> {
+        let begin = |(message, lend): (Message, Lend)| -> Result<Arc<dyn Operation>> {
+            let work = self.messages.work(&message);
+            self.messages.submit(message, lend(work.clone()), work.clone())?;
+            Ok(work)
+        };
+        messages.into_iter().map(begin).collect()
+    }
+
+    fn end(&self, time: Duration) {
         let mut queue = self.queue();
         queue.has_ended = true;
         self.changed.notify_all();
         let is_idle = |q: &mut Queue| q.is_busy || !q.jobs.is_empty();
         drop(self.changed.wait_timeout_while(queue, time, is_idle).unwrap_or_else(|e| e.into_inner()));
         self.messages.end();
+        if let Some(communicator) = &self.communicator {
+            communicator.close();
+        }
     }
 }
 

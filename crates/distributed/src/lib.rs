@@ -4,8 +4,10 @@
 //! - A [`Session`] connects all ranks for control. Its thread knows within moments if a rank dies, leaves or fails, and
 //!   its verdict ends every wait of the process.
 //! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
-//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`) or connections (`socket`).
-//! - [`messages`] are between two ranks.
+//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`.
+//! - `messages` are between two ranks.
+//! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL. It compares
+//!   the calls of the ranks over the control plane (`ledger`) and stops the library when the job fails.
 //! - A [`store::Store`] has PyTorch's protocol, so that launchers and workers of both can be mixed.
 //!
 //! Every message begins with the [`call::Call`] of its rank, so that ranks that disagree fail at once, with both lines.
@@ -15,14 +17,18 @@
 #![cfg(unix)]
 
 mod auth;
+pub mod backend;
 pub mod call;
 pub mod collectives;
+pub mod device;
 mod exchange;
 pub mod failure;
 pub mod group;
+mod ledger;
 mod link;
 mod mesh;
-pub mod messages;
+mod messages;
+mod mpi;
 pub mod reduce;
 pub mod session;
 mod shm;
@@ -33,8 +39,10 @@ pub mod store;
 mod transfer;
 mod work;
 
+pub use backend::{Backend, Keep, Lend, Operation};
+pub use device::DeviceGroup;
 pub use failure::{Failure, Kind, Result};
 pub use group::Group;
 pub use mesh::own_address;
+pub use mpi::Communicator;
 pub use session::Session;
-pub use work::{Keep, Work};

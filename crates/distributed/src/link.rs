@@ -1,4 +1,5 @@
-//! Byte streams between the ranks of a group: through shared memory on one host, through sockets otherwise.
+//! Byte streams between the ranks of a group: through shared memory on one host, through sockets otherwise, or through
+//! MPI where the program chose it.
 
 use std::time::Duration;
 

@@ -20,6 +20,8 @@ pub(crate) struct Meeting<'a> {
     pub(crate) ranks: &'a [u32],
     pub(crate) me: usize,
     pub(crate) timeout: Duration,
+    /// Returns the failure of the job, which ends the wait.
+    pub(crate) check: &'a dyn Fn() -> Result<()>,
 }
 
 impl Meeting<'_> {
@@ -43,6 +45,7 @@ impl Meeting<'_> {
                 Err(failure) if !failure.message.starts_with("wait timeout") => return Err(failure),
                 Err(_) => {}
             }
+            (self.check)()?;
             if start.elapsed() < next && !left.is_zero() {
                 continue;
             }

@@ -6,36 +6,19 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use cuprous_core::DType;
-
+use crate::backend::Keep;
 use crate::call::{self, Call, Op};
-use crate::collectives::Memory;
+use crate::collectives::Message;
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Interest, Link, Waker, padded};
 use crate::session::Session;
-use crate::work::{Keep, Work};
+use crate::work::Work;
 
 const SLICE: Duration = Duration::from_millis(50);
 /// How long the thread sleeps without work; a new message wakes it.
 const IDLE: Duration = Duration::from_secs(5);
 const LAST_DATA: Duration = Duration::from_millis(300);
 static ZEROS: [u8; ALIGN] = [0; ALIGN];
-
-/// A message as a rank calls it.
-pub struct Message {
-    /// True for the rank that sends.
-    pub is_send: bool,
-    /// The other rank in the group; `None` receives from any.
-    pub peer: Option<usize>,
-    /// Messages match by tag.
-    pub tag: u64,
-    /// The element type.
-    pub dtype: DType,
-    /// The memory.
-    pub memory: Memory,
-    /// The source line.
-    pub line: String,
-}
 
 struct Pending {
     message: Message,
@@ -71,7 +54,7 @@ struct Inbox {
 }
 
 /// The messages of a group.
-pub struct Messages {
+pub(crate) struct Messages {
     shared: Arc<Shared>,
     wake: Waker,
 }
@@ -115,42 +98,28 @@ impl Messages {
         Messages { shared: Arc::new(Shared { session, ranks, me, number, timeout, inbox }), wake }
     }
 
+    /// Returns work with a description, for [`Messages::submit`].
+    pub(crate) fn work(&self, message: &Message) -> Arc<Work> {
+        Arc::new(Work::of_message(self.shared.text(message)))
+    }
+
     /// Starts to send or receive a message.
     ///
     /// # Errors
     /// The job failed.
-    pub fn submit(&self, message: Message, keep: Keep) -> Result<Arc<Work>> {
-        let work = Arc::new(Work::of_message(self.shared.text(&message)));
-        self.submit_as(message, keep, work.clone())?;
-        Ok(work)
-    }
-
-    /// Returns work with a description, for [`Messages::submit_as`].
-    pub fn work(&self, message: &Message) -> Arc<Work> {
-        Arc::new(Work::of_message(self.shared.text(message)))
-    }
-
-    /// Does what [`Messages::submit`] does, for work that the caller made.
-    ///
-    /// # Errors
-    /// As for [`Messages::submit`].
-    pub fn submit_as(&self, message: Message, keep: Keep, work: Arc<Work>) -> Result<()> {
+    pub(crate) fn submit(&self, message: Message, keep: Keep, work: Arc<Work>) -> Result<()> {
         let shared = &self.shared;
         if let Some(verdict) = shared.session.verdict() {
             return Err(verdict);
         }
-        if message.peer == Some(shared.me) {
-            return Err(Failure::value(
-                "Invalid destination rank: destination rank should not be the same as the rank \
-                                       of the current process.",
-            ));
-        }
+        message.check_peer(shared.me)?;
         let call = Call {
             op: Op::Send,
             dtype: message.dtype,
             reduce: None,
             group: shared.number,
             seq: message.tag,
+            tag: message.tag,
             root: shared.me as i32,
             count: (message.memory.bytes / message.dtype.size()) as u64,
             bytes: message.memory.bytes as u64,

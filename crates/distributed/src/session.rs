@@ -4,17 +4,19 @@
 //! anything else, so that a rank that dies, leaves or fails is known while others wait for its data. The first verdict
 //! is final: from then on every operation of the process's groups fails with it.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::net::{IpAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::failure::{Failure, Kind, Result};
+use crate::ledger::Ledger;
 use crate::link::Waker;
 use crate::mesh::Meeting;
 use crate::status::zombie_status;
@@ -32,6 +34,7 @@ const STATUS: Duration = Duration::from_millis(1000);
 const FAILED: u8 = 1;
 const LEFT: u8 = 2;
 const LIVES: u8 = 3;
+const CALLS: u8 = 4;
 
 /// What a process says about itself when it joins.
 #[derive(Clone, Debug)]
@@ -86,6 +89,10 @@ pub struct Session {
     has_failed: AtomicBool,
     is_ending: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
+    /// The calls of groups whose transport does not compare them, by the group's number.
+    ledgers: Mutex<HashMap<u32, Weak<Ledger>>>,
+    /// Held while a frame is written, which no other may interrupt.
+    writing: Mutex<()>,
     end: UnixStream,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Where the launcher writes how ranks ended.
@@ -108,7 +115,8 @@ impl Session {
         statuses: Option<Arc<dyn Store>>,
     ) -> Result<Arc<Session>> {
         let ranks: Vec<u32> = (0..world).collect();
-        let meeting = Meeting { store, key: "session", ranks: &ranks, me: rank as usize, timeout };
+        let check = || Ok(());
+        let meeting = Meeting { store, key: "session", ranks: &ranks, me: rank as usize, timeout, check: &check };
         let own = Peer::own();
         // Without a launcher's token, rank 0's keeps strangers out who cannot read the store.
         let secret = match token {
@@ -143,6 +151,8 @@ impl Session {
             has_failed: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             wakers: Mutex::default(),
+            ledgers: Mutex::default(),
+            writing: Mutex::default(),
             end,
             thread: Mutex::default(),
             statuses,
@@ -231,13 +241,44 @@ impl Session {
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
+        (0..self.world()).for_each(|rank| self.send_to(rank, kind, &text.as_bytes()[..cut]));
+    }
+
+    fn send_to(&self, rank: u32, kind: u8, content: &[u8]) {
+        let Some(mut socket) = self.sockets[rank as usize].as_ref() else { return };
         let mut frame = vec![kind];
-        frame.extend((cut as u32).to_le_bytes());
-        frame.extend(&text.as_bytes()[..cut]);
-        for socket in self.sockets.iter().flatten() {
-            // A rank that cannot be reached is gone, and this rank's watch says so.
-            let _ = { socket }.write_all(&frame);
+        frame.extend((content.len() as u32).to_le_bytes());
+        frame.extend(content);
+        let _whole = self.writing.lock().unwrap_or_else(|e| e.into_inner());
+        // A rank that cannot be reached is gone, and this rank's watch says so.
+        let _ = socket.write_all(&frame);
+    }
+
+    /// Compares the calls of other ranks with those of a group from now on.
+    pub(crate) fn open_ledger(&self, group: u32, ledger: &Arc<Ledger>) {
+        self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).insert(group, Arc::downgrade(ledger));
+    }
+
+    /// Says to a rank what this one calls.
+    pub(crate) fn send_calls(&self, rank: u32, calls: &[Call]) {
+        for some in calls.chunks(MAX_TEXT / call::BYTES) {
+            let content: Vec<u8> = some.iter().flat_map(Call::encode).collect();
+            self.send_to(rank, CALLS, &content);
         }
+    }
+
+    /// Notes what another rank calls. Returns false if it is not understood.
+    fn hear(&self, rank: u32, content: &[u8]) -> bool {
+        for bytes in content.chunks(call::BYTES) {
+            let Some(call) = bytes.try_into().ok().and_then(|bytes| Call::decode(bytes).ok()) else { return false };
+            self.note(rank, &call);
+            let ledger =
+                self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).get(&call.group).and_then(Weak::upgrade);
+            if let Some(wrong) = ledger.and_then(|ledger| ledger.hear(rank, call)) {
+                self.fail(&wrong);
+            }
+        }
+        true
     }
 
     /// Tells the other ranks that this one leaves in good order, and stops watching them.
@@ -370,40 +411,45 @@ impl<'a> Watch<'a> {
 
     /// Handles the first complete frame. Returns false if there is none.
     fn take_frame(&mut self, rank: usize) -> bool {
-        match parse(&self.arrived[rank]) {
-            Ok(Some((kind, text, length))) => {
-                let text = text.to_owned();
-                self.arrived[rank].drain(..length);
-                match kind {
-                    FAILED => drop(self.session.decide(Failure { kind: Kind::Backend, message: text })),
-                    LEFT => {
-                        self.session.state().left[rank] = Some(text);
-                        self.session.wake();
-                    }
-                    _ => {}
+        let session = self.session;
+        let (understood, length) = match parse(&self.arrived[rank]) {
+            Ok(Some((kind, content, length))) => match (kind, std::str::from_utf8(content)) {
+                (CALLS, _) => (session.hear(rank as u32, content), length),
+                (FAILED, Ok(text)) => {
+                    session.decide(Failure { kind: Kind::Backend, message: text.to_owned() });
+                    (true, length)
                 }
-                true
-            }
-            Ok(None) => false,
-            Err(()) => {
-                self.is_open[rank] = false;
-                let text = format!("{} sent what is no message", self.session.name(rank as u32));
-                self.session.decide(Failure::backend(text));
-                false
-            }
+                (LEFT, Ok(text)) => {
+                    session.state().left[rank] = Some(text.to_owned());
+                    session.wake();
+                    (true, length)
+                }
+                (_, text) => (text.is_ok(), length),
+            },
+            Ok(None) => return false,
+            Err(()) => (false, 0),
+        };
+        self.arrived[rank].drain(..length);
+        if !understood {
+            self.is_open[rank] = false;
+            let text = format!("{} sent what is no message", session.name(rank as u32));
+            session.decide(Failure::backend(text));
         }
+        understood
     }
 }
 
-/// Returns the first frame (kind, text, length), or `None` if it is not complete.
-fn parse(bytes: &[u8]) -> std::result::Result<Option<(u8, &str, usize)>, ()> {
+/// A frame: its kind, its content, and the length of all of it.
+type Frame<'a> = (u8, &'a [u8], usize);
+
+/// Returns the first frame, or `None` if it is not complete.
+fn parse(bytes: &[u8]) -> std::result::Result<Option<Frame<'_>>, ()> {
     let Some(length) = bytes.get(1..5) else { return Ok(None) };
     let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
-    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES) {
+    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES | CALLS) {
         return Err(());
     }
-    let Some(text) = bytes.get(5..5 + length) else { return Ok(None) };
-    Ok(Some((bytes[0], std::str::from_utf8(text).map_err(|_| ())?, 5 + length)))
+    Ok(bytes.get(5..5 + length).map(|content| (bytes[0], content, 5 + length)))
 }
 
 #[cfg(test)]
@@ -412,7 +458,7 @@ mod tests {
 
     #[test]
     fn frames_are_capped() {
-        assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h', b'i', LEFT]), Ok(Some((FAILED, "hi", 7))));
+        assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h', b'i', LEFT]), Ok(Some((FAILED, &b"hi"[..], 7))));
         assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h']), Ok(None));
         assert_eq!(parse(&[FAILED, 0, 0, 0, 255]), Err(()));
         assert_eq!(parse(&[9, 0, 0, 0, 0]), Err(()));

@@ -1,17 +1,14 @@
 //! Operations under way.
 
-use std::any::Any;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, ExternalWork};
 
+use crate::backend::Operation;
 use crate::failure::{Failure, Result};
 use crate::mesh::NOTICE;
-
-/// What keeps the memory of an operation alive and away from others until it has ended.
-pub type Keep = Box<dyn Any + Send>;
 
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -23,7 +20,7 @@ struct State {
 
 /// An operation that runs on another thread.
 #[derive(Default)]
-pub struct Work {
+pub(crate) struct Work {
     state: Mutex<State>,
     changed: Condvar,
     /// For a message between two ranks: what it is, for a rank that waits long.
@@ -48,20 +45,15 @@ impl Work {
     }
 
     /// Returns the result if the operation has ended.
-    pub fn result(&self) -> Option<Result<()>> {
+    pub(crate) fn result(&self) -> Option<Result<()>> {
         self.state().result.clone()
-    }
-
-    /// Returns the rank in the group that sent the message which was received.
-    pub fn source(&self) -> Option<usize> {
-        self.state().source
     }
 
     /// Waits until the operation has ended. Returns `None` if it has not within `timeout`.
     ///
     /// # Errors
     /// The operation failed, or the main thread was interrupted; the operation then continues.
-    pub fn wait(&self, timeout: Duration) -> Option<Result<()>> {
+    pub(crate) fn wait(&self, timeout: Duration) -> Option<Result<()>> {
         let (start, mut notice) = (Instant::now(), NOTICE);
         let mut state = self.state();
         loop {
@@ -102,5 +94,19 @@ impl ExternalWork for Work {
                 return result.map_err(Error::from);
             }
         }
+    }
+}
+
+impl Operation for Work {
+    fn finish(&self, timeout: Option<Duration>) -> Option<Result<()>> {
+        Work::wait(self, timeout.unwrap_or(Duration::MAX))
+    }
+
+    fn outcome(&self) -> Option<Result<()>> {
+        self.result()
+    }
+
+    fn sender(&self) -> Option<usize> {
+        self.state().source
     }
 }

@@ -58,6 +58,17 @@ pub trait DeviceMemory: Send + Sync {
     /// As for [`DeviceMemory::download`].
     fn download_after(&self, mark: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()>;
 
+    /// Returns the number of the GPU among those of its kind, if the device is one.
+    fn gpu(&self) -> Option<usize> {
+        None
+    }
+
+    /// Copies memory of another device without the host, in the order of both devices' work. `None` if these two cannot.
+    fn copy_from(&self, other: &dyn Device, from: u64, bytes: usize) -> Option<Result<Buffer>> {
+        let _ = (other, from, bytes);
+        None
+    }
+
     /// Allocates page-locked memory of the host, from which the device copies without the CPU.
     ///
     /// # Errors

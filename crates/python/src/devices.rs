@@ -50,6 +50,11 @@ fn number(name: &str) -> Result<u8> {
         .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))
 }
 
+/// Returns the number of a GPU's engine, or `None` for others.
+pub(crate) fn gpu(engine: &Engine) -> Option<usize> {
+    (1..=16).contains(&engine.id).then(|| engine.id as usize - 1).filter(|_| !engine.device.is_host())
+}
+
 /// Returns the engine of a device name and starts it if necessary.
 pub(crate) fn by_name(name: &str) -> Result<&'static Arc<Engine>> {
     start(number(name)?)

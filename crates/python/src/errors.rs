@@ -17,6 +17,14 @@ pyo3::create_exception!(
     "The device is out of memory: the message has the bytes requested, in use and allowed."
 );
 
+pyo3::create_exception!(cuprous.torch.distributed, DistError, PyRuntimeError, "Base class of the errors of groups.");
+pyo3::create_exception!(
+    cuprous.torch.distributed,
+    DistBackendError,
+    DistError,
+    "A rank died or left, the ranks disagree, or an operation took too long: the message names ranks and lines."
+);
+
 /// Returns the Python exception for an engine error.
 pub(crate) fn raise(error: Error) -> PyErr {
     let message = error.message;
@@ -29,6 +37,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::NotImplemented => PyNotImplementedError::new_err(message),
         ErrorKind::Memory => OutOfMemoryError::new_err(message),
         ErrorKind::Runtime => PyRuntimeError::new_err(message),
+        ErrorKind::Distributed => DistBackendError::new_err(message),
         ErrorKind::Recursion => PyRecursionError::new_err(message),
         ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),

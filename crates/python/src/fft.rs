@@ -108,21 +108,3 @@ fn split_into_routines(kind: FftKind, last: usize, sorted_axes: &[usize]) -> Vec
     }
     routines
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbors_go_together_and_halves_come_first_or_last() {
-        use FftKind::{Backward, Forward, Half, Real};
-        assert_eq!(split_into_routines(Forward, 1, &[0, 1]), [(Forward, 1, 2)]);
-        assert_eq!(split_into_routines(Forward, 0, &[0, 2, 3]), [(Forward, 3, 2), (Forward, 0, 1)]);
-        assert_eq!(split_into_routines(Forward, 3, &[0, 1, 2, 3]), [(Forward, 3, 3), (Forward, 0, 1)]);
-        assert_eq!(split_into_routines(Real, 2, &[0, 1, 2]), [(Real, 2, 3)]);
-        assert_eq!(split_into_routines(Real, 1, &[0, 1, 2]), [(Real, 1, 2), (Forward, 2, 1)]);
-        assert_eq!(split_into_routines(Real, 0, &[0, 2]), [(Real, 0, 1), (Forward, 2, 1)]);
-        assert_eq!(split_into_routines(Half, 1, &[0, 1, 3]), [(Backward, 3, 1), (Half, 1, 2)]);
-        assert_eq!(split_into_routines(Half, 2, &[0, 2]), [(Backward, 0, 1), (Half, 2, 1)]);
-    }
-}

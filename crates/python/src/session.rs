@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuprous_core::{DType, Error, Fun, Layout, ReduceOp, Result};
 use cuprous_plan::{Engine, Operand, Replay};
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -75,6 +75,12 @@ pub(crate) fn get_device(py: Python<'_>) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn device_count() -> u32 {
     cuprous_cuda::device_count()
+}
+
+/// Returns true if a GPU reads the memory of another one.
+#[pyfunction]
+pub(crate) fn can_access_peer(device: usize, peer: usize) -> PyResult<bool> {
+    cuprous_cuda::driver::can_access(device, peer).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 #[pyfunction]

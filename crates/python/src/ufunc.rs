@@ -9,7 +9,14 @@ use crate::array::PyArray;
 use crate::hooks;
 use crate::operand;
 
-/// A NumPy universal function: a row of the operation table.
+/// A NumPy universal function: a row of the operation table. It applies to each element of arrays that broadcast.
+///
+/// Args:
+///     name: the name of the row.
+///
+/// Examples:
+///     >>> cp.add.nin, cp.add.nout
+///     (2, 1)
 #[pyclass(frozen, name = "ufunc", module = "cuprous", dict)]
 pub(crate) struct PyUfunc(Fun);
 
@@ -26,7 +33,7 @@ impl PyUfunc {
         self.0.op().name
     }
 
-    /// The docstring. Python stores it in `__dict__`, where it precedes the type's.
+    /// What it returns, in a sentence: the summary of the docstring, which Python composes.
     #[getter]
     fn _doc(&self) -> &'static str {
         self.0.op().doc

@@ -10,6 +10,15 @@ pub(crate) enum Order {
     Backward,
 }
 
+/// How devices reach each other's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peers {
+    Yes,
+    No,
+    /// They say that they do, and lose data.
+    Broken,
+}
+
 /// How a simulated GPU behaves.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -24,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) sms: u32,
     /// Number of devices.
     pub(crate) devices: u32,
+    /// How copies between devices work.
+    pub(crate) peers: Peers,
     /// More options for the compiler, such as `-fsanitize=address`.
     pub(crate) flags: Vec<String>,
     /// Where compiled kernels are kept for other processes; by default in a folder that is removed at the end.
@@ -50,6 +61,7 @@ fn parse(text: &str) -> Settings {
         memory: 4 << 30,
         sms: 4,
         devices: 1,
+        peers: Peers::Yes,
         flags: Vec::new(),
         cache: None,
         keep: false,
@@ -66,6 +78,9 @@ fn parse(text: &str) -> Settings {
             "memory" => settings.memory = number(),
             "sms" => settings.sms = number() as u32,
             "devices" => settings.devices = number() as u32,
+            "peers" if value == "yes" => settings.peers = Peers::Yes,
+            "peers" if value == "no" => settings.peers = Peers::No,
+            "peers" if value == "broken" => settings.peers = Peers::Broken,
             "flag" => settings.flags.push(value.into()),
             "cache" => settings.cache = Some(value.into()),
             "keep" => settings.keep = true,

@@ -66,7 +66,15 @@ class Info:
 
 
 def __array_namespace_info__() -> Info:
-    """The inspection interface of the array API standard: capabilities, devices and dtypes."""
+    """Returns the inspection interface of the array API standard: capabilities, devices and dtypes.
+
+    Returns:
+        An object with the methods of the standard.
+
+    Examples:
+        >>> cp.__array_namespace_info__().capabilities()["boolean indexing"]
+        True
+    """
     return Info()
 
 

@@ -106,14 +106,24 @@ def wait_for(function: str, stream: Any) -> None:
 
 
 def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
-    """A NumPy array with the elements.
+    """Returns a NumPy array with the elements. The copy is finished on return.
 
-    All work of Cuprous runs in order on one stream; of a `stream` named, what others gave it is waited for. The copy is
-    finished on return, `blocking` or not.
+    Args:
+        stream: a stream of another library, whose work is waited for first.
+        order: the memory order of the result: "C", "F", "A" or "K".
+        out: a NumPy array to write to, of the same shape and dtype.
+        blocking: has no effect, because a transfer always ends before the call returns.
+
+    Returns:
+        A `numpy.ndarray`.
 
     Raises:
         TypeError: for an `out` that is not a NumPy array.
         ValueError: for an `out` of another shape or dtype.
+
+    Examples:
+        >>> (cp.arange(3) * 2).get()
+        array([0, 2, 4])
     """
     wait_for("get", stream)
     order = order_letter(order)
@@ -131,11 +141,21 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 
 
 def set(self: ndarray, arr: Any, stream: Any = None) -> None:
-    """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named.
+    """Copies a NumPy array of the same shape and dtype into this one.
+
+    Args:
+        arr: the NumPy array.
+        stream: a stream of another library, whose work is waited for first.
 
     Raises:
         TypeError: for anything but a NumPy array, and for another dtype.
         ValueError: for another shape.
+
+    Examples:
+        >>> a = cp.zeros(3)
+        >>> a.set(np.asarray([1.0, 2.0, 3.0]))
+        >>> a
+        array([1., 2., 3.])
     """
     if not is_numpy_array(arr):
         raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
@@ -150,16 +170,38 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 
 
 def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
-    """Numba's name of `get`: copies the elements to a NumPy array, to `ary` if it is passed."""
+    """Copies the elements to a NumPy array. This is Numba's name of `get`.
+
+    Args:
+        ary: a NumPy array to write to, of the same shape and dtype; by default a new one.
+        stream: a stream of another library, whose work is waited for first.
+
+    Returns:
+        A `numpy.ndarray`.
+
+    Examples:
+        >>> cp.arange(3).copy_to_host()
+        array([0, 1, 2])
+    """
     # By rows or by columns, as it lies there.
     return get(self, stream if hasattr(stream, "synchronize") else None, "A", out=ary)
 
 
 def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
-    """Numba's name of `array[...] = ary`: copies elements of a NumPy or device array of the same shape into this one.
+    """Copies the elements of another array into this one. This is Numba's name of `array[...] = ary`.
+
+    Args:
+        ary: a NumPy or device array of the same shape.
+        stream: a stream of another library, whose work is waited for first.
 
     Raises:
         ValueError: for another shape.
+
+    Examples:
+        >>> a = cp.zeros(3)
+        >>> a.copy_to_device(np.asarray([1.0, 2.0, 3.0]))
+        >>> a
+        array([1., 2., 3.])
     """
     wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
     source = convert(ary)
@@ -169,10 +211,21 @@ def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
 
 
 def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
-    """Numba's `split`: views of so many elements each along an array of one axis; the last may be shorter.
+    """Returns views of a 1-d array with so many elements each, as Numba's `split`. The last one may be shorter.
+
+    Args:
+        section: the number of elements.
+        stream: has no effect, because all work runs in order on one stream.
+
+    Returns:
+        A list of views.
 
     Raises:
-        ValueError: for an array of other axes.
+        ValueError: for an array that is not 1-d.
+
+    Examples:
+        >>> cp.arange(5).split(2)
+        [array([0, 1]), array([2, 3]), array([4])]
     """
     if self.ndim != 1:
         raise ValueError("only support 1d array")
@@ -180,8 +233,19 @@ def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
 
 
 def bind(self: ndarray, stream: Any = 0) -> ndarray:
-    """Numba's `bind`: a view that names a stream as its own (`.stream`). All work runs in order, so results are the
-    same with any; other libraries that are shown the memory wait for the stream.
+    """Returns a view that is bound to a stream, as Numba's `bind`.
+
+    All work runs in order, so results are the same with any stream. Other libraries that see the memory wait for it.
+
+    Args:
+        stream: a stream, or 0 for none.
+
+    Returns:
+        A view.
+
+    Examples:
+        >>> cp.arange(3).bind().stream
+        0
     """
     return as_numba(self[...], stream)
 
@@ -192,21 +256,52 @@ def bound_stream(self: ndarray) -> Any:
 
 
 def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
-    """Numba's name of `array[item]`."""
+    """Returns `array[item]`, as Numba's method.
+
+    Args:
+        item: an index.
+        stream: has no effect, because all work runs in order on one stream.
+
+    Returns:
+        An array.
+
+    Examples:
+        >>> cp.arange(3).getitem(1)
+        array(1)
+    """
     return self[item]
 
 
 def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
-    """Numba's name of `array[key] = value`."""
+    """Sets `array[key] = value`, as Numba's method.
+
+    Args:
+        key: an index.
+        value: a scalar or an array that broadcasts to the indexed elements.
+        stream: has no effect, because all work runs in order on one stream.
+
+    Examples:
+        >>> a = cp.arange(3)
+        >>> a.setitem(0, 9)
+        >>> a
+        array([9, 1, 2])
+    """
     self[key] = value
 
 
 def get_ipc_handle(self: ndarray) -> Any:
-    """A handle of an array on a GPU that is pickled; `with handle as array:` opens it in another process.
+    """Returns a handle of an array on a GPU. It can be pickled, and `with handle as array:` opens it in another
+    process.
+
+    Returns:
+        A handle.
 
     Raises:
         NotImplementedError: for an array with gaps.
         RuntimeError: for one on the CPU.
+
+    Examples:
+        >>> handle = cp.arange(3).get_ipc_handle()  # doctest: +SKIP
     """
     from cuprous.cuda._ipc import handle_of  # imports NumPy
 
@@ -244,11 +339,14 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
 _WRITERS = {
     "copyto": "dst", "fill_diagonal": "a", "place": "arr", "put": "a", "put_along_axis": "arr", "putmask": "a",
 }  # fmt: skip
+#: NumPy's functions whose result is to be an array like an argument: one on the host would be none.
+_LIKE = {"empty_like", "full_like", "ones_like", "zeros_like"}
 
 
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
-    these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
+    these arguments, NumPy's own runs on the host, except for functions such as `empty_like`. Arguments of other classes
+    are asked instead."""
     if any(overrides(kind, "__array_function__") for kind in types):
         return NotImplemented
     module: Any = cuprous
@@ -262,7 +360,7 @@ def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], 
         try:
             return ours(*args, **kwargs)
         except TypeError:  # of objects that no device holds, for example
-            if transfers.refuses():
+            if transfers.refuses() or func.__name__ in _LIKE:
                 raise
     return func(*_on_host(args), **_on_host(kwargs))
 

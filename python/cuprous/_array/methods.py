@@ -26,7 +26,26 @@ def astype(
     self: ndarray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
+    """Returns the elements cast to a dtype.
+
+    Args:
+        dtype: the new dtype.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the array).
+        casting: the rule for the cast, by default "unsafe".
+        subok: has no effect, because arrays have no subclasses.
+        copy: False returns the array itself if nothing changes.
+        device: the device of the result; by default that of the array.
+
+    Returns:
+        An array of the same shape.
+
+    Raises:
+        TypeError: if `casting` forbids the cast.
+
+    Examples:
+        >>> cp.asarray([1.7, -1.7]).astype(int)
+        array([ 1, -1])
+    """
     name = dtypes.name_of(dtype)
     mine = self.dtype_name
     if casting != "unsafe":
@@ -45,11 +64,21 @@ def astype(
 
 
 def view(self: ndarray, dtype: Any = None) -> ndarray:
-    """The same memory seen with another dtype; other sizes of elements change the last axis.
+    """Returns a view of the same memory with another dtype. Another size of elements changes the last axis.
+
+    Args:
+        dtype: the dtype of the view; None (the default) keeps it.
+
+    Returns:
+        A view.
 
     Raises:
         ValueError: for another size of elements, where the array is 0-d, its last axis is not contiguous, or its length
             or the other strides do not divide.
+
+    Examples:
+        >>> cp.asarray([1.0], dtype=cp.float32).view(cp.int32)
+        array([1065353216], dtype=int32)
     """
     if dtype is None or dtype is ndarray:
         return self[...]
@@ -85,7 +114,18 @@ def view(self: ndarray, dtype: Any = None) -> ndarray:
 
 
 def flatten(self: ndarray, order: str = "C") -> ndarray:
-    """A copy in one dimension."""
+    """Returns a copy in one dimension.
+
+    Args:
+        order: the order in which elements are read: "C", "F", "A" or "K" (as in memory).
+
+    Returns:
+        A 1-d array.
+
+    Examples:
+        >>> cp.asarray([[1, 2], [3, 4]]).flatten()
+        array([1, 2, 3, 4])
+    """
     flat = manipulation.ravel(self, order)
     return flat.copy() if flat.shares_storage(self) else flat
 
@@ -93,8 +133,17 @@ def flatten(self: ndarray, order: str = "C") -> ndarray:
 def fill(self: ndarray, value: Any) -> None:
     """Writes one value to all elements.
 
+    Args:
+        value: a scalar or a 0-d array.
+
     Raises:
-        ValueError: for an array that is not 0-d.
+        ValueError: for an array with axes as the value.
+
+    Examples:
+        >>> a = cp.zeros(3)
+        >>> a.fill(2)
+        >>> a
+        array([2., 2., 2.])
     """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
@@ -105,33 +154,86 @@ def fill(self: ndarray, value: Any) -> None:
 
 
 def tolist(self: ndarray) -> Any:
-    """The elements as (nested lists of) Python scalars."""
+    """Returns the elements as Python scalars in nested lists. They are copied to the host.
+
+    Returns:
+        A list, or a scalar for a 0-d array.
+
+    Examples:
+        >>> cp.asarray([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+    """
     if self.dtype_name == "bfloat16":
         self = _core.cast(self, "float32")
     return _core.to_numpy(self).tolist()
 
 
 def tobytes(self: ndarray, order: str = "C") -> bytes:
-    """The elements' bytes, in C or Fortran order."""
+    r"""Returns the bytes of the elements. They are copied to the host.
+
+    Args:
+        order: the order of the elements: "C", "F" or "A".
+
+    Returns:
+        A bytes object.
+
+    Examples:
+        >>> cp.asarray([1, 2], dtype=cp.uint8).tobytes()
+        b'\x01\x02'
+    """
     letter = order_letter(order, default="C")
     letter = fortran_or_c(self) if letter == "A" else letter
     return _core.to_bytes(self.T if letter == "F" else self)
 
 
 def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
-    """Writes the elements to a file, raw or as text."""
+    """Writes the elements to a file, in C order.
+
+    Args:
+        fid: the name of a file, or an open file.
+        sep: the separator of a text file; an empty one (the default) writes raw elements.
+        format: the format of an element in a text file.
+
+    Examples:
+        >>> import os, tempfile
+        >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
+        >>> cp.arange(3).tofile(name, sep=" ")
+        >>> with open(name) as file:
+        ...     file.read()
+        '0 1 2'
+    """
     _core.to_numpy(self).tofile(fid, sep, format)
 
 
 def dumps(self: ndarray) -> bytes:
-    """The array, pickled."""
+    """Returns the pickled array.
+
+    Returns:
+        A bytes object.
+
+    Examples:
+        >>> import pickle
+        >>> pickle.loads(cp.arange(3).dumps())
+        array([0, 1, 2])
+    """
     import pickle
 
     return pickle.dumps(self)
 
 
 def dump(self: ndarray, file: Any) -> None:
-    """Pickles the array to a file, given by name or opened."""
+    """Pickles the array to a file.
+
+    Args:
+        file: the name of a file, or a file opened for writing bytes.
+
+    Examples:
+        >>> import io, pickle
+        >>> file = io.BytesIO()
+        >>> cp.arange(3).dump(file)
+        >>> pickle.loads(file.getvalue())
+        array([0, 1, 2])
+    """
     data = dumps(self)
     if hasattr(file, "write"):
         file.write(data)
@@ -141,7 +243,18 @@ def dump(self: ndarray, file: Any) -> None:
 
 
 def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
-    """The elements with their bytes reversed."""
+    """Returns the elements with their bytes reversed.
+
+    Args:
+        inplace: whether to change the array itself.
+
+    Returns:
+        An array of the same shape and dtype.
+
+    Examples:
+        >>> cp.asarray([1], dtype=cp.int16).byteswap()
+        array([256], dtype=int16)
+    """
     parts = 2 if self.dtype_name.startswith("complex") else 1
     size = self.itemsize // parts
     source = self.copy("A")
@@ -155,18 +268,60 @@ def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
 
 
 def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
-    """Sorts in place, as far as `partition` asks."""
+    """Moves elements in place so that the kth ones are where sorting would put them.
+
+    Args:
+        kth: the position or positions.
+        axis: the axis, by default the last.
+        kind: "introselect", the only one.
+        order: None, because arrays have no fields.
+
+    Raises:
+        ValueError: for a position out of bounds.
+
+    Examples:
+        >>> a = cp.asarray([7, 1, 5, 3])
+        >>> a.partition(1)
+        >>> a[1]
+        array(3)
+    """
     _core.update(self, sorting.partition(self, kth, operator.index(axis), kind, order))
 
 
 def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:
-    """The complex conjugate; of real arrays the array itself."""
+    """Returns the complex conjugate. For a real array, returns the array itself.
+
+    Args:
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the same shape and dtype.
+
+    Examples:
+        >>> cp.asarray([1 + 2j]).conjugate()
+        array([1.-2.j])
+    """
     result = _core.map("conjugate", self) if dtypes.kind(self.dtype_name) == "c" else self
     return write_out(out, result, "conjugate")
 
 
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
-    """The array on another device ("cpu", "cuda"), after a `stream`'s work; itself if it is there already."""
+    """Returns the array on another device, or itself if it is there already.
+
+    Args:
+        device: "cpu", "cuda", "cuda:1", or a `cuprous.cuda.Device`.
+        stream: a stream whose work is waited for first; None (the default) stands for none.
+
+    Returns:
+        An array.
+
+    Raises:
+        RuntimeError: if the device cannot be used, with the cause.
+
+    Examples:
+        >>> cp.arange(3).to_device("cpu")
+        array([0, 1, 2])
+    """
     interop.wait_for("to_device", stream)
     return _core.to_device(self, device_word(device))
 
@@ -197,17 +352,56 @@ def iterate(self: ndarray) -> Iterator[ndarray]:
 def clip(
     self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None, *, casting: str = "same_kind"
 ) -> ndarray:
-    """The elements limited to an interval; either bound may be None."""
+    """Returns the elements limited to an interval. Either bound may be None.
+
+    Args:
+        min: the lower bound, a scalar or an array-like.
+        max: the upper bound, a scalar or an array-like.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        casting: the rule for the cast to the dtype of `out`.
+
+    Returns:
+        An array of the common shape.
+
+    Examples:
+        >>> cp.asarray([1, 5, 9]).clip(2, 6)
+        array([2, 5, 6])
+    """
     return elementwise.clip(self, min, max, out, casting=casting)
 
 
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
-    """Slices along an axis where a condition holds."""
+    """Returns the slices along an axis where a condition is true.
+
+    Args:
+        condition: a 1-d array-like of truth values.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        A new array.
+
+    Examples:
+        >>> cp.asarray([10, 20, 30]).compress([True, False, True])
+        array([10, 30])
+    """
     return selection.compress(condition, self, axis, out)
 
 
 def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
-    """Each element repeated."""
+    """Returns each element repeated.
+
+    Args:
+        repeats: the count, or a count for each element.
+        axis: the axis; None (the default) flattens the array.
+
+    Returns:
+        A new array.
+
+    Examples:
+        >>> cp.asarray([1, 2]).repeat(2)
+        array([1, 1, 2, 2])
+    """
     return joining.repeat(self, repeats, axis)
 
 
@@ -274,7 +468,19 @@ def _real(self: ndarray) -> Any:
 
 
 def as_integer_ratio(self: ndarray) -> tuple[int, int]:
-    """The one element as a fraction in lowest terms, as `float.as_integer_ratio`."""
+    """Returns the one element as a fraction in lowest terms.
+
+    Returns:
+        A pair of integers.
+
+    Raises:
+        TypeError: if the array does not have exactly one element.
+        OverflowError: for infinity.
+
+    Examples:
+        >>> cp.asarray(0.75).as_integer_ratio()
+        (3, 4)
+    """
     ratio: tuple[int, int] = _real(self).as_integer_ratio()
     return ratio
 
@@ -287,8 +493,24 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
 def construct(
     cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
 ) -> ndarray:
-    """`cp.ndarray(shape, dtype)`: a new array with arbitrary contents; with `memptr` (what has `.ptr`, such as
-    `cuda.alloc` gives) one of that memory, with `strides` in bytes.
+    """An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
+
+    `cp.array`, `cp.zeros` and similar functions create arrays. The class itself returns one with arbitrary contents.
+
+    Args:
+        shape: the shape, an integer or a sequence of integers.
+        dtype: the dtype, float64 by default.
+        memptr: the memory, an object with `.ptr` such as that of `cuda.alloc`; by default new memory.
+        strides: bytes from one element to the next along each axis, for `memptr`.
+        order: the memory order, "C" or "F".
+
+    Raises:
+        NotImplementedError: for `strides` without `memptr`.
+
+    Examples:
+        >>> a = cp.ndarray((2, 3), dtype=cp.float32)
+        >>> a.shape, a.dtype
+        ((2, 3), dtype('float32'))
     """
     if memptr is None and strides is None:
         return creation.empty(shape, dtype, order or "C")

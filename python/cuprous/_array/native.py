@@ -67,6 +67,11 @@ def _device(self: ndarray) -> Any:
     return device_object(self.device_name)
 
 
+def _documented(summary: str, expression: str, result: str) -> str:
+    """Returns the docstring of an attribute, with an example."""
+    return f"{summary}\n\nExamples:\n    >>> {expression}\n    {result}\n"
+
+
 #: Methods that are functions of the module with the array as the first argument.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
@@ -107,21 +112,30 @@ METHODS: dict[str, Any] = {
 
 #: Attributes.
 PROPERTIES: dict[str, property] = {
-    "real": property(complex_parts.real, _set_real, doc="The real part; a view of complex arrays."),
-    "imag": property(complex_parts.imag, _set_imag, doc="The imaginary part; a view of complex arrays."),
-    "mT": property(manipulation.matrix_transpose, doc="A view with the last two axes exchanged."),
-    "flat": property(FlatIterator, _set_flat, doc="The elements in C order."),
-    "flags": property(Flags, doc="Contiguity, ownership and what else NumPy's flags say."),
-    "data": property(pointers.MemoryPointer, doc="Where the first element is (`.ptr`)."),
-    "is_c_contiguous": _truth("is_c_contiguous", "Whether elements lie row after row, without gaps."),
-    "is_f_contiguous": _truth("is_f_contiguous", "Whether elements lie column after column, without gaps."),
-    "device": property(_device, doc='"cpu", or the `cuda.Device`.'),
-    "gpu_data": property(pointers.MemoryPointer, doc="Numba's word for `data`."),
-    "stream": property(interop.bound_stream, doc="The stream that Numba's words bound the array to, or 0."),
-    "alloc_size": property(lambda self: self.nbytes, doc="Numba's word for `nbytes`."),
+    "real": property(complex_parts.real, _set_real, doc=_documented(
+        "The real part; a view of complex arrays.", "cp.asarray([1 + 2j]).real", "array([1.])")),
+    "imag": property(complex_parts.imag, _set_imag, doc=_documented(
+        "The imaginary part; a view of complex arrays.", "cp.asarray([1 + 2j]).imag", "array([2.])")),
+    "mT": property(manipulation.matrix_transpose, doc=_documented(
+        "A view with the last two axes exchanged.", "cp.ones((4, 2, 3)).mT.shape", "(4, 3, 2)")),
+    "flat": property(FlatIterator, _set_flat, doc=_documented(
+        "The elements in C order, to iterate over and to index.", "cp.asarray([[1, 2], [3, 4]]).flat[2]", "array(3)")),
+    "flags": property(Flags, doc=_documented(
+        "Contiguity, ownership and the other flags of NumPy.", "cp.ones((2, 3)).T.flags.f_contiguous", "True")),
+    "data": property(pointers.MemoryPointer, doc=_documented(
+        "The memory of the first element, with its address (`.ptr`).", "cp.ones(3).data.ptr % 8", "0")),
+    "is_c_contiguous": _truth("is_c_contiguous", _documented(
+        "True if elements lie row after row, without gaps.", "cp.ones((2, 3)).is_c_contiguous", "True")),
+    "is_f_contiguous": _truth("is_f_contiguous", _documented(
+        "True if elements lie column after column, without gaps.", "cp.ones((2, 3)).is_f_contiguous", "False")),
+    "device": property(_device, doc=_documented(
+        'The device: "cpu", or a `cuda.Device`.', 'cp.ones(3).to_device("cpu").device', "'cpu'")),
+    "gpu_data": property(pointers.MemoryPointer, doc="Numba's name of `data`."),
+    "stream": property(interop.bound_stream, doc="The stream that Numba's `bind` bound the array to, or 0."),
+    "alloc_size": property(lambda self: self.nbytes, doc="Numba's name of `nbytes`."),
     "__cuda_array_interface__": property(interop.cuda_array_interface),
     "__array_interface__": property(interop.array_interface),
-}
+}  # fmt: skip
 
 #: Methods of ufuncs.
 UFUNC_METHODS: tuple[Callable[..., Any], ...] = (
@@ -133,6 +147,8 @@ UFUNC_ATTRIBUTES: dict[str, Any] = {
     "identity": property(ufunc_methods.identity, doc="The result of a reduction of no elements, or None."),
     "nargs": property(lambda self: self.nin + self.nout, doc="Number of operands and results."),
     "signature": None,
+    "__doc__": ufunc_methods.Documentation(_core.ufunc.__doc__ or ""),
+    "__signature__": ufunc_methods.CallSignature(""),
     "__repr__": lambda self: f"<ufunc '{self.__name__}'>",
 }
 
@@ -152,6 +168,7 @@ def register() -> None:
     """Gives the native types everything above."""
     array: Any = ndarray
     array.__new__ = staticmethod(methods.construct)
+    array.__doc__ = methods.construct.__doc__
     for name, value in {**FUNCTIONS, **METHODS, **PROPERTIES}.items():  # plain functions bind the array first
         setattr(array, name, value)
     ufunc: Any = _core.ufunc

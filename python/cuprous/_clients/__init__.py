@@ -15,7 +15,11 @@ from typing import Any
 #: The library's module that holds the table, and the module here whose `register(module)` fills it.
 CLIENTS = {
     "dask.array.backends": "cuprous._clients.for_dask",
+    "dask_cuda.get_device_memory_objects": "cuprous._clients.for_dask_cuda",
+    "dask_cuda.is_device_object": "cuprous._clients.for_dask_cuda",
+    "distributed.protocol": "cuprous._clients.for_distributed",
     "einops._backends": "cuprous._clients.for_einops",
+    "ray.util.collective": "cuprous._clients.for_ray",
 }
 
 

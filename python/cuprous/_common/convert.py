@@ -186,8 +186,26 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
-    """Converts to a NumPy array: device arrays are copied to the host (see `ndarray.get`), other objects are converted
-    by `numpy.asarray`."""
+    """Converts to a NumPy array. Device arrays are copied to the host, other objects are converted by `numpy.asarray`.
+
+    Args:
+        a: an array, or another object that NumPy converts.
+        stream: a stream whose work is waited for first; None (the default) stands for none.
+        order: the memory order of the result: "C", "F", "A" or "K".
+        out: a NumPy array to write to, of the same shape and dtype.
+        blocking: has no effect, because a transfer always ends before the call returns.
+
+    Returns:
+        A `numpy.ndarray`.
+
+    Raises:
+        TypeError: for an `out` that is not a NumPy array.
+        ValueError: for an `out` of another shape or dtype.
+
+    Examples:
+        >>> cp.asnumpy(cp.arange(3) * 2)
+        array([0, 2, 4])
+    """
     if isinstance(a, ndarray):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
     import numpy as np

@@ -15,7 +15,16 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def explain() -> str:
     """Explains why the last programs were replayed or planned again, and lists the source lines that implicitly copied
-    arrays between host and device (see `set_transfers`)."""
+    arrays between host and device.
+
+    Returns:
+        A text of several lines.
+
+    Examples:
+        >>> total = float(cp.arange(1000).sum())
+        >>> isinstance(cp.explain(), str)
+        True
+    """
     return _core.explain() + transfers.report()
 
 
@@ -24,14 +33,27 @@ def show_code(array: _core.ndarray | None = None, device: str | None = None) -> 
 
     Args:
         array: an array that is not computed yet.
-        device: "cuda" shows the CUDA C++ that an H200 would run, also on a machine without a GPU; by default the
-            code for the array's own device.
+        device: "cuda" shows the CUDA C++ that an H200 would run, also on a machine without a GPU; by default the code
+            for the array's own device.
+
+    Returns:
+        The code, C++ or LLVM's language.
+
+    Examples:
+        >>> a = cp.arange(3) + 1.5
+        >>> "__global__" in cp.show_code(a, device="cuda")
+        True
     """
     return _core.show_code(array, device)
 
 
 def synchronize() -> None:
-    """Submits the recorded operations and waits for them."""
+    """Submits the recorded operations and waits for them. Errors of the device are raised here at the latest.
+
+    Examples:
+        >>> a = cp.ones(3) + 1
+        >>> cp.synchronize()
+    """
     _core.synchronize()
 
 
@@ -48,18 +70,36 @@ def device_word(device: Any) -> str:
 def set_device(device: Any) -> None:
     """Makes "cpu", "cuda" or "auto" the device of new arrays.
 
-    With "auto" each program runs on the CPU or on the GPU, whichever the model of `cuprous.estimate`
-    predicts to be faster, given where its data are; `explain()` says why. Data are moved if that pays off, but not back
-    and forth. Without a usable GPU all programs run on the CPU. Measurements by `cuprous calibrate` improve the model.
+    With "auto" each program runs on the CPU or on the GPU, whichever the model of `cuprous.estimate` predicts to be
+    faster, given where its data are. `explain()` says why. Data are moved if that pays off, but not back and forth.
+    Without a usable GPU all programs run on the CPU. Measurements by `cuprous calibrate` improve the model.
+
+    Args:
+        device: "cpu", "cuda", "cuda:1" or "auto", or a `cuprous.cuda.Device`.
 
     Raises:
         RuntimeError: if the device cannot be used, with the cause.
+
+    Examples:
+        >>> before = cp.get_device()
+        >>> cp.set_device("cpu")
+        >>> cp.get_device()
+        'cpu'
+        >>> cp.set_device(before)
     """
     _core.set_device(device_word(device))
 
 
 def get_device() -> str:
-    """Returns the device of new arrays: "cpu", "cuda:0" or "auto"."""
+    """Returns the device of new arrays.
+
+    Returns:
+        A string: "cpu", "auto", or "cuda:0" with the number of a GPU.
+
+    Examples:
+        >>> cp.ones(3).device_name == cp.get_device()
+        True
+    """
     return _core.get_device()
 
 
@@ -67,7 +107,16 @@ current_device = get_device
 
 
 class MemoryPool:
-    """The engine's memory pool on a device, with CuPy's methods."""
+    """The engine's memory pool on a device, with CuPy's methods.
+
+    Args:
+        device: the name of the device; by default the current device.
+
+    Examples:
+        >>> pool = cp.get_default_memory_pool()
+        >>> pool.used_bytes() <= pool.total_bytes()
+        True
+    """
 
     def __init__(self, device: str | None = None) -> None:
         self._device = device
@@ -80,30 +129,82 @@ class MemoryPool:
         return _core.memory_stats(self._name)[name]
 
     def used_bytes(self) -> int:
-        """Returns the number of bytes in use by arrays."""
+        """Returns the number of bytes in use by arrays.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> pool = cp.get_default_memory_pool()
+            >>> pool.used_bytes() >= 0
+            True
+        """
         return self._stat("used_bytes")
 
     def free_bytes(self) -> int:
-        """Returns the number of reserved bytes that are not in use."""
+        """Returns the number of reserved bytes that are not in use.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> pool = cp.get_default_memory_pool()
+            >>> pool.free_bytes() >= 0
+            True
+        """
         return self._stat("free_bytes")
 
     def total_bytes(self) -> int:
-        """Returns the number of reserved bytes."""
+        """Returns the number of reserved bytes.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> pool = cp.get_default_memory_pool()
+            >>> pool.total_bytes() >= pool.used_bytes()
+            True
+        """
         return self._stat("total_bytes")
 
     def n_free_blocks(self) -> int:
-        """Returns the number of reserved blocks that are not in use."""
+        """Returns the number of reserved blocks that are not in use.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> cp.get_default_memory_pool().n_free_blocks() >= 0
+            True
+        """
         return self._stat("n_free_blocks")
 
     def get_limit(self) -> int:
-        """Returns the limit in bytes; 0 means that there is no limit."""
+        """Returns the limit in bytes; 0 means that there is no limit.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> cp.get_default_memory_pool().get_limit() >= 0
+            True
+        """
         return self._stat("limit_bytes")
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Limits the pool to a number of bytes, or to a fraction of the GPU's memory; 0 removes the limit.
 
+        Args:
+            size: the number of bytes.
+            fraction: the part of the GPU's memory, 0 to 1.
+
         Raises:
             ValueError: for an invalid value, and if both are passed.
+
+        Examples:
+            >>> pool = cp.get_default_memory_pool()
+            >>> pool.set_limit(fraction=0.5)  # doctest: +SKIP
+            >>> pool.set_limit(0)
         """
         if fraction is not None:
             if size is not None:
@@ -118,23 +219,51 @@ class MemoryPool:
         _core.set_memory_limit(self._name, size)
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Frees all unused memory, whichever `stream` is passed, since all work runs on one."""
+        """Frees all unused memory.
+
+        Args:
+            stream: has no effect, because all work runs on one stream.
+
+        Examples:
+            >>> cp.get_default_memory_pool().free_all_blocks()
+        """
         _core.trim_memory(self._name)
 
     def free_all_free(self) -> None:
-        """Does the same as `free_all_blocks`."""
+        """Does the same as `free_all_blocks`.
+
+        Examples:
+            >>> cp.get_default_memory_pool().free_all_free()
+        """
         self.free_all_blocks()
 
 
 class PinnedMemoryPool:
-    """CuPy's interface to pinned memory. The engine has a fixed pinned staging area, so the pool is always empty."""
+    """CuPy's interface to pinned memory. The engine has a fixed pinned staging area, so the pool is always empty.
+
+    Examples:
+        >>> cp.PinnedMemoryPool().n_free_blocks()
+        0
+    """
 
     def n_free_blocks(self) -> int:
-        """Returns 0."""
+        """Returns 0.
+
+        Returns:
+            Zero.
+
+        Examples:
+            >>> cp.get_default_pinned_memory_pool().n_free_blocks()
+            0
+        """
         return 0
 
     def free_all_blocks(self) -> None:
-        """Does nothing."""
+        """Does nothing.
+
+        Examples:
+            >>> cp.get_default_pinned_memory_pool().free_all_blocks()
+        """
 
 
 _POOL = MemoryPool()
@@ -142,12 +271,28 @@ _PINNED = PinnedMemoryPool()
 
 
 def get_default_memory_pool() -> MemoryPool:
-    """Returns the memory pool of the default device."""
+    """Returns the memory pool of the default device.
+
+    Returns:
+        A `MemoryPool`.
+
+    Examples:
+        >>> type(cp.get_default_memory_pool()).__name__
+        'MemoryPool'
+    """
     return _POOL
 
 
 def get_default_pinned_memory_pool() -> PinnedMemoryPool:
-    """Returns the pool of pinned host memory."""
+    """Returns the pool of pinned host memory.
+
+    Returns:
+        A `PinnedMemoryPool`.
+
+    Examples:
+        >>> type(cp.get_default_pinned_memory_pool()).__name__
+        'PinnedMemoryPool'
+    """
     return _PINNED
 
 
@@ -158,8 +303,22 @@ def fuse(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
 def fuse(*args: Any, **kwargs: Any) -> Any:
     """Returns the function unchanged: all operations are fused anyway. Exists for compatibility with CuPy.
 
+    Args:
+        *args: a function, or nothing to use the call as a decorator.
+        **kwargs: `kernel_name`, which has no effect.
+
+    Returns:
+        The function, or a decorator that returns it.
+
     Raises:
         TypeError: for other arguments than CuPy's: a function, or `kernel_name`.
+
+    Examples:
+        >>> @cp.fuse
+        ... def f(x, y):
+        ...     return x * y + 1
+        >>> f(cp.arange(3), 10)
+        array([ 1, 11, 21])
     """
     if unknown := kwargs.keys() - {"kernel_name"}:
         raise TypeError(f"fuse() got an unexpected keyword argument '{min(unknown)}'")
@@ -169,7 +328,12 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
 
 
 def show_config() -> None:
-    """Prints versions, devices and memory."""
+    """Prints versions, devices and memory.
+
+    Examples:
+        >>> cp.show_config()
+        Cuprous version         : ...
+    """
     for name, value in config().items():
         print(f"{name:<24}: {value}")
 

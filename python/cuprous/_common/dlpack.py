@@ -42,11 +42,26 @@ def dlpack(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
-    """Returns an array that shares memory with another library's array by DLPack.
+    """Returns an array that shares memory with another library's array, by DLPack.
+
+    Args:
+        x: an object with the methods `__dlpack__` and `__dlpack_device__`.
+        device: the device of the result; by default that of the memory.
+        copy: True always copies, False never, None (the default) only if needed.
+
+    Returns:
+        An array.
 
     Raises:
         TypeError: if the object has no `__dlpack__`.
         BufferError: if a copy would be needed and `copy` is False.
+
+    Examples:
+        >>> host = np.arange(3)
+        >>> a = cp.from_dlpack(host)
+        >>> host[0] = 9
+        >>> a
+        array([9, 1, 2])
     """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
@@ -68,7 +83,18 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 
 
 def to_dlpack(array: ndarray) -> Any:
-    """Returns a DLPack capsule of an array (`ndarray.toDlpack`)."""
+    """Returns a DLPack capsule of an array.
+
+    Args:
+        array: the array.
+
+    Returns:
+        A capsule, for functions that take one.
+
+    Examples:
+        >>> type(cp.arange(3).toDlpack()).__name__
+        'PyCapsule'
+    """
     return _core.to_dlpack(array, False, None, False)
 
 

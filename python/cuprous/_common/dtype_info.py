@@ -33,10 +33,22 @@ def _device_name(dtype: Any) -> str | None:
 
 
 class finfo:
-    """Limits of a floating dtype, or of a complex dtype's parts. The argument is a dtype, an array or a scalar.
+    """Limits of a floating dtype, or of a complex dtype's parts.
 
     Numbers (`bits`, `eps`, `max`, `min`, `smallest_normal`, …) are Python scalars, as the array API standard requires,
-    so that they promote weakly; the other attributes are those of `numpy.finfo`.
+    so that they promote weakly. The other attributes are those of `numpy.finfo`.
+
+    Args:
+        dtype: a dtype, an array or a scalar.
+
+    Raises:
+        ValueError: for other dtypes.
+
+    Examples:
+        >>> cp.finfo(cp.float32).eps
+        1.1920928955078125e-07
+        >>> cp.finfo(cp.float64).max
+        1.7976931348623157e+308
     """
 
     __slots__ = {"_info": "The object of NumPy or ml_dtypes.", "dtype": "The dtype that the limits belong to."}
@@ -76,10 +88,20 @@ def _plain(value: Any) -> Any:
 
 
 def iinfo(type: Any) -> Any:
-    """Returns `numpy.iinfo` of an integer dtype; the argument is a dtype, an array or a scalar.
+    """Returns the limits of an integer dtype.
+
+    Args:
+        type: a dtype, an array or a scalar.
+
+    Returns:
+        A `numpy.iinfo`.
 
     Raises:
         ValueError: for other dtypes.
+
+    Examples:
+        >>> cp.iinfo(cp.int16).max
+        32767
     """
     import numpy as np
 
@@ -87,12 +109,25 @@ def iinfo(type: Any) -> Any:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Returns true if a dtype (a NumPy dtype or scalar type) is of a kind. A kind is the standard's name for a group of
-    dtypes, a dtype, or a tuple of these.
+    """Returns true if a dtype is of a kind.
+
+    Args:
+        dtype: a NumPy dtype or scalar type.
+        kind: the standard's name for a group of dtypes ("bool", "signed integer", "unsigned integer", "integral", "real
+            floating", "complex floating", "numeric"), a dtype, or a tuple of these.
+
+    Returns:
+        A bool.
 
     Raises:
         TypeError: if `dtype` is not a dtype, or `kind` is neither a string nor a dtype.
         ValueError: for an unknown name of a kind.
+
+    Examples:
+        >>> cp.isdtype(cp.float32, "real floating")
+        True
+        >>> cp.isdtype(cp.int64, ("bool", "complex floating"))
+        False
     """
     import numpy as np
 
@@ -115,11 +150,22 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Returns true if a casting rule ("no", "equiv", "safe", "same_kind" or "unsafe") allows a cast from a dtype, or
-    from an array's dtype, to another.
+    """Returns true if a casting rule allows a cast.
+
+    Args:
+        from_: a dtype, or an array.
+        to: a dtype.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns:
+        A bool.
 
     Raises:
         TypeError: for None.
+
+    Examples:
+        >>> cp.can_cast(cp.int32, cp.float64), cp.can_cast(cp.float64, cp.int32)
+        (True, False)
     """
     if from_ is None or to is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
@@ -134,8 +180,19 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 def promote_types(type1: Any, type2: Any) -> Any:
     """Returns the smallest `numpy.dtype` that both dtypes cast to safely.
 
+    Args:
+        type1: a dtype.
+        type2: a dtype.
+
+    Returns:
+        A `numpy.dtype`.
+
     Raises:
         TypeError: for None, and for dtypes without a common dtype.
+
+    Examples:
+        >>> cp.promote_types(cp.int32, cp.float32)
+        dtype('float64')
     """
     if type1 is None or type2 is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
@@ -150,8 +207,18 @@ def promote_types(type1: Any, type2: Any) -> Any:
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """Returns the `numpy.dtype` that arrays and dtypes promote to; Python scalars are weak.
 
+    Args:
+        *arrays_and_dtypes: arrays, dtypes and scalars.
+
+    Returns:
+        A `numpy.dtype`.
+
     Raises:
         ValueError: without arguments.
+
+    Examples:
+        >>> cp.result_type(cp.ones(3, cp.float32), 2.5)
+        dtype('float32')
     """
     strong = [None if type(x) in dtypes.OF_SCALARS else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
     if "bfloat16" not in strong:  # NumPy does not promote it with float16 and Python scalars
@@ -171,8 +238,19 @@ def _dtype_of(x: Any) -> Any:
 
 
 def min_scalar_type(a: Any) -> Any:
-    """Returns the smallest `numpy.dtype` that holds a scalar's value, which is read back. For an array, returns its
-    dtype."""
+    """Returns the smallest dtype that holds a scalar's value. The value is copied to the host. For an array, returns
+    its dtype.
+
+    Args:
+        a: a scalar or an array.
+
+    Returns:
+        A `numpy.dtype`.
+
+    Examples:
+        >>> cp.min_scalar_type(300)
+        dtype('uint16')
+    """
     import numpy as np
 
     if isinstance(a, ndarray):
@@ -200,10 +278,20 @@ def dtypes_of(kind: Any = None) -> dict[str, Any]:
 
 
 def common_type(*arrays: Any) -> Any:
-    """Returns the floating or complex NumPy type that the arrays promote to; integers count as float64.
+    """Returns the floating or complex type that arrays promote to. Integers count as float64.
+
+    Args:
+        *arrays: arrays.
+
+    Returns:
+        A NumPy scalar type.
 
     Raises:
         TypeError: for bool arrays, and for objects that are not arrays.
+
+    Examples:
+        >>> cp.common_type(cp.ones(2, cp.float32), cp.ones(2, int)).__name__
+        'float64'
     """
     result = "float16"
     for a in arrays:

@@ -22,7 +22,18 @@ def select_flat(mask: ndarray, values: ndarray) -> ndarray:
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:
-    """Returns the indices (int64) of the nonzero elements of the flattened array."""
+    """Returns the indices (int64) of the nonzero elements of the flattened array.
+
+    Args:
+        a: an array or array-like.
+
+    Returns:
+        A 1-d array. Its length is copied to the host.
+
+    Examples:
+        >>> cp.flatnonzero([0, 3, 0, 5])
+        array([1, 3])
+    """
     mask = astype(array(a), "bool").reshape(-1)
     if mask.size == 0:
         return _core.empty((0,), "int64")

@@ -21,11 +21,22 @@ _MODES = ("allow", "warn", "refuse")
 
 
 class ImplicitConversionError(TypeError):
-    """An array would be copied to the host, or exposed to other code, implicitly."""
+    """An array would be copied to the host, or exposed to other code, implicitly. Raised in mode "refuse" of
+    `set_transfers`.
+
+    Examples:
+        >>> issubclass(cp.ImplicitConversionError, TypeError)
+        True
+    """
 
 
 class TransferWarning(UserWarning):
-    """Warning for a source line that implicitly copies a large array between host and device."""
+    """Warning for a source line that implicitly copies a large array between host and device.
+
+    Examples:
+        >>> issubclass(cp.TransferWarning, UserWarning)
+        True
+    """
 
 
 class _LineCounts:
@@ -48,24 +59,21 @@ class set_transfers:
     """Sets how implicit copies between host and device are treated: `numpy.asarray(a)` or `pyplot.plot(a)` of an array
     on a GPU, and NumPy arrays as operands of arrays on a GPU.
 
-    Explicit copies (`get`, `asnumpy`, `asarray`) always work.
+    Explicit copies (`get`, `asnumpy`, `asarray`) always work. At the end of a `with` statement the previous mode is
+    restored. `explain()` lists the copies with their lines.
 
     Args:
         mode: "warn" (the default) copies, and warns once for each line that copies more than 1 MiB; "allow" copies
             without a warning; "refuse" raises `TypeError`, as CuPy does, also on the CPU.
 
-    At the end of a `with` statement the previous mode is restored. `explain()` lists the copies with their lines.
-
     Raises:
         ValueError: for another mode.
 
     Examples:
-        >>> import numpy as np
-        >>> import cuprous as cp
         >>> with cp.set_transfers("refuse"):
         ...     np.asarray(cp.ones(3))
         Traceback (most recent call last):
-        ...
+            ...
         cuprous.ImplicitConversionError: Implicit conversion to a NumPy array is not allowed. Please use `.get()` ...
     """
 
@@ -83,8 +91,16 @@ class set_transfers:
 
 
 def get_transfers() -> dict[str, Any]:
-    """Returns the "mode" of `set_transfers`, the total number of "copies" and "bytes" so far, and "lines", a dictionary
-    from (direction, "file:line") to (copies, bytes)."""
+    """Returns what was implicitly copied between host and device so far.
+
+    Returns:
+        A dictionary: "mode" of `set_transfers`, the total number of "copies" and "bytes", and "lines", a dictionary
+        from (direction, "file:line") to (copies, bytes).
+
+    Examples:
+        >>> cp.get_transfers()["mode"]
+        'warn'
+    """
     with _State.lock:
         lines = {key: (line.copies, line.bytes) for key, line in _State.lines.items()}
     return {

@@ -11,8 +11,16 @@ from cuprous._functions.manipulation import broadcast_to
 class broadcast:
     """Arrays broadcast against each other, as `numpy.broadcast`, but without NumPy's iteration over scalars.
 
+    Args:
+        *args: arrays or array-likes.
+
     Raises:
         ValueError: if the shapes do not broadcast.
+
+    Examples:
+        >>> b = cp.broadcast([[1], [2]], [10, 20, 30])
+        >>> b.shape, b.size
+        ((2, 3), 6)
     """
 
     __slots__ = {"_arrays": "The operands.", "shape": "The common shape."}

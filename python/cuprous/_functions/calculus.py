@@ -36,11 +36,26 @@ from cuprous._ufuncs.gufuncs import matmul
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
-    """Returns the n-th difference of adjacent elements along an axis, with `prepend` and `append` joined to the array
-    first.
+    """Returns the n-th difference of adjacent elements along an axis.
+
+    Args:
+        a: an array or array-like.
+        n: how often differences are taken.
+        axis: the axis, by default the last.
+        prepend: values to put before the array along the axis.
+        append: values to put after the array along the axis.
+
+    Returns:
+        An array that is shorter by `n` along the axis. Differences of bool are "not equal".
 
     Raises:
         ValueError: for a negative `n`, or a 0-d array.
+
+    Examples:
+        >>> cp.diff([1, 4, 9, 16])
+        array([3, 5, 7])
+        >>> cp.diff([1, 4, 9, 16], n=2)
+        array([2, 2])
     """
     if n == 0:
         return a
@@ -62,10 +77,22 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
-    """Returns differences of adjacent elements of the flattened array, with `to_begin` before and `to_end` after them.
+    """Returns the differences of adjacent elements of the flattened array.
+
+    Args:
+        ary: an array or array-like.
+        to_end: values to put after the differences.
+        to_begin: values to put before the differences.
+
+    Returns:
+        A 1-d array.
 
     Raises:
         TypeError: for values that do not cast to the array's dtype.
+
+    Examples:
+        >>> cp.ediff1d([1, 4, 9], to_begin=0)
+        array([0, 3, 5])
     """
     flat = array(ary).reshape(-1)
     steps = flat[1:] - flat[:-1]
@@ -84,12 +111,26 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 
 
 def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
-    """Returns central differences along axes, and one-sided differences at the edges. Spacings are numbers or
-    coordinates.
+    """Returns central differences along axes, and one-sided differences at the edges.
+
+    Args:
+        f: an array or array-like.
+        *varargs: the spacings: one number for all axes, or a number or 1-d coordinates for each axis.
+        axis: the axis or axes; None (the default) takes all.
+        edge_order: the order of accuracy at the edges, 1 or 2.
+
+    Returns:
+        An array of the shape of `f`, or a tuple with one for each axis.
 
     Raises:
         ValueError: for an `edge_order` over 2, or an axis with too few elements.
         TypeError: if the number of spacings is not the number of axes.
+
+    Examples:
+        >>> cp.gradient([1.0, 4.0, 9.0, 16.0])
+        array([3., 4., 6., 7.])
+        >>> cp.gradient([1.0, 4.0, 9.0, 16.0], 0.5)
+        array([ 6.,  8., 12., 14.])
     """
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
@@ -156,7 +197,23 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
 
 
 def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
-    """Returns the integral along an axis by the trapezoidal rule."""
+    """Returns the integral along an axis by the trapezoidal rule.
+
+    Args:
+        y: the values, an array-like.
+        x: the coordinates, 1-d or of the shape of `y`.
+        dx: the spacing where there are no coordinates.
+        axis: the axis, by default the last.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.trapezoid([1, 2, 3])
+        array(4.)
+        >>> cp.trapezoid([1, 2, 3], x=[0, 2, 4])
+        array(8.)
+    """
     y = array(y)
     axis = normalize_axis(axis, y.ndim)
     width: Any = dx
@@ -170,10 +227,25 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
 def interp(
     x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: float | None = None
 ) -> ndarray:
-    """Returns the values at `x` of the piecewise linear function through the points (xp, fp). `xp` must increase.
+    """Returns the values of a piecewise linear function through points.
+
+    Args:
+        x: where to evaluate, an array-like of any shape.
+        xp: the coordinates of the points, 1-d and increasing.
+        fp: the values at the points, real or complex.
+        left: the value below the first point; by default that of the first point.
+        right: the value above the last point; by default that of the last point.
+        period: the period of the coordinates. The points need not be sorted then.
+
+    Returns:
+        An array of the shape of `x`.
 
     Raises:
         ValueError: if xp and fp differ in length or are empty.
+
+    Examples:
+        >>> cp.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 40])
+        array([ 5., 25., 40.])
     """
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
     check_casting(x.dtype_name, "float64", "safe", "array data")
@@ -304,7 +376,26 @@ def _check_vectors(a: ndarray, v: ndarray) -> None:
 
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
-    """Returns the discrete convolution of two 1-d arrays."""
+    """Returns the discrete convolution of two 1-d arrays.
+
+    Args:
+        a: a 1-d array-like of N elements.
+        v: a 1-d array-like of M elements.
+        mode: "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N,
+            M) + 1.
+
+    Returns:
+        A 1-d array of the dtype that both promote to.
+
+    Raises:
+        ValueError: for empty arrays, arrays that are not 1-d, or another mode.
+
+    Examples:
+        >>> cp.convolve([1, 2, 3], [0, 1, 2])
+        array([0, 1, 4, 7, 6])
+        >>> cp.convolve([1, 2, 3], [0, 1, 2], "same")
+        array([1, 4, 7])
+    """
     a, v = atleast_1d(a, v)
     _check_vectors(a, v)
     if v.size > a.size:
@@ -313,7 +404,24 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 
 
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
-    """Returns the cross-correlation of two 1-d arrays, the second one conjugated."""
+    """Returns the cross-correlation of two 1-d arrays, the second one conjugated.
+
+    Args:
+        a: a 1-d array-like of N elements.
+        v: a 1-d array-like of M elements.
+        mode: "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N,
+            M) + 1.
+
+    Returns:
+        A 1-d array of the dtype that both promote to.
+
+    Raises:
+        ValueError: for empty arrays, arrays that are not 1-d, or another mode.
+
+    Examples:
+        >>> cp.correlate([1, 2, 3], [0, 1, 2], "full")
+        array([2, 5, 8, 3, 0])
+    """
     a, v = array(a), array(v)
     _check_vectors(a, v)
     if dtypes.kind(v.dtype_name) == "c":
@@ -332,10 +440,28 @@ def cov(
 ) -> ndarray:  # fmt: skip
     """Returns the covariance matrix of variables in rows (or columns), with optional weights of observations.
 
+    Args:
+        m: variables and observations, an array with at most two axes.
+        y: further variables, of the same form.
+        rowvar: whether rows are variables, otherwise columns are.
+        bias: whether to divide by N instead of N - 1, where N is the number of observations.
+        ddof: divides by N - ddof; overrides `bias`.
+        fweights: how often each observation occurs, a 1-d array of integers.
+        aweights: the weight of each observation, a 1-d array.
+        dtype: the dtype of the result, at least float64 by default.
+
+    Returns:
+        A square matrix with a row for each variable.
+
     Raises:
         ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
         RuntimeError: if the shape of the weights does not fit.
         TypeError: for `fweights` that are not integers.
+
+    Examples:
+        >>> cp.cov([[0, 1, 2], [2, 1, 0]])
+        array([[ 1., -1.],
+               [-1.,  1.]])
     """
     m = array(m)
     if m.ndim > 2:
@@ -383,7 +509,22 @@ def cov(
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
-    """Returns the matrix of Pearson's correlation coefficients."""
+    """Returns the matrix of Pearson's correlation coefficients.
+
+    Args:
+        x: variables and observations, an array with at most two axes.
+        y: further variables, of the same form.
+        rowvar: whether rows are variables, otherwise columns are.
+        dtype: the dtype of the result, at least float64 by default.
+
+    Returns:
+        A square matrix with a row for each variable.
+
+    Examples:
+        >>> cp.corrcoef([[1, 2, 3], [3, 2, 1]])
+        array([[ 1., -1.],
+               [-1.,  1.]])
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -396,7 +537,21 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: A
 
 
 def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
-    """Returns phases without jumps of more than half a period along an axis."""
+    """Returns phases without jumps of more than half a period along an axis.
+
+    Args:
+        p: the phases, an array-like.
+        discont: the least jump to remove; values below half the period (the default) count as this.
+        axis: the axis, by default the last.
+        period: the period.
+
+    Returns:
+        An array of the shape of `p`.
+
+    Examples:
+        >>> cp.unwrap([0.0, 3.0, 6.0, 2.0], period=6.0)
+        array([0., 3., 6., 8.])
+    """
     p = array(p)
     i = normalize_axis(axis, p.ndim)
     steps = diff(p, axis=i)

@@ -16,19 +16,53 @@ def _part(a: ndarray, index: int) -> ndarray:
 
 
 def real(val: ArrayLike) -> ndarray:
-    """Returns the real part: a view of complex arrays, the array itself otherwise."""
+    """Returns the real part: a view of complex arrays, the array itself otherwise.
+
+    Args:
+        val: an array or array-like.
+
+    Returns:
+        An array of the shape of `val`.
+
+    Examples:
+        >>> cp.real([1 + 2j, 3])
+        array([1., 3.])
+    """
     a = array(val)
     return _part(a, 0) if dtypes.kind(a.dtype_name) == "c" else a
 
 
 def imag(val: ArrayLike) -> ndarray:
-    """Returns the imaginary part: a view of complex arrays, zeros otherwise."""
+    """Returns the imaginary part: a view of complex arrays, zeros otherwise.
+
+    Args:
+        val: an array or array-like.
+
+    Returns:
+        An array of the shape of `val`.
+
+    Examples:
+        >>> cp.imag([1 + 2j, 3])
+        array([2., 0.])
+    """
     a = array(val)
     return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name)
 
 
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
-    """Returns the angle of complex numbers, in radians or degrees."""
+    """Returns the angle of complex numbers, in radians or degrees.
+
+    Args:
+        z: an array or array-like.
+        deg: whether to return degrees.
+
+    Returns:
+        An array of the shape of `z`, of a floating dtype.
+
+    Examples:
+        >>> cp.angle([1 + 1j, -1], deg=True)
+        array([ 45., 180.])
+    """
     z = array(z)
     result = _core.map("angle", z) if dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))
     return result * (180 / math.pi) if deg else result

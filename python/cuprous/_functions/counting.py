@@ -12,8 +12,19 @@ from cuprous._functions.reductions import sum as sum_
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the indices of the nonzero elements, one array (int64) per axis.
 
+    Args:
+        a: an array or array-like.
+
+    Returns:
+        A tuple with an array for each axis. Their length is the number of nonzero elements, which is copied to the
+        host.
+
     Raises:
         ValueError: for 0-d arrays.
+
+    Examples:
+        >>> cp.nonzero([[0, 1], [2, 0]])
+        (array([0, 1]), array([1, 0]))
     """
     a = array(a)
     if a.ndim == 0:
@@ -27,7 +38,19 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def argwhere(a: ArrayLike) -> ndarray:
-    """Returns the indices of the nonzero elements, one row per element."""
+    """Returns the indices of the nonzero elements, one row per element.
+
+    Args:
+        a: an array or array-like.
+
+    Returns:
+        An array of indices (int64) of shape (N, ndim).
+
+    Examples:
+        >>> cp.argwhere([[0, 1], [2, 0]])
+        array([[0, 1],
+               [1, 0]])
+    """
     a = array(a)
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), "int64")
@@ -39,7 +62,22 @@ def argwhere(a: ArrayLike) -> ndarray:
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
-    """Returns the number of nonzero elements over axes."""
+    """Returns the number of nonzero elements over axes.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes; None (the default) counts all elements.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array (int64) without the reduced axes.
+
+    Examples:
+        >>> cp.count_nonzero([[0, 1], [2, 3]])
+        array(3)
+        >>> cp.count_nonzero([[0, 1], [2, 3]], axis=1)
+        array([1, 2])
+    """
     return sum_(astype(array(a), "bool"), axis, keepdims=keepdims)
 
 

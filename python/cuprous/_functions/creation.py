@@ -27,7 +27,21 @@ def _filled(shape: Shape, value: Any, dtype: Any, order: str, device: Any) -> nd
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """Returns a new array with arbitrary contents."""
+    """Returns a new array with arbitrary contents.
+
+    Args:
+        shape: the shape of the result, an integer or a sequence of integers.
+        dtype: the dtype of the result, float64 by default.
+        order: the memory order, "C" (row-major) or "F" (column-major).
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An uninitialized array of this shape and dtype.
+
+    Examples:
+        >>> cp.empty((2, 3)).shape
+        (2, 3)
+    """
     order = order_letter(order, "CF", "C")
     dims = as_shape(shape)
     if device is not None:
@@ -36,17 +50,72 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 
 
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """Returns a new array of zeros."""
+    """Returns a new array of zeros.
+
+    Args:
+        shape: the shape of the result, an integer or a sequence of integers.
+        dtype: the dtype of the result, float64 by default.
+        order: the memory order, "C" (row-major) or "F" (column-major).
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of this shape and dtype.
+
+    Examples:
+        >>> cp.zeros(3)
+        array([0., 0., 0.])
+        >>> cp.zeros((2, 2), dtype=int)
+        array([[0, 0],
+               [0, 0]])
+    """
     return _filled(shape, 0, dtype, order, device)
 
 
 def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
-    """Returns a new array of ones."""
+    """Returns a new array of ones.
+
+    Args:
+        shape: the shape of the result, an integer or a sequence of integers.
+        dtype: the dtype of the result, float64 by default.
+        order: the memory order, "C" (row-major) or "F" (column-major).
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of this shape and dtype.
+
+    Examples:
+        >>> cp.ones((2, 2), cp.float32)
+        array([[1., 1.],
+               [1., 1.]], dtype=float32)
+    """
     return _filled(shape, 1, dtype, order, device)
 
 
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
-    """Returns a new array filled with a value (a scalar, or an array that broadcasts to the shape)."""
+    """Returns a new array filled with a value.
+
+    Args:
+        shape: the shape of the result, an integer or a sequence of integers.
+        fill_value: a scalar, or an array-like that broadcasts to the shape.
+        dtype: the dtype of the result; by default that of the value.
+        order: the memory order, "C" (row-major) or "F" (column-major).
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of this shape and dtype.
+
+    Raises:
+        OverflowError: if an integer is out of bounds for the dtype.
+        ValueError: if the value does not broadcast to the shape.
+
+    Examples:
+        >>> cp.full((2, 2), 7)
+        array([[7, 7],
+               [7, 7]])
+        >>> cp.full((2, 3), [1, 2, 3])
+        array([[1, 2, 3],
+               [1, 2, 3]])
+    """
     if is_scalar(fill_value):
         if dtype is None:
             dtype = convert(fill_value).dtype_name
@@ -81,7 +150,23 @@ def empty_like(
     prototype: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a new array with another's shape and dtype and arbitrary contents."""
+    """Returns a new array with another's shape and dtype and arbitrary contents.
+
+    Args:
+        prototype: an array or array-like.
+        dtype: the dtype of the result; by default that of the prototype.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        subok: has no effect, because arrays have no subclasses.
+        shape: the shape of the result; by default that of the prototype.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An uninitialized array.
+
+    Examples:
+        >>> cp.empty_like([[1, 2], [3, 4]]).shape
+        (2, 2)
+    """
     return _like(prototype, None, dtype, order, subok, shape, device)
 
 
@@ -89,7 +174,24 @@ def zeros_like(
     a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a new array of zeros with another's shape and dtype."""
+    """Returns a new array of zeros with another's shape and dtype.
+
+    Args:
+        a: an array or array-like.
+        dtype: the dtype of the result; by default that of `a`.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        subok: has no effect, because arrays have no subclasses.
+        shape: the shape of the result; by default that of `a`.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of zeros.
+
+    Examples:
+        >>> cp.zeros_like([[1, 2], [3, 4]])
+        array([[0, 0],
+               [0, 0]])
+    """
     return _like(a, 0, dtype, order, subok, shape, device)
 
 
@@ -97,7 +199,23 @@ def ones_like(
     a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a new array of ones with another's shape and dtype."""
+    """Returns a new array of ones with another's shape and dtype.
+
+    Args:
+        a: an array or array-like.
+        dtype: the dtype of the result; by default that of `a`.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        subok: has no effect, because arrays have no subclasses.
+        shape: the shape of the result; by default that of `a`.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of ones.
+
+    Examples:
+        >>> cp.ones_like(cp.arange(3))
+        array([1, 1, 1])
+    """
     return _like(a, 1, dtype, order, subok, shape, device)
 
 
@@ -105,7 +223,27 @@ def full_like(
     a: ArrayLike, fill_value: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
     *, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a new array with another's shape and dtype, filled with a value."""
+    """Returns a new array with another's shape and dtype, filled with a value.
+
+    Args:
+        a: an array or array-like.
+        fill_value: a scalar, or an array-like that broadcasts to the shape.
+        dtype: the dtype of the result; by default that of `a`.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        subok: has no effect, because arrays have no subclasses.
+        shape: the shape of the result; by default that of `a`.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array filled with the value.
+
+    Raises:
+        ValueError: if the value does not broadcast to the shape.
+
+    Examples:
+        >>> cp.full_like([1.5, 2.5], 9)
+        array([9., 9.])
+    """
     return _like(a, fill_value, dtype, order, subok, shape, device)
 
 
@@ -120,8 +258,30 @@ def asarray(
     """Returns a device array of an array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
 
     An array that is already on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results
-    are immutable, like NumPy's scalars, and are copied. `blocking` exists for compatibility with CuPy and has no
-    effect: a transfer always ends before the call returns.
+    are immutable, like NumPy's scalars, and are copied.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`, as NumPy infers it.
+        order: the memory order, "C", "F", "A" or "K" (the default).
+        blocking: has no effect, because a transfer always ends before the call returns.
+        copy: True always copies, None copies if needed, False never copies.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
+        TypeError: for objects that do not convert to a numeric array.
+
+    Examples:
+        >>> cp.asarray([[1, 2], [3, 4]])
+        array([[1, 2],
+               [3, 4]])
+        >>> a = cp.asarray(np.array([1.5, 2.5]))
+        >>> cp.asarray(a) is a
+        True
     """
     if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
         return array(a) if a.is_value and copy is None else a
@@ -132,12 +292,40 @@ def asanyarray(
     a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
     device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Does the same as `asarray`: arrays have no subclasses."""
+    """Does the same as `asarray`: arrays have no subclasses.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`.
+        order: the memory order, "C", "F", "A" or "K" (the default).
+        blocking: has no effect, because a transfer always ends before the call returns.
+        copy: True always copies, None copies if needed, False never copies.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Examples:
+        >>> cp.asanyarray([1, 2, 3])
+        array([1, 2, 3])
+    """
     return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
 
 
 def asfarray(a: Any, dtype: Any = float) -> ndarray:
-    """Returns an array of a floating dtype."""
+    """Returns an array of a floating dtype.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; float64 is taken instead of one that is not floating.
+
+    Returns:
+        An array of a floating or complex dtype.
+
+    Examples:
+        >>> cp.asfarray([1, 2])
+        array([1., 2.])
+    """
     name = dtypes.name_of(dtype)
     return convert(a, name if dtypes.kind(name) in "fc" else "float64")
 
@@ -146,10 +334,32 @@ def array(
     obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = True, device: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a new array from an array-like. `ndmin` adds axes of length one in front.
+    """Returns a new array from an array-like.
 
-    `subok` has no effect, because arrays have no subclasses. `blocking` has no effect: a transfer always ends before
-    the call returns.
+    Args:
+        obj: lists, scalars, arrays of any library, or another array-like.
+        dtype: the dtype of the result; by default that of `obj`, as NumPy infers it.
+        copy: True (the default) always copies, None copies if needed, False never copies.
+        order: the memory order, "C", "F", "A" or "K" (as `obj`).
+        subok: has no effect, because arrays have no subclasses.
+        ndmin: the least number of axes; axes of length one are added in front.
+        blocking: has no effect, because a transfer always ends before the call returns.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array with the elements of `obj`.
+
+    Raises:
+        ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
+        TypeError: for objects that do not convert to a numeric array.
+
+    Examples:
+        >>> cp.array([1, 2, 3])
+        array([1, 2, 3])
+        >>> cp.array([1, 2], dtype=cp.float32)
+        array([1., 2.], dtype=float32)
+        >>> cp.array([1, 2], ndmin=2)
+        array([[1, 2]])
     """
     result = convert(obj, dtype, order or "K", copy)
     if result.ndim < ndmin:
@@ -158,19 +368,61 @@ def array(
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
-    """Returns a C-contiguous array of at least one dimension."""
+    """Returns a C-contiguous array of at least one dimension.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`.
+
+    Returns:
+        An array in C order; `a` itself if it is one.
+
+    Examples:
+        >>> cp.ascontiguousarray(cp.ones((2, 3)).T).flags.c_contiguous
+        True
+    """
     result = convert(a, dtype, "C")
     return result if result.ndim else result.reshape((1,))
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
-    """Returns a Fortran-contiguous array of at least one dimension."""
+    """Returns a Fortran-contiguous array of at least one dimension.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`.
+
+    Returns:
+        An array in Fortran order; `a` itself if it is one.
+
+    Examples:
+        >>> cp.asfortranarray([[1, 2], [3, 4]]).strides
+        (8, 16)
+    """
     result = convert(a, dtype, "F")
     return result if result.ndim else result.reshape((1,))
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
-    """As `asarray`, but raises ValueError if a value is infinite or NaN."""
+    """Converts to an array as `asarray`, and checks that all values are finite. The check waits for the values.
+
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`.
+        order: the memory order, "C", "F", "A" or "K" (the default).
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        ValueError: if a value is infinite or NaN.
+
+    Examples:
+        >>> cp.asarray_chkfinite([1.0, cp.inf])
+        Traceback (most recent call last):
+            ...
+        ValueError: array must not contain infs or NaNs
+    """
     result = asarray(a, dtype, order)
     if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):  # type: ignore[attr-defined]
         raise ValueError("array must not contain infs or NaNs")
@@ -178,7 +430,21 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 
 
 def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
-    """Returns the elements cast to a dtype: a copy, unless `copy` is False and the dtype does not change."""
+    """Returns the elements cast to a dtype.
+
+    Args:
+        x: an array or array-like.
+        dtype: the new dtype.
+        copy: False returns the array itself if the dtype does not change.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.astype(cp.asarray([1.7, -1.7]), int)
+        array([ 1, -1])
+    """
     x, name = as_array(x), dtypes.name_of(dtype)
     warn_of_lost_parts(x.dtype_name, name)
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
@@ -194,9 +460,21 @@ _REQUIREMENTS = {
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     """Returns an array that is contiguous in the required order ("C" or "F"), and owns its memory if "O" is required.
 
+    Args:
+        a: the array-like.
+        dtype: the dtype of the result; by default that of `a`.
+        requirements: a list of names as in NumPy: "C", "F", "O" or their longer forms; "A", "W" and "E" are always met.
+
+    Returns:
+        An array that meets the requirements.
+
     Raises:
         ValueError: if both orders are required.
         KeyError: for a requirement that NumPy does not have.
+
+    Examples:
+        >>> cp.require([[1, 2], [3, 4]], requirements=["F"]).flags.f_contiguous
+        True
     """
     flags = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
     if flags >= {"C", "F"}:
@@ -206,29 +484,91 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
-    """Returns a copy of an array. `subok` has no effect, because arrays have no subclasses."""
+    """Returns a copy of an array.
+
+    Args:
+        a: an array or array-like.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        subok: has no effect, because arrays have no subclasses.
+
+    Returns:
+        An array in memory of its own.
+
+    Examples:
+        >>> a = cp.arange(3)
+        >>> b = cp.copy(a)
+        >>> b[0] = 9
+        >>> a
+        array([0, 1, 2])
+    """
     return _with_order(as_array(a), order, fresh=True)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
-    """Returns a one-dimensional array from an object with Python's buffer protocol (copied to the device)."""
+    """Returns a 1-d array from an object with Python's buffer protocol. The elements are copied to the device.
+
+    Args:
+        buffer: an object with the buffer protocol, such as bytes.
+        dtype: the dtype of the elements, float64 by default.
+        count: the number of elements; -1 reads all.
+        offset: the number of bytes to skip.
+
+    Returns:
+        An array of shape (count,).
+
+    Raises:
+        ValueError: if the buffer is too short, or its size is not a multiple of the element size.
+
+    Examples:
+        >>> cp.frombuffer(b"abc", dtype=cp.uint8)
+        array([97, 98, 99], dtype=uint8)
+    """
     import numpy as np
 
     return _core.from_numpy(np.frombuffer(buffer, dtypes.numpy_dtype(dtypes.name_of(dtype)), count, offset))
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
-    """Returns a one-dimensional array from an iterable."""
+    """Returns a 1-d array from an iterable.
+
+    Args:
+        iter: an iterable of scalars.
+        dtype: the dtype of the elements.
+        count: the number of elements to read; -1 reads all.
+
+    Returns:
+        An array of shape (count,).
+
+    Raises:
+        ValueError: if the iterable has fewer than `count` elements.
+
+    Examples:
+        >>> cp.fromiter((i * i for i in range(4)), dtype=int)
+        array([0, 1, 4, 9])
+    """
     import numpy as np
 
     return _core.from_numpy(np.fromiter(iter, dtypes.numpy_dtype(dtypes.name_of(dtype)), count))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "") -> ndarray:
-    """Returns a one-dimensional array from numbers in a text, separated by `sep`.
+    """Returns a 1-d array from numbers in a text.
+
+    Args:
+        string: the text.
+        dtype: the dtype of the elements, float64 by default.
+        count: the number of elements to read; -1 reads all.
+        sep: the separator. Whitespace matches any amount of whitespace.
+
+    Returns:
+        An array of shape (count,).
 
     Raises:
         ValueError: if `sep` is empty; `frombuffer` reads bytes.
+
+    Examples:
+        >>> cp.fromstring("1, 2, 4", sep=",")
+        array([1., 2., 4.])
     """
     import numpy as np
 
@@ -236,7 +576,22 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
 
 
 def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """Returns the result of `function`, called once with the index arrays of a shape."""
+    """Returns the result of `function`, called once with the index arrays of a shape.
+
+    Args:
+        function: a function of as many arrays as the shape has axes.
+        shape: the shape of the result, an integer or a sequence of integers.
+        dtype: the dtype of the index arrays, float64 by default.
+        **kwargs: keyword arguments of the function.
+
+    Returns:
+        What the function returns, normally an array of this shape.
+
+    Examples:
+        >>> cp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+        array([[ 0,  1,  2],
+               [10, 11, 12]])
+    """
     return function(*indices(as_shape(shape), dtype=dtype), **kwargs)
 
 
@@ -249,10 +604,29 @@ def arange(
 ) -> ndarray:  # fmt: skip
     """Returns evenly spaced values from `start` up to but not including `stop`. A single argument is the stop.
 
+    Args:
+        start_or_stop: the first value if `stop` is passed too; otherwise the end, with 0 as the first value.
+        stop: the end, which is not included.
+        step: the difference of neighbors, 1 by default. It may be negative.
+        dtype: the dtype of the result; by default it follows from the other arguments.
+        start: the first value, by name.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        A 1-d array of `ceil((stop - start) / step)` elements.
+
     Raises:
         ZeroDivisionError: for a step of zero.
         TypeError: if the stop is missing, or an argument is not a real number.
         ValueError: for arrays of several elements.
+
+    Examples:
+        >>> cp.arange(5)
+        array([0, 1, 2, 3, 4])
+        >>> cp.arange(1, 2, 0.25)
+        array([1.  , 1.25, 1.5 , 1.75])
+        >>> cp.arange(5, 0, -2)
+        array([5, 3, 1])
     """
     if start is not None:
         if start_or_stop is not None:
@@ -341,9 +715,29 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Returns `num` evenly spaced values from `start` to `stop`, with or without the end point.
 
+    Args:
+        start: the first value, a scalar or an array-like.
+        stop: the last value, or the end that is left out; a scalar or an array-like.
+        num: the number of values.
+        endpoint: whether `stop` is the last value.
+        retstep: whether to return also the spacing.
+        dtype: the dtype of the result; floating by default.
+        axis: where the new axis goes if `start` or `stop` is an array.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of shape (num,), with the axes of `start` and `stop` if these are arrays. With `retstep` a tuple of it
+        and the spacing.
+
     Raises:
         ValueError: if `num` is negative.
         TypeError: if `num` is not an integer.
+
+    Examples:
+        >>> cp.linspace(0, 1, 5)
+        array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+        >>> cp.linspace(0, 1, 4, endpoint=False)
+        array([0.  , 0.25, 0.5 , 0.75])
     """
     num = operator.index(num)
     if num < 0:
@@ -389,7 +783,27 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> ndarray:
     """Returns `num` values evenly spaced on a logarithmic scale, from base**start to base**stop. `base` may be an array
-    that broadcasts with them."""
+    that broadcasts with them.
+
+    Args:
+        start: the exponent of the first value, a scalar or an array-like.
+        stop: the exponent of the last value, a scalar or an array-like.
+        num: the number of values.
+        endpoint: whether `base**stop` is the last value.
+        base: the base of the scale.
+        dtype: the dtype of the result; floating by default.
+        axis: where the new axis goes if `start` or `stop` is an array.
+
+    Returns:
+        An array of shape (num,), with the axes of `start` and `stop` if these are arrays.
+
+    Raises:
+        ValueError: if `num` is negative.
+
+    Examples:
+        >>> cp.logspace(0, 3, 4)
+        array([   1.,   10.,  100., 1000.])
+    """
     if not is_scalar(base):
         base, start, stop = convert(base), convert(start), convert(stop)
         ndim = max(base.ndim, start.ndim, stop.ndim)
@@ -404,8 +818,23 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """Returns `num` values in geometric progression from `start` to `stop`, which must be nonzero and have the same
     sign.
 
+    Args:
+        start: the first value, a scalar or an array-like.
+        stop: the last value, or the end that is left out; a scalar or an array-like.
+        num: the number of values.
+        endpoint: whether `stop` is the last value.
+        dtype: the dtype of the result; floating by default.
+        axis: where the new axis goes if `start` or `stop` is an array.
+
+    Returns:
+        An array of shape (num,), with the axes of `start` and `stop` if these are arrays.
+
     Raises:
         ValueError: if `start` or `stop` is zero, or `num` is negative.
+
+    Examples:
+        >>> cp.geomspace(1, 16, 5)
+        array([ 1.,  2.,  4.,  8., 16.])
     """
     first, last = convert(start), convert(stop)
     if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
@@ -435,14 +864,48 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 def eye(
     N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None
 ) -> ndarray:
-    """Returns an N x M matrix with ones on the k-th diagonal."""
+    """Returns an N x M matrix with ones on the k-th diagonal.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns, N by default.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+        dtype: the dtype of the result, float64 by default.
+        order: the memory order, "C" (row-major) or "F" (column-major).
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+
+    Returns:
+        An array of shape (N, M).
+
+    Examples:
+        >>> cp.eye(3, dtype=int)
+        array([[1, 0, 0],
+               [0, 1, 0],
+               [0, 0, 1]])
+        >>> cp.eye(2, 3, k=1)
+        array([[0., 1., 0.],
+               [0., 0., 1.]])
+    """
     result = zeros((N, N if M is None else M), dtype, order)
     _core.update(diagonal_view(result, operator.index(k)), 1)
     return _on_device(result, device)
 
 
 def identity(n: int, dtype: Any = float) -> ndarray:
-    """Returns the n x n identity matrix."""
+    """Returns the n x n identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype of the result, float64 by default.
+
+    Returns:
+        An array of shape (n, n).
+
+    Examples:
+        >>> cp.identity(2)
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return eye(n, dtype=dtype)
 
 
@@ -467,8 +930,23 @@ def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1)
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
     """Returns a copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
 
+    Args:
+        v: a vector of shape (N,) or a matrix of shape (M, N).
+        k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+        A vector if the input is a matrix, a matrix of shape (N + |k|, N + |k|) if it is a vector.
+
     Raises:
         ValueError: unless the input is 1-d or 2-d.
+
+    Examples:
+        >>> cp.diag([1, 2, 3])
+        array([[1, 0, 0],
+               [0, 2, 0],
+               [0, 0, 3]])
+        >>> cp.diag([[1, 2], [3, 4]])
+        array([1, 4])
     """
     v = as_array(v)
     if v.ndim == 2:
@@ -482,12 +960,42 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
-    """Returns a matrix with the flattened input on its k-th diagonal."""
+    """Returns a matrix with the flattened input on its k-th diagonal.
+
+    Args:
+        v: an array of any shape with N elements.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+        A matrix of shape (N + |k|, N + |k|).
+
+    Examples:
+        >>> cp.diagflat([[1, 2]], 1)
+        array([[0, 1, 0],
+               [0, 0, 2],
+               [0, 0, 0]])
+    """
     return diag(as_array(v).reshape(-1), k)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
-    """Returns a matrix with ones at and below the k-th diagonal."""
+    """Returns a matrix with ones at and below the k-th diagonal.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns, N by default.
+        k: the last diagonal with ones: 0 is the main one, positive ones are above it.
+        dtype: the dtype of the result, float64 by default.
+
+    Returns:
+        An array of shape (N, M).
+
+    Examples:
+        >>> cp.tri(3, 4, dtype=int)
+        array([[1, 0, 0, 0],
+               [1, 1, 0, 0],
+               [1, 1, 1, 0]])
+    """
     rows, columns = max(N, 0), max(N if M is None else M, 0)
     return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
                       dtypes.name_of(dtype))  # fmt: skip
@@ -504,20 +1012,62 @@ def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
 
 
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
-    """Returns a copy with zeros above the k-th diagonal."""
+    """Returns a copy with zeros above the k-th diagonal.
+
+    Args:
+        m: an array of shape (..., M, N).
+        k: the last diagonal that is kept: 0 is the main one, positive ones are above it.
+
+    Returns:
+        An array of the same shape and dtype.
+
+    Examples:
+        >>> cp.tril([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        array([[1, 0, 0],
+               [4, 5, 0],
+               [7, 8, 9]])
+    """
     return _triangle(m, k, True)
 
 
 def triu(m: ArrayLike, k: int = 0) -> ndarray:
-    """Returns a copy with zeros below the k-th diagonal."""
+    """Returns a copy with zeros below the k-th diagonal.
+
+    Args:
+        m: an array of shape (..., M, N).
+        k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
+
+    Returns:
+        An array of the same shape and dtype.
+
+    Examples:
+        >>> cp.triu([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=1)
+        array([[0, 2, 3],
+               [0, 0, 6],
+               [0, 0, 0]])
+    """
     return _triangle(m, k, False)
 
 
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
     """Returns a Vandermonde matrix, whose columns are powers of a vector.
 
+    Args:
+        x: a vector of shape (M,).
+        N: the number of columns, M by default.
+        increasing: whether powers increase from left to right.
+
+    Returns:
+        A matrix of shape (M, N).
+
     Raises:
         ValueError: unless the input is 1-d.
+
+    Examples:
+        >>> cp.vander([1, 2, 3], increasing=True)
+        array([[1, 1, 1],
+               [1, 2, 4],
+               [1, 3, 9]])
     """
     x = as_array(x)
     if x.ndim != 1:
@@ -532,7 +1082,24 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 
 
 def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
-    """Returns the indices of all elements of a shape: an array (ndim, *shape), or a tuple of open grids if `sparse`."""
+    """Returns the indices of all elements of a shape.
+
+    Args:
+        dimensions: the shape, a sequence of integers.
+        dtype: the dtype of the indices, int64 by default.
+        sparse: True returns a tuple of arrays that broadcast to the shape.
+
+    Returns:
+        An array of shape (len(dimensions), *dimensions), or a tuple of arrays if `sparse` is true.
+
+    Examples:
+        >>> cp.indices((2, 2))
+        array([[[0, 0],
+                [1, 1]],
+        <BLANKLINE>
+               [[0, 1],
+                [0, 1]]])
+    """
     shape = as_shape(dimensions)
     name = dtypes.name_of(dtype)
     grids = []
@@ -556,8 +1123,26 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
     """Returns coordinate matrices from coordinate vectors.
 
+    Args:
+        *xi: 1-d arrays, the coordinates along each axis.
+        copy: False returns views with zero strides.
+        sparse: True returns arrays that broadcast to the grid, with length one along all axes but their own.
+        indexing: "xy" exchanges the first two axes, as plots do; "ij" keeps them in order.
+
+    Returns:
+        A tuple with an array for each vector. With "ij" their shape is the vectors' lengths.
+
     Raises:
         ValueError: if `indexing` is neither "xy" nor "ij".
+
+    Examples:
+        >>> x, y = cp.meshgrid([1, 2, 3], [10, 20])
+        >>> x
+        array([[1, 2, 3],
+               [1, 2, 3]])
+        >>> y
+        array([[10, 10, 10],
+               [20, 20, 20]])
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")

@@ -230,17 +230,39 @@ def einsum(
     *operands: Any, out: ndarray | None = None, dtype: Any = None, order: str = "K", casting: str = "safe",
     optimize: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns sums of products in Einstein notation: `einsum("ij,jk->ik", a, b)`, or with lists of axis numbers.
+    """Returns sums of products in Einstein notation.
 
     Pairs are contracted in a greedy order unless `optimize` is False (left to right) or a path. "optimal" means greedy,
     too. As in NumPy, the result must cast to `out` by the rule `casting`, unless several operands and `optimize` are
     given.
+
+    Args:
+        *operands: the subscripts, such as "ij,jk->ik", and the arrays; or each array followed by a list of axis
+            numbers.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        dtype: the dtype to compute in.
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+        optimize: the strategy: True, False, "greedy", "optimal", or a path of `einsum_path`.
+
+    Returns:
+        An array with an axis for each subscript of the result.
 
     Raises:
         KeyError: if NumPy has no strategy with the name `optimize`.
         RuntimeError: if it is a path that leaves more than one operand.
         TypeError: for a cast that `casting` forbids.
         ValueError: for subscripts that do not fit the operands.
+
+    Examples:
+        >>> a = cp.asarray([[1, 2], [3, 4]])
+        >>> cp.einsum("ij->j", a)
+        array([4, 6])
+        >>> cp.einsum("ij,jk->ik", a, a)
+        array([[ 7, 10],
+               [15, 22]])
+        >>> cp.einsum("ii", a)
+        array(5)
     """
     check_rule(casting)
     order_letter(order)
@@ -296,7 +318,23 @@ def _sizes(terms: list[tuple[ndarray, Labels]]) -> dict[str, int]:
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
-    """Returns NumPy's contraction path and report for operands of these shapes, without computing the sums."""
+    """Returns NumPy's contraction path and report for operands of these shapes, without computing the sums.
+
+    Args:
+        *operands: as for `einsum`.
+        optimize: the strategy, by default "greedy".
+
+    Returns:
+        A tuple of the path, a list, and a report, a string.
+
+    Raises:
+        ValueError: for subscripts that do not fit the operands.
+
+    Examples:
+        >>> a, b, c = cp.ones((2, 9)), cp.ones((9, 9)), cp.ones((9, 2))
+        >>> cp.einsum_path("ij,jk,kl->il", a, b, c)[0]
+        ['einsum_path', (0, 1), (0, 1)]
+    """
     import numpy as np
 
     def outline(x: Any) -> Any:

@@ -27,8 +27,23 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     """Returns elements of `x` where the condition is true and of `y` elsewhere. With only a condition, returns the
     indices of its nonzero elements.
 
+    Args:
+        condition: an array-like of truth values.
+        x: a scalar or an array-like.
+        y: a scalar or an array-like.
+
+    Returns:
+        An array of the common shape, of the dtype that `x` and `y` promote to.
+
     Raises:
         ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
+
+    Examples:
+        >>> cp.where([True, False, True], [1, 2, 3], 0)
+        array([1, 0, 3])
+        >>> a = cp.arange(5)
+        >>> cp.where(a > 2)
+        (array([3, 4]),)
     """
     if x is None and y is None:
         return nonzero(condition)
@@ -43,13 +58,28 @@ def clip(
     a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
     a_max: Any = None, casting: str = "same_kind",
 ) -> ndarray:  # fmt: skip
-    """Returns the elements limited to an interval. Either bound may be None. `a_min` and `a_max` are older names of the
-    bounds.
+    """Returns the elements limited to an interval. Either bound may be None.
 
-    `casting` controls which conversions to the dtype of `out` are allowed.
+    Args:
+        a: an array or array-like of real numbers.
+        min: the lower bound, a scalar or an array-like.
+        max: the upper bound, a scalar or an array-like.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        a_min: an older name of `min`.
+        a_max: an older name of `max`.
+        casting: the rule for the cast to the dtype of `out`.
+
+    Returns:
+        An array of the common shape.
 
     Raises:
         ValueError: if both pairs of names are used, and for operands that do not broadcast.
+
+    Examples:
+        >>> cp.clip([1, 5, 9], 2, 6)
+        array([2, 5, 6])
+        >>> cp.clip([1, 5, 9], min=[3, 6, 6])
+        array([3, 6, 9])
     """
     if a_min is not None or a_max is not None:
         if min is not None or max is not None:
@@ -71,7 +101,22 @@ def clip(
 
 
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
-    """Returns the elements rounded to a number of decimals, with ties to even."""
+    """Returns the elements rounded to a number of decimals, with ties to even.
+
+    Args:
+        a: an array or array-like.
+        decimals: the number of decimals; negative ones round to tens, hundreds and so on.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Examples:
+        >>> cp.round([0.5, 1.5, 2.75])
+        array([0., 2., 3.])
+        >>> cp.round([3.14159, 2.71828], 2)
+        array([3.14, 2.72])
+    """
     a = array(a)
     name = a.dtype_name
     letter = dtypes.kind(name)
@@ -101,7 +146,19 @@ around = round
 
 
 def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Returns the elements rounded towards zero."""
+    """Returns the elements rounded towards zero.
+
+    Args:
+        x: an array or array-like.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.fix([1.7, -1.7])
+        array([ 1., -1.])
+    """
     return write_out(out, _core.map("trunc", array(x)), "fix")
 
 
@@ -115,21 +172,65 @@ def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: boo
 
 
 def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Returns true for each element that is plus infinity."""
+    """Returns true for each element that is plus infinity.
+
+    Args:
+        x: an array or array-like of real numbers.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        A bool array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    Examples:
+        >>> cp.isposinf([-cp.inf, 1.0, cp.inf])
+        array([False, False,  True])
+    """
     return _signed_infinity(x, out, "isposinf", False)
 
 
 def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Returns true for each element that is minus infinity."""
+    """Returns true for each element that is minus infinity.
+
+    Args:
+        x: an array or array-like of real numbers.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        A bool array of the shape of `x`.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    Examples:
+        >>> cp.isneginf([-cp.inf, 1.0, cp.inf])
+        array([ True, False, False])
+    """
     return _signed_infinity(x, out, "isneginf", True)
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
-    """Returns the elements with NaN and infinities replaced by numbers (by default zero and the extremes of the dtype).
+    """Returns the elements with NaN and infinities replaced by numbers.
+
+    Args:
+        x: an array or array-like.
+        copy: False writes to `x` itself.
+        nan: the number for NaN.
+        posinf: the number for infinity; by default the greatest of the dtype.
+        neginf: the number for minus infinity; by default the least of the dtype.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         ValueError: for replacements that do not broadcast to the array.
         TypeError: for complex replacements in a real array.
+
+    Examples:
+        >>> cp.nan_to_num([1.0, cp.nan, cp.inf], posinf=99.0)
+        array([ 1.,  0., 99.])
     """
     x = array(x)
     letter = dtypes.kind(x.dtype_name)
@@ -163,7 +264,19 @@ def _finite_max(name: str) -> float:
 
 
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
-    """Returns the real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
+    """Returns the real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array.
+
+    Args:
+        a: an array or array-like.
+        tol: the tolerance in machine epsilons, or an absolute one if it is not over 1.
+
+    Returns:
+        A real or complex array of the shape of `a`. The test waits for the values.
+
+    Examples:
+        >>> cp.real_if_close([1 + 1e-16j, 2 + 0j])
+        array([1., 2.])
+    """
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
         return a
@@ -176,7 +289,18 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
 
 
 def sinc(x: ArrayLike) -> ndarray:
-    """Returns sin(pi x) / (pi x)."""
+    """Returns sin(pi x) / (pi x).
+
+    Args:
+        x: an array or array-like.
+
+    Returns:
+        An array of the shape of `x`, of a floating dtype; one at zero.
+
+    Examples:
+        >>> cp.sinc([0.0, 0.5])
+        array([1.        , 0.63661977])
+    """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         angle = x * math.pi
@@ -188,8 +312,18 @@ def sinc(x: ArrayLike) -> ndarray:
 def i0(x: ArrayLike) -> ndarray:
     """Returns the modified Bessel function of the first kind, order 0.
 
+    Args:
+        x: an array or array-like of real numbers.
+
+    Returns:
+        An array of the shape of `x`, of a floating dtype.
+
     Raises:
         TypeError: for complex numbers.
+
+    Examples:
+        >>> cp.i0([0.0, 1.0])
+        array([1.        , 1.26606588])
     """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":

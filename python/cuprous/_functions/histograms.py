@@ -19,12 +19,25 @@ from cuprous._functions.sorting import searchsorted
 
 
 def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
-    """Returns the number of occurrences of each value in an array of non-negative integers, or the sum of their weights
-    (float64).
+    """Returns the number of occurrences of each value in an array of non-negative integers.
+
+    Args:
+        x: a 1-d array of integers.
+        weights: the weight of each element. The result is the sum of weights (float64) then.
+        minlength: the least number of elements of the result.
+
+    Returns:
+        A 1-d array of max(x) + 1 elements, or `minlength` if that is more. The greatest value is copied to the host.
 
     Raises:
         TypeError: if the array is not integer.
         ValueError: if it is not 1-d or holds negative values.
+
+    Examples:
+        >>> cp.bincount([0, 1, 1, 3])
+        array([1, 2, 0, 1])
+        >>> cp.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0])
+        array([0.5, 3. ])
     """
     given = x
     x = array(given)
@@ -62,9 +75,22 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     The name of an estimator determines that number ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone",
     "sturges"). A sequence is used as the edges.
 
+    Args:
+        a: an array or array-like, which is flattened.
+        bins: a number of bins, their edges, or the name of an estimator.
+        range: the lower and upper bound; by default those of the data.
+        weights: the weight of each value, an array of the same shape.
+
+    Returns:
+        A 1-d array.
+
     Raises:
         TypeError: if weights are given with an estimator.
         ValueError: if edges do not increase, the range is invalid, or the name is unknown.
+
+    Examples:
+        >>> cp.histogram_bin_edges([0, 1, 5, 10], bins=4)
+        array([ 0. ,  2.5,  5. ,  7.5, 10. ])
     """
     a = array(a)
     if weights is not None and array(weights).shape != a.shape:
@@ -165,8 +191,23 @@ def histogram(
 ) -> tuple[ndarray, ndarray]:
     """Returns the number of values (or the sum of their weights) in each bin, and the edges of the bins.
 
+    Args:
+        a: an array or array-like, which is flattened.
+        bins: a number of bins, their edges, or the name of an estimator as in `histogram_bin_edges`.
+        range: the lower and upper bound; by default those of the data.
+        density: whether to divide by the sum and the width of the bins, so that the integral is one.
+        weights: the weight of each value, an array of the same shape.
+
+    Returns:
+        A tuple of the counts, of shape (bins,), and the edges, of shape (bins + 1,).
+
     Raises:
         ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
+
+    Examples:
+        >>> counts, edges = cp.histogram([1, 2, 2, 4, 9], bins=[0, 3, 6, 10])
+        >>> counts
+        array([3, 1, 1])
     """
     a = array(a)
     if a.dtype_name == "bool":
@@ -192,11 +233,26 @@ def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, list[ndarray]]:
-    """Returns the counts in boxes of a D-dimensional sample (N, D), or of a list of D coordinates, and the edges of
-    each dimension.
+    """Returns the counts of points in boxes of a space of D dimensions.
+
+    Args:
+        sample: an array of shape (N, D), or a sequence of D arrays of N coordinates.
+        bins: a number of bins, or for each dimension a number of bins or the edges.
+        range: a pair of a lower and an upper bound for each dimension; by default those of the data.
+        density: whether to divide by the sum and the width of the bins, so that the integral is one.
+        weights: the weight of each point, a 1-d array.
+
+    Returns:
+        A tuple of the counts (float64), with an axis for each dimension, and a list with the edges along each.
 
     Raises:
         ValueError: if the sample has another shape, or the number of bins or ranges is not D.
+
+    Examples:
+        >>> counts, edges = cp.histogramdd(cp.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=2)
+        >>> counts
+        array([[1., 0.],
+               [1., 1.]])
     """
     if isinstance(sample, ndarray):
         if sample.ndim < 2:
@@ -249,8 +305,25 @@ def histogram2d(
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
     """Returns the counts of points (x, y) in rectangles, and the edges along both axes.
 
+    Args:
+        x: a 1-d array-like of N coordinates.
+        y: a 1-d array-like of N coordinates.
+        bins: a number of bins or the edges, for both axes or a pair of one for each.
+        range: a pair of a lower and an upper bound for each axis; by default those of the data.
+        density: whether to divide by the sum and the width of the bins, so that the integral is one.
+        weights: the weight of each point, a 1-d array.
+
+    Returns:
+        A tuple of the counts (float64), of shape (nx, ny), and the edges along x and y.
+
     Raises:
         ValueError: for x and y of different lengths.
+
+    Examples:
+        >>> counts, x_edges, y_edges = cp.histogram2d([0, 1, 1], [0, 1, 1], bins=2)
+        >>> counts
+        array([[1., 0.],
+               [0., 2.]])
     """
     x, y = array(x), array(y)
     if len(x) != len(y):

@@ -38,8 +38,23 @@ from cuprous._functions.manipulation import expand_dims, moveaxis
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Returns a view of the diagonals along a new last axis. It is writable, unlike NumPy's.
 
+    Args:
+        a: an array with at least two axes.
+        offset: the diagonal: 0 is the main one, positive ones are above it.
+        axis1: the axis of the rows.
+        axis2: the axis of the columns.
+
+    Returns:
+        A view without the two axes, and with the diagonals along the last.
+
     Raises:
         ValueError: for fewer than two axes, or the same axis twice.
+
+    Examples:
+        >>> cp.diagonal([[1, 2], [3, 4]])
+        array([1, 4])
+        >>> cp.diagonal([[1, 2], [3, 4]], offset=1)
+        array([2])
     """
     a = array(a)
     if a.ndim < 2:
@@ -50,9 +65,23 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values on the main diagonal of an array, in place; values repeat as needed.
 
+    Args:
+        a: the array, which is changed.
+        val: a scalar, or an array-like whose flattened elements are written.
+        wrap: whether the diagonal of a tall matrix begins anew after each block of as many rows as columns and one
+            more.
+
     Raises:
         TypeError: unless `a` is an array.
         ValueError: unless it has two axes, or more axes of the same length.
+
+    Examples:
+        >>> a = cp.zeros((3, 3), int)
+        >>> cp.fill_diagonal(a, 5)
+        >>> a
+        array([[5, 0, 0],
+               [0, 5, 0],
+               [0, 0, 5]])
     """
     if target(a, "fill_diagonal").ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -73,7 +102,23 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
-    """Returns the indices of the main diagonal of an array with `ndim` axes of length `n`."""
+    """Returns the indices of the main diagonal of an array with `ndim` axes of length `n`.
+
+    Args:
+        n: the length of the axes.
+        ndim: the number of axes.
+
+    Returns:
+        A tuple of `ndim` arrays (int64) of shape (n,).
+
+    Examples:
+        >>> a = cp.zeros((3, 3), int)
+        >>> a[cp.diag_indices(3)] = 1
+        >>> a
+        array([[1, 0, 0],
+               [0, 1, 0],
+               [0, 0, 1]])
+    """
     index = _core.iota((max(n, 0),), (1,), 0)
     return (index,) * max(ndim, 0)
 
@@ -81,8 +126,18 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
 def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the indices of the main diagonal of an array.
 
+    Args:
+        arr: an array.
+
+    Returns:
+        A tuple of arrays (int64), one for each axis.
+
     Raises:
         ValueError: unless the array has two or more axes, all of the same length.
+
+    Examples:
+        >>> cp.diag_indices_from(cp.ones((2, 2)))
+        (array([0, 1]), array([0, 1]))
     """
     arr = array(arr)
     if arr.ndim < 2:
@@ -93,12 +148,38 @@ def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Returns the indices of the lower triangle of an n x m matrix."""
+    """Returns the indices of the lower triangle of an n x m matrix.
+
+    Args:
+        n: the number of rows.
+        k: the last diagonal of the triangle: 0 is the main one, positive ones are above it.
+        m: the number of columns, n by default.
+
+    Returns:
+        A tuple of two arrays (int64), of rows and of columns.
+
+    Examples:
+        >>> cp.tril_indices(2)
+        (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return nonzero(creation.tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Returns the indices of the upper triangle of an n x m matrix."""
+    """Returns the indices of the upper triangle of an n x m matrix.
+
+    Args:
+        n: the number of rows.
+        k: the first diagonal of the triangle: 0 is the main one, positive ones are above it.
+        m: the number of columns, n by default.
+
+    Returns:
+        A tuple of two arrays (int64), of rows and of columns.
+
+    Examples:
+        >>> cp.triu_indices(3, 1)
+        (array([0, 0, 1]), array([1, 2, 2]))
+    """
     return nonzero(_core.map("logical_not", creation.tri(n, m, k - 1, bool)))
 
 
@@ -110,27 +191,84 @@ def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
-    """Returns the indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix.
+
+    Args:
+        arr: a matrix.
+        k: the last diagonal of the triangle: 0 is the main one, positive ones are above it.
+
+    Returns:
+        A tuple of two arrays (int64), of rows and of columns.
+
+    Raises:
+        ValueError: unless the array has two axes.
+
+    Examples:
+        >>> a = cp.asarray([[1, 2], [3, 4]])
+        >>> a[cp.tril_indices_from(a)]
+        array([1, 3, 4])
+    """
     rows, columns = _matrix_shape(arr)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
-    """Returns the indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix.
+
+    Args:
+        arr: a matrix.
+        k: the first diagonal of the triangle: 0 is the main one, positive ones are above it.
+
+    Returns:
+        A tuple of two arrays (int64), of rows and of columns.
+
+    Raises:
+        ValueError: unless the array has two axes.
+
+    Examples:
+        >>> a = cp.asarray([[1, 2], [3, 4]])
+        >>> a[cp.triu_indices_from(a)]
+        array([1, 2, 4])
+    """
     rows, columns = _matrix_shape(arr)
     return triu_indices(rows, k, columns)
 
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
-    """Returns the indices of the elements that a function such as `triu` does not set to zero in an n x n matrix."""
+    """Returns the indices of the elements that a function such as `triu` does not set to zero in an n x n matrix.
+
+    Args:
+        n: the number of rows and columns.
+        mask_func: a function `mask_func(a, k)`.
+        k: the second argument of the function.
+
+    Returns:
+        A tuple of two arrays (int64), of rows and of columns.
+
+    Examples:
+        >>> cp.mask_indices(2, cp.triu)
+        (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return nonzero(mask_func(creation.ones((n, n), int), k))
 
 
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
     """Converts indices into the flattened array to one index array per axis.
 
+    Args:
+        indices: an integer, or an array of integers.
+        shape: the shape of the array that the indices are for.
+        order: "C" for row-major, "F" for column-major order.
+
+    Returns:
+        A tuple with an array (int64) for each axis.
+
     Raises:
         ValueError: if an index is out of bounds, and for more elements than int64 counts.
+
+    Examples:
+        >>> cp.unravel_index([2, 3], (2, 3))
+        (array([0, 1]), array([2, 0]))
     """
     index, dims = array(indices), as_shape(shape)
     _check_size(
@@ -175,8 +313,21 @@ def _letter(order: str) -> str:
 def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order: str = "C") -> ndarray:
     """Converts one index array per axis to indices into the flattened array.
 
+    Args:
+        multi_index: a tuple of arrays of integers, one for each axis.
+        dims: the shape of the array that the indices are for.
+        mode: for indices out of bounds: "raise", "wrap" or "clip", or a tuple of one for each axis.
+        order: "C" for row-major, "F" for column-major order.
+
+    Returns:
+        An array (int64) of the common shape of the indices.
+
     Raises:
         ValueError: if an index is out of bounds and the mode is "raise", and if the number of elements exceeds int64.
+
+    Examples:
+        >>> cp.ravel_multi_index((cp.asarray([0, 1]), cp.asarray([2, 0])), (2, 3))
+        array([2, 3])
     """
     shape = as_shape(dims)
     order = _letter(order)
@@ -214,9 +365,23 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns for each index in `a` the element of the choice with this index.
 
+    Args:
+        a: an array of integers.
+        choices: a sequence of arrays that broadcast to the shape of `a`, or an array whose first axis numbers the
+            choices.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        mode: for indices out of bounds: "raise", "wrap" or "clip".
+
+    Returns:
+        An array of the common shape, of the dtype that the choices promote to.
+
     Raises:
         ValueError: if there are no choices, or an index is out of bounds (mode "raise").
         TypeError: if `a` does not hold integers, or `out` has another shape.
+
+    Examples:
+        >>> cp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
+        array([ 1, 20,  3])
     """
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
@@ -244,9 +409,22 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
     """Returns for each element the choice of the first condition that is true, or the default.
 
+    Args:
+        condlist: a list of bool arrays.
+        choicelist: a list of arrays, one for each condition. All broadcast against each other.
+        default: the element where no condition is true.
+
+    Returns:
+        An array of the common shape, of the dtype that choices and default promote to.
+
     Raises:
         ValueError: if there are no conditions, or the number of choices differs from theirs.
         TypeError: for conditions that are not bool.
+
+    Examples:
+        >>> x = cp.arange(6)
+        >>> cp.select([x < 2, x > 3], [x, x * 10], default=-1)
+        array([ 0,  1, -1, -1, 40, 50])
     """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -268,8 +446,24 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
     """Evaluates a piecewise function: for each condition a scalar, or a function called with the elements it selects.
 
+    Args:
+        x: an array or array-like.
+        condlist: a list of bool arrays of the shape of `x`, or one of them.
+        funclist: scalars and functions, one for each condition. One more is taken where no condition is true, otherwise
+            zero.
+        *args: further arguments of the functions.
+        **kw: keyword arguments of the functions.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
     Raises:
         ValueError: unless there are as many functions as conditions, or one more.
+
+    Examples:
+        >>> x = cp.asarray([-2.0, -1.0, 1.0, 2.0])
+        >>> cp.piecewise(x, [x < 0, x > 1], [0, lambda v: v * 10, 5])
+        array([ 0.,  0.,  5., 20.])
     """
     x = array(x)
     if (
@@ -302,8 +496,23 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
 def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
     """Applies a function of a 1-d array to each slice along an axis. The calls are recorded one by one.
 
+    Args:
+        func1d: a function of a 1-d array that returns a scalar or an array.
+        axis: the axis along which slices are taken.
+        arr: an array or array-like.
+        *args: further arguments of the function.
+        **kwargs: keyword arguments of the function.
+
+    Returns:
+        An array of the results; the axes that the function returns take the place of the axis.
+
     Raises:
         ValueError: if the other axes are empty.
+
+    Examples:
+        >>> cp.apply_along_axis(lambda row: row[::-1], 1, [[1, 2], [3, 4]])
+        array([[2, 1],
+               [4, 3]])
     """
     arr = array(arr)
     axis = normalize_axis(axis, arr.ndim)
@@ -319,19 +528,48 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 
 
 def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
-    """Applies a reduction to one axis after another and keeps the axes with length one."""
+    """Applies a reduction to one axis after another and keeps the axes with length one.
+
+    Args:
+        func: a function `func(a, axis)`, such as `cp.sum`.
+        a: an array or array-like.
+        axes: the axis or axes.
+
+    Returns:
+        An array with as many axes as `a`.
+
+    Raises:
+        ValueError: if the result of the function has neither as many axes as `a` nor one axis less.
+
+    Examples:
+        >>> cp.apply_over_axes(cp.sum, cp.ones((2, 3, 4)), (0, 2)).shape
+        (1, 3, 1)
+    """
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
-        reduced = func(result, normalize_axis(axis, result.ndim))
-        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, normalize_axis(axis, result.ndim))
+        axis = normalize_axis(axis, result.ndim)
+        reduced = func(result, axis)
+        if result.ndim - reduced.ndim not in (0, 1):
+            raise ValueError("function is not returning an array of the correct shape")
+        result = reduced if reduced.ndim == result.ndim else expand_dims(reduced, axis)
     return result
 
 
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
     """Iterates over the indices of a shape, in C order, on the host.
 
+    Args:
+        *shape: the extents, as integers or as one tuple.
+
+    Returns:
+        An iterator of tuples of integers.
+
     Raises:
         ValueError: for negative extents.
+
+    Examples:
+        >>> list(cp.ndindex(2, 2))
+        [(0, 0), (0, 1), (1, 0), (1, 1)]
     """
     import itertools
 
@@ -340,7 +578,18 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Iterates over the indices of an array and its elements, as Python scalars. Copies the array to the host once."""
+    """Iterates over the indices of an array and its elements, as Python scalars. Copies the array to the host once.
+
+    Args:
+        arr: an array or array-like.
+
+    Returns:
+        An iterator of pairs of a tuple of indices and a Python scalar.
+
+    Examples:
+        >>> list(cp.ndenumerate(cp.asarray([[1, 2], [3, 4]])))
+        [((0, 0), 1), ((0, 1), 2), ((1, 0), 3), ((1, 1), 4)]
+    """
     host = asnumpy(array(arr))
     return ((index, host[index].item()) for index in ndindex(host.shape))
 
@@ -351,8 +600,20 @@ def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
     """Returns index arrays for the cross product of sequences of integers or masks.
 
+    Args:
+        *args: 1-d sequences of integers, or bool masks.
+
+    Returns:
+        A tuple with an array for each sequence, which broadcast against each other.
+
     Raises:
         ValueError: for sequences that are not 1-d.
+
+    Examples:
+        >>> a = cp.arange(12).reshape(3, 4)
+        >>> a[cp.ix_([0, 2], [1, 3])]
+        array([[ 1,  3],
+               [ 9, 11]])
     """
     result = []
     for i, item in enumerate(args):

@@ -123,10 +123,33 @@ def load(
     file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_imports: bool = True, encoding: Any = "ASCII", *,
     max_header_size: int = 10000,
 ) -> Any:  # fmt: skip
-    """Returns the array of an `.npy` file, or an `NpzFile`. Raises for pickled objects unless `allow_pickle` is true.
+    """Returns the array of an `.npy` file, or a mapping of the arrays of an `.npz` file.
 
     With `mmap_mode` the file is memory-mapped while it is copied to the device. Writes to the array do not change the
     file.
+
+    Args:
+        file: the name of a file, or a file opened for reading bytes.
+        mmap_mode: None, or a mode such as "r" to map the file.
+        allow_pickle: whether to load pickled objects, which can run any code.
+        fix_imports: as for `numpy.load`; only for pickled objects.
+        encoding: as for `numpy.load`; only for pickled objects.
+        max_header_size: the greatest size of a header that is parsed.
+
+    Returns:
+        An array, or an `NpzFile`.
+
+    Raises:
+        OSError: if the file does not exist or cannot be read.
+        ValueError: for pickled objects, unless `allow_pickle` is true.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.save(file, cp.arange(3))
+        >>> _ = file.seek(0)
+        >>> cp.load(file)
+        array([0, 1, 2])
     """
     import numpy as np
 
@@ -148,49 +171,158 @@ def _with_bfloat16(host: Any) -> Any:
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
-    """Writes an array to an `.npy` file."""
+    r"""Writes an array to an `.npy` file.
+
+    Args:
+        file: the name of a file, to which ".npy" is added if needed, or a file opened for writing bytes.
+        arr: an array or array-like.
+        allow_pickle: as for `numpy.save`; arrays hold no objects.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.save(file, cp.arange(3))
+        >>> file.getvalue()[:6]
+        b'\x93NUMPY'
+    """
     import numpy as np
 
     np.save(file, _host(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
-    """Writes several arrays to an `.npz` file, uncompressed."""
+    """Writes several arrays to an `.npz` file, uncompressed.
+
+    Args:
+        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+        *args: arrays, which are named "arr_0", "arr_1" and so on.
+        **kwds: arrays by name.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.savez(file, x=cp.arange(3))
+        >>> _ = file.seek(0)
+        >>> cp.load(file)["x"]
+        array([0, 1, 2])
+    """
     import numpy as np
 
     np.savez(file, *map(_host, args), **{k: _host(v) for k, v in kwds.items()})
 
 
 def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
-    """Writes several arrays to an `.npz` file, compressed."""
+    """Writes several arrays to an `.npz` file, compressed.
+
+    Args:
+        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+        *args: arrays, which are named "arr_0", "arr_1" and so on.
+        **kwds: arrays by name.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.savez_compressed(file, x=cp.arange(3))
+        >>> _ = file.seek(0)
+        >>> cp.load(file)["x"]
+        array([0, 1, 2])
+    """
     import numpy as np
 
     np.savez_compressed(file, *map(_host, args), **{k: _host(v) for k, v in kwds.items()})
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
-    """Writes an array to a text file, with NumPy's `savetxt`."""
+    """Writes an array to a text file, with NumPy's `savetxt`.
+
+    Args:
+        fname: the name of a file, or an open file.
+        X: a 1-d or 2-d array.
+        *args: further arguments of NumPy's function.
+        **kwargs: keyword arguments of NumPy's function.
+
+    Examples:
+        >>> import sys
+        >>> cp.savetxt(sys.stdout, cp.asarray([[1, 2], [3, 4]]), fmt="%d")
+        1 2
+        3 4
+    """
     import numpy as np
 
     np.savetxt(fname, _host(X), *args, **kwargs)
 
 
 def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """Returns an array from a text file, with NumPy's `loadtxt`."""
+    r"""Returns an array from a text file, with NumPy's `loadtxt`.
+
+    Args:
+        *args: the file, and further arguments of NumPy's function.
+        **kwargs: keyword arguments of NumPy's function.
+
+    Returns:
+        An array of the numbers in the text.
+
+    Raises:
+        ValueError: for text that is not a number, or rows with different numbers of columns.
+
+    Examples:
+        >>> import io
+        >>> cp.loadtxt(io.StringIO("1 2\n3 4"))
+        array([[1., 2.],
+               [3., 4.]])
+    """
     import numpy as np
 
     return convert(np.loadtxt(*args, **kwargs))
 
 
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """Returns an array from a text file with missing values, with NumPy's `genfromtxt`."""
+    r"""Returns an array from a text file with missing values, with NumPy's `genfromtxt`.
+
+    Args:
+        *args: the file, and further arguments of NumPy's function.
+        **kwargs: keyword arguments of NumPy's function.
+
+    Returns:
+        An array of the numbers in the text.
+
+    Raises:
+        ValueError: if the rows have different numbers of columns.
+
+    Examples:
+        >>> import io
+        >>> cp.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",")
+        array([[ 1.,  2.],
+               [ 3., nan]])
+    """
     import numpy as np
 
     return convert(np.genfromtxt(*args, **kwargs))
 
 
 def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
-    """Returns a 1-d array from a file of raw elements or separated numbers."""
+    """Returns a 1-d array from a file of raw elements or separated numbers.
+
+    Args:
+        file: the name of a file, or an open file.
+        dtype: the dtype of the elements, float64 by default.
+        count: the number of elements to read; -1 reads all.
+        sep: the separator of a text file; an empty one (the default) means raw elements.
+        offset: the number of bytes to skip in a file of raw elements.
+
+    Returns:
+        A 1-d array.
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+
+    Examples:
+        >>> import os, tempfile
+        >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
+        >>> cp.arange(3).tofile(name)
+        >>> cp.fromfile(name, dtype=int)
+        array([0, 1, 2])
+    """
     import numpy as np
 
     return convert(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))

@@ -43,9 +43,25 @@ def concatenate(
 ) -> ndarray:  # fmt: skip
     """Joins arrays along an existing axis (None: flattens them first).
 
+    Args:
+        arrays: a sequence of arrays of the same shape, except along the axis.
+        axis: the axis along which arrays are joined; None flattens them first.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        dtype: the dtype of the result; by default it follows from the operands.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns:
+        A new array of the dtype that the arrays promote to.
+
     Raises:
         ValueError: if there are no arrays, their other extents differ, or `out` has another shape.
         TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
+
+    Examples:
+        >>> cp.concatenate(([1, 2], [3]))
+        array([1, 2, 3])
+        >>> cp.concatenate(([[1, 2]], [[3, 4]]), axis=1)
+        array([[1, 2, 3, 4]])
     """
     check_rule(casting)
     if hasattr(arrays, "__len__") and len(arrays) > _MAX_ARRAYS:
@@ -107,8 +123,27 @@ def stack(
 ) -> ndarray:  # fmt: skip
     """Joins arrays of one shape along a new axis.
 
+    Args:
+        arrays: a sequence of arrays of one shape.
+        axis: the position of the new axis in the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        dtype: the dtype of the result; by default it follows from the operands.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns:
+        A new array with one axis more.
+
     Raises:
         ValueError: if there are no arrays, or their shapes differ.
+        TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
+
+    Examples:
+        >>> cp.stack(([1, 2], [3, 4]))
+        array([[1, 2],
+               [3, 4]])
+        >>> cp.stack(([1, 2], [3, 4]), axis=1)
+        array([[1, 3],
+               [2, 4]])
     """
     parts = _arrays(arrays)
     if not parts:
@@ -124,8 +159,19 @@ def stack(
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """Returns views of the slices along an axis.
 
+    Args:
+        x: an array with at least one axis.
+        axis: the axis, by default the first.
+
+    Returns:
+        A tuple of views without the axis.
+
     Raises:
         ValueError: for a 0-d array.
+
+    Examples:
+        >>> cp.unstack(cp.asarray([[1, 2], [3, 4]]), axis=1)
+        (array([1, 3]), array([2, 4]))
     """
     x = array(x)
     if x.ndim == 0:
@@ -136,7 +182,24 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 
 @dispatched
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
-    """Joins arrays along the first axis. Vectors become rows."""
+    """Joins arrays along the first axis. Vectors become rows.
+
+    Args:
+        tup: a sequence of arrays or array-likes.
+        dtype: the dtype of the result; by default it follows from the operands.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns:
+        A new array with at least two axes.
+
+    Raises:
+        ValueError: for shapes that do not fit.
+
+    Examples:
+        >>> cp.vstack(([1, 2], [3, 4]))
+        array([[1, 2],
+               [3, 4]])
+    """
     return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
 
 
@@ -145,20 +208,69 @@ row_stack = vstack
 
 @dispatched
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
-    """Joins arrays along the second axis, and vectors along their only axis."""
+    """Joins arrays along the second axis, and vectors along their only axis.
+
+    Args:
+        tup: a sequence of arrays or array-likes.
+        dtype: the dtype of the result; by default it follows from the operands.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+
+    Returns:
+        A new array.
+
+    Raises:
+        ValueError: for shapes that do not fit.
+
+    Examples:
+        >>> cp.hstack(([1, 2], [3]))
+        array([1, 2, 3])
+        >>> cp.hstack(([[1], [2]], [[3], [4]]))
+        array([[1, 3],
+               [2, 4]])
+    """
     parts = [atleast_1d(a) for a in _arrays(tup)]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @dispatched
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Joins arrays along the third axis."""
+    """Joins arrays along the third axis. Axes of length one are added to arrays that have fewer.
+
+    Args:
+        tup: a sequence of arrays or array-likes.
+
+    Returns:
+        A new array with at least three axes.
+
+    Raises:
+        ValueError: for shapes that do not fit.
+
+    Examples:
+        >>> cp.dstack(([1, 2], [3, 4]))
+        array([[[1, 3],
+                [2, 4]]])
+    """
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
 
 @dispatched
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Joins vectors, as columns, and matrices along the second axis."""
+    """Joins vectors, as columns, and matrices along the second axis.
+
+    Args:
+        tup: a sequence of arrays or array-likes.
+
+    Returns:
+        A 2-d array.
+
+    Raises:
+        ValueError: for vectors and matrices with different numbers of rows.
+
+    Examples:
+        >>> cp.column_stack(([1, 2], [3, 4]))
+        array([[1, 3],
+               [2, 4]])
+    """
     parts = _arrays(tup)
     return concatenate([p.reshape((-1, 1)) if p.ndim < 2 else p for p in parts], 1)
 
@@ -167,8 +279,20 @@ def block(arrays: Any) -> ndarray:
     """Returns an array from nested lists of blocks. The innermost lists are joined along the last axis, the next level
     along the axis before it, and so on.
 
+    Args:
+        arrays: nested lists of arrays or scalars.
+
+    Returns:
+        A new array.
+
     Raises:
         ValueError: for empty lists, different depths, and shapes that do not fit.
+
+    Examples:
+        >>> cp.block([[cp.eye(2), cp.zeros((2, 1))], [cp.ones((1, 3))]])
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [1., 1., 1.]])
     """
 
     def depth(x: Any) -> int:
@@ -203,8 +327,20 @@ def block(arrays: Any) -> ndarray:
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Returns views of consecutive parts along an axis: a number of parts of nearly equal length, or split positions.
 
+    Args:
+        ary: an array or array-like.
+        indices_or_sections: a number of parts, or the positions at which to split.
+        axis: the axis to split.
+
+    Returns:
+        A list of views.
+
     Raises:
         ValueError: for fewer than one part.
+
+    Examples:
+        >>> cp.array_split(cp.arange(5), 2)
+        [array([0, 1, 2]), array([3, 4])]
     """
     ary = array(ary)
     if ary.ndim == 0:
@@ -224,11 +360,25 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
-    """As `array_split`, but a number of parts must divide the length of the axis.
+    """Returns views of consecutive parts along an axis. A number of parts must divide the length of the axis.
+
+    Args:
+        ary: an array or array-like.
+        indices_or_sections: a number of parts, or the positions at which to split.
+        axis: the axis to split.
+
+    Returns:
+        A list of views.
 
     Raises:
         ValueError: if the number of parts does not divide the length.
         ZeroDivisionError: if the number of parts is zero.
+
+    Examples:
+        >>> cp.split(cp.arange(4), 2)
+        [array([0, 1]), array([2, 3])]
+        >>> cp.split(cp.arange(5), [1, 3])
+        [array([0]), array([1, 2]), array([3, 4])]
     """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
@@ -242,8 +392,19 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits an array with at least two axes along the first.
 
+    Args:
+        ary: an array with at least two axes.
+        indices_or_sections: a number of parts, or the positions at which to split.
+
+    Returns:
+        A list of views.
+
     Raises:
         ValueError: for fewer than two axes.
+
+    Examples:
+        >>> cp.vsplit(cp.asarray([[1, 2], [3, 4]]), 2)
+        [array([[1, 2]]), array([[3, 4]])]
     """
     ary = array(ary)
     if ary.ndim < 2:
@@ -254,8 +415,21 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits along the second axis, or a vector along its only axis.
 
+    Args:
+        ary: an array with at least one axis.
+        indices_or_sections: a number of parts, or the positions at which to split.
+
+    Returns:
+        A list of views.
+
     Raises:
         ValueError: for a 0-d array.
+
+    Examples:
+        >>> cp.hsplit(cp.asarray([[1, 2], [3, 4]]), 2)
+        [array([[1],
+               [3]]), array([[2],
+               [4]])]
     """
     ary = array(ary)
     if ary.ndim == 0:
@@ -266,8 +440,19 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits along the third axis.
 
+    Args:
+        ary: an array with at least three axes.
+        indices_or_sections: a number of parts, or the positions at which to split.
+
+    Returns:
+        A list of views.
+
     Raises:
         ValueError: for fewer than three axes.
+
+    Examples:
+        >>> [part.shape for part in cp.dsplit(cp.ones((2, 2, 4)), 2)]
+        [(2, 2, 2), (2, 2, 2)]
     """
     ary = array(ary)
     if ary.ndim < 3:
@@ -279,7 +464,22 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
 
 def tile(A: ArrayLike, reps: Any) -> ndarray:
-    """Returns an array repeated `reps` times along each axis."""
+    """Returns an array repeated `reps` times along each axis.
+
+    Args:
+        A: an array or array-like.
+        reps: the number of copies, or a number for each axis, of which the last one is for the last axis.
+
+    Returns:
+        A new array.
+
+    Examples:
+        >>> cp.tile([1, 2], 2)
+        array([1, 2, 1, 2])
+        >>> cp.tile([1, 2], (2, 1))
+        array([[1, 2],
+               [1, 2]])
+    """
     A = array(A)
     times = tuple(operator.index(r) for r in reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     ndim = max(A.ndim, len(times))
@@ -295,9 +495,25 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     """Repeats each element (or slice along an axis), by one count for all or a count for each.
 
+    Args:
+        a: an array or array-like.
+        repeats: the count, or a count for each element.
+        axis: the axis; None (the default) flattens the array.
+
+    Returns:
+        A new array.
+
     Raises:
         TypeError: if the counts are not integers.
         ValueError: if a count is negative, or the number of counts is not the length of the axis.
+
+    Examples:
+        >>> cp.repeat([1, 2], 2)
+        array([1, 1, 2, 2])
+        >>> cp.repeat([[1, 2], [3, 4]], [1, 2], axis=0)
+        array([[1, 2],
+               [3, 4],
+               [3, 4]])
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
@@ -328,7 +544,26 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
-    """Returns an array with values appended along an axis, or to the flattened array."""
+    """Returns an array with values appended along an axis, or to the flattened array.
+
+    Args:
+        arr: an array or array-like.
+        values: an array-like; with an `axis` of the same shape as `arr` but along the axis.
+        axis: the axis; None (the default) flattens both.
+
+    Returns:
+        A new array.
+
+    Raises:
+        ValueError: for shapes that do not fit.
+
+    Examples:
+        >>> cp.append([1, 2], [3, 4])
+        array([1, 2, 3, 4])
+        >>> cp.append([[1, 2]], [[3, 4]], axis=0)
+        array([[1, 2],
+               [3, 4]])
+    """
     arr, values = array(arr), array(values)
     if axis is None:
         return concatenate((arr.reshape(-1), values.reshape(-1)))
@@ -353,9 +588,24 @@ def _positions(obj: Any, n: int) -> list[int]:
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     """Returns an array without the slices at some positions along an axis, or without elements of the flattened array.
 
+    Args:
+        arr: an array or array-like.
+        obj: the positions: an integer, a slice, a list of integers or a bool mask.
+        axis: the axis; None (the default) flattens the array.
+
+    Returns:
+        A new array.
+
     Raises:
         ValueError: if a mask does not have the length of the axis.
         IndexError: if a position is out of bounds.
+
+    Examples:
+        >>> cp.delete([10, 20, 30, 40], [0, 2])
+        array([20, 40])
+        >>> cp.delete([[1, 2], [3, 4]], 0, axis=1)
+        array([[2],
+               [4]])
     """
     import numpy as np
 
@@ -376,7 +626,27 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
-    """Returns an array with values inserted before some positions along an axis, or of the flattened array."""
+    """Returns an array with values inserted before some positions along an axis, or of the flattened array.
+
+    Args:
+        arr: an array or array-like.
+        obj: the positions in `arr`: an integer, a slice, a list of integers or a bool mask.
+        values: the values, which broadcast to the slices.
+        axis: the axis; None (the default) flattens the array.
+
+    Returns:
+        A new array of the dtype of `arr`.
+
+    Raises:
+        IndexError: if a position is out of bounds.
+
+    Examples:
+        >>> cp.insert([1, 2, 3], 1, 9)
+        array([1, 9, 2, 3])
+        >>> cp.insert([[1, 2], [3, 4]], 2, [8, 9], axis=1)
+        array([[1, 2, 8],
+               [3, 4, 9]])
+    """
     arr, axis = with_axis(arr, axis, scalars=False)
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")

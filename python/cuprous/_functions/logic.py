@@ -14,8 +14,25 @@ from cuprous._functions.reductions import all as all_
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
-    """Returns true for each element with |a - b| <= atol + rtol |b|. Equal infinities are close. NaN equals NaN only
-    with `equal_nan`."""
+    """Returns true for each element with |a - b| <= atol + rtol |b|. Equal infinities are close.
+
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        rtol: the tolerance relative to `b`.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+
+    Returns:
+        A bool array of the common shape.
+
+    Raises:
+        ValueError: for shapes that do not broadcast.
+
+    Examples:
+        >>> cp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+        array([ True, False])
+    """
     a, b, rtol, atol = map(operand, (a, b, rtol, atol))
     if not isinstance(a, ndarray) and not isinstance(b, ndarray):
         b = array(b)
@@ -33,12 +50,43 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, eq
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
-    """Returns true if all elements are close, as a 0-d array like CuPy."""
+    """Returns true if all elements are close: |a - b| <= atol + rtol |b|.
+
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        rtol: the tolerance relative to `b`.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+
+    Returns:
+        A 0-d bool array, as in CuPy. `bool()` waits for its value.
+
+    Raises:
+        ValueError: for shapes that do not broadcast.
+
+    Examples:
+        >>> cp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+        array(True)
+    """
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarray:
-    """Returns true if two arrays have the same shape and equal elements, as a 0-d array like CuPy."""
+    """Returns true if two arrays have the same shape and equal elements.
+
+    Args:
+        a1: an array or array-like.
+        a2: an array or array-like.
+        equal_nan: whether NaN equals NaN.
+
+    Returns:
+        A 0-d bool array, as in CuPy. `bool()` waits for its value.
+
+    Examples:
+        >>> cp.array_equal([1, 2], [1, 2])
+        array(True)
+    """
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
         return _core.full((), False, "bool")
@@ -49,7 +97,19 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarra
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Returns true if two arrays broadcast to each other and have equal elements, as a 0-d array like CuPy."""
+    """Returns true if two arrays broadcast to each other and have equal elements.
+
+    Args:
+        a1: an array or array-like.
+        a2: an array or array-like.
+
+    Returns:
+        A 0-d bool array, as in CuPy. `bool()` waits for its value.
+
+    Examples:
+        >>> cp.array_equiv([1, 1], [[1], [1]])
+        array(True)
+    """
     try:
         return all_(_core.map("equal", array(a1), array(a2)))
     except ValueError:
@@ -57,22 +117,66 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 
 def isscalar(element: Any) -> bool:
-    """Returns true if `element` is a Python or NumPy scalar. 0-d arrays are not scalars."""
+    """Returns true if `element` is a Python or NumPy scalar. 0-d arrays are not scalars.
+
+    Args:
+        element: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.isscalar(3.0), cp.isscalar(cp.asarray(3.0))
+        (True, False)
+    """
     return is_scalar(element) or isinstance(element, (str, bytes))
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Returns true if the dtype is complex."""
+    """Returns true if the dtype is complex.
+
+    Args:
+        x: an array or array-like.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.iscomplexobj([1 + 1j, 1])
+        True
+    """
     return dtypes.kind(array(x).dtype_name) == "c"
 
 
 def isrealobj(x: Any) -> bool:
-    """Returns true if the dtype is not complex."""
+    """Returns true if the dtype is not complex.
+
+    Args:
+        x: an array or array-like.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.isrealobj([1.5, 1])
+        True
+    """
     return not iscomplexobj(x)
 
 
 def iscomplex(x: ArrayLike) -> ndarray:
-    """Returns true for each element with a nonzero imaginary part."""
+    """Returns true for each element with a nonzero imaginary part.
+
+    Args:
+        x: an array or array-like.
+
+    Returns:
+        A bool array of the shape of `x`.
+
+    Examples:
+        >>> cp.iscomplex([1 + 1j, 1])
+        array([ True, False])
+    """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) != 0
@@ -80,7 +184,18 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
 
 def isreal(x: ArrayLike) -> ndarray:
-    """Returns true for each element whose imaginary part is zero."""
+    """Returns true for each element whose imaginary part is zero.
+
+    Args:
+        x: an array or array-like.
+
+    Returns:
+        A bool array of the shape of `x`.
+
+    Examples:
+        >>> cp.isreal([1 + 1j, 1])
+        array([False,  True])
+    """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) == 0
@@ -88,12 +203,37 @@ def isreal(x: ArrayLike) -> ndarray:
 
 
 def isfortran(a: ndarray) -> bool:
-    """Returns true if an array is Fortran-contiguous and not C-contiguous. Raises TypeError if `a` is not an array."""
+    """Returns true if an array is Fortran-contiguous and not C-contiguous.
+
+    Args:
+        a: an array.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: if `a` is not an array.
+
+    Examples:
+        >>> cp.isfortran(cp.ones((2, 3), order="F"))
+        True
+    """
     return bool(target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous)
 
 
 def iterable(y: object) -> bool:
-    """Returns true if `y` is iterable."""
+    """Returns true if `y` is iterable.
+
+    Args:
+        y: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.iterable([1, 2]), cp.iterable(2)
+        (True, False)
+    """
     try:
         iter(y)  # type: ignore[call-overload]
     except TypeError:
@@ -102,7 +242,20 @@ def iterable(y: object) -> bool:
 
 
 def get_array_module(*args: Any) -> Any:
-    """Returns `cuprous` if any argument is one of its arrays or sparse matrices, otherwise `numpy`."""
+    """Returns `cuprous` if any argument is one of its arrays or sparse matrices, otherwise `numpy`.
+
+    Args:
+        *args: any objects.
+
+    Returns:
+        The module `cuprous` or `numpy`.
+
+    Examples:
+        >>> cp.get_array_module(cp.ones(2)).__name__
+        'cuprous'
+        >>> cp.get_array_module([1, 2]).__name__
+        'numpy'
+    """
     if any(isinstance(a, ndarray) or _is_sparse(a) for a in args):
         return cuprous
     import numpy

@@ -32,10 +32,27 @@ from cuprous._functions.counting import argwhere
 
 
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
-    """Returns the elements in another shape, as a view if the strides allow it. An extent of -1 is inferred.
+    """Returns the elements in another shape, as a view if the strides allow it.
+
+    Args:
+        a: an array or array-like of any dtype.
+        shape: the new shape. One extent may be -1 and is inferred.
+        order: the order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran
+            order).
+        copy: True always copies, None copies if needed, False never copies.
+
+    Returns:
+        An array with the same elements.
 
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
+
+    Examples:
+        >>> cp.reshape(cp.arange(6), (2, -1))
+        array([[0, 1, 2],
+               [3, 4, 5]])
+        >>> cp.reshape([[1, 2], [3, 4]], 4, order="F")
+        array([1, 3, 2, 4])
     """
     return as_array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
 
@@ -59,7 +76,21 @@ def _memory_order(a: ndarray) -> tuple[int, ...] | None:
 
 
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
-    """Returns the elements in one dimension: a view if memory has them in this order, otherwise a copy."""
+    """Returns the elements in one dimension: a view if memory has them in this order, otherwise a copy.
+
+    Args:
+        a: an array or array-like of any dtype.
+        order: the order in which elements are read: "C", "F", "A" or "K" (as in memory).
+
+    Returns:
+        A 1-d array.
+
+    Examples:
+        >>> cp.ravel([[1, 2], [3, 4]])
+        array([1, 2, 3, 4])
+        >>> cp.ravel([[1, 2], [3, 4]], order="F")
+        array([1, 3, 2, 4])
+    """
     a = as_array(a)
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
@@ -68,7 +99,26 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
-    """Returns a view with the axes permuted, reversed by default."""
+    """Returns a view with the axes permuted, reversed by default.
+
+    Args:
+        a: an array or array-like of any dtype.
+        axes: a permutation of the axes; by default they are reversed.
+
+    Returns:
+        A view.
+
+    Raises:
+        ValueError: if `axes` is not a permutation of the axes.
+
+    Examples:
+        >>> cp.transpose([[1, 2, 3], [4, 5, 6]])
+        array([[1, 4],
+               [2, 5],
+               [3, 6]])
+        >>> cp.transpose(cp.ones((2, 3, 4)), (1, 0, 2)).shape
+        (3, 2, 4)
+    """
     a = as_array(a)
     return a.T if axes is None else a.transpose(tuple(axes))
 
@@ -77,7 +127,23 @@ permute_dims = transpose
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
-    """Returns a view with two axes exchanged."""
+    """Returns a view with two axes exchanged.
+
+    Args:
+        a: an array or array-like of any dtype.
+        axis1: the first axis.
+        axis2: the second axis.
+
+    Returns:
+        A view.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.swapaxes(cp.ones((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+    """
     a = as_array(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
@@ -88,9 +154,21 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     """Returns a view with axes moved to other positions. The other axes keep their order.
 
+    Args:
+        a: an array or array-like of any dtype.
+        source: the axis or axes to move.
+        destination: the new position of each.
+
+    Returns:
+        A view.
+
     Raises:
         ValueError: if `source` and `destination` differ in length.
         AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.moveaxis(cp.ones((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
     """
     a = as_array(a)
     if source is None or destination is None:
@@ -108,8 +186,20 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     """Returns a view with one axis moved before position `start`.
 
+    Args:
+        a: an array or array-like of any dtype.
+        axis: the axis to move.
+        start: the position before which the axis is put.
+
+    Returns:
+        A view.
+
     Raises:
         AxisError: for an axis or a position out of bounds.
+
+    Examples:
+        >>> cp.rollaxis(cp.ones((2, 3, 4)), 2).shape
+        (4, 2, 3)
     """
     a = as_array(a)
     i = normalize_axis(axis, a.ndim)
@@ -122,8 +212,19 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
     """Returns a view with the last two axes exchanged.
 
+    Args:
+        x: an array of shape (..., M, N).
+
+    Returns:
+        A view of shape (..., N, M).
+
     Raises:
         ValueError: for fewer than two axes.
+
+    Examples:
+        >>> cp.matrix_transpose([[1, 2], [3, 4]])
+        array([[1, 3],
+               [2, 4]])
     """
     x = as_array(x)
     if x.ndim < 2:
@@ -134,9 +235,22 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     """Returns a view with axes of length one inserted.
 
+    Args:
+        a: an array or array-like of any dtype.
+        axis: the position or positions of the new axes in the result.
+
+    Returns:
+        A view.
+
     Raises:
         TypeError: if an axis is not an integer.
         AxisError: if an axis is out of bounds or repeated.
+
+    Examples:
+        >>> cp.expand_dims([1, 2], 0)
+        array([[1, 2]])
+        >>> cp.expand_dims([1, 2], (0, 2)).shape
+        (1, 2, 1)
     """
     a = as_array(a)
     if axis is None:
@@ -148,10 +262,21 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
 
 
 def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
-    """Returns a view without axes of length one: all of them, or those in `axis`.
+    """Returns a view without axes of length one.
+
+    Args:
+        a: an array or array-like of any dtype.
+        axis: the axis or axes to remove; None (the default) removes all of length one.
+
+    Returns:
+        A view.
 
     Raises:
         ValueError: if an axis in `axis` is longer.
+
+    Examples:
+        >>> cp.squeeze([[[1], [2]]])
+        array([1, 2])
     """
     a = as_array(a)
     if axis is None:
@@ -166,25 +291,67 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
 
 
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
-    """Returns a view of an array broadcast to a shape, with zero strides. `subok` has no effect, because arrays have no
-    subclasses.
+    """Returns a view of an array broadcast to a shape, with zero strides.
+
+    Args:
+        array: an array or array-like.
+        shape: the shape of the result.
+        subok: has no effect, because arrays have no subclasses.
+
+    Returns:
+        A view. Several of its elements may share memory.
 
     Raises:
         ValueError: if the array does not broadcast to the shape.
+
+    Examples:
+        >>> cp.broadcast_to([1, 2, 3], (2, 3))
+        array([[1, 2, 3],
+               [1, 2, 3]])
     """
     return _core.broadcast_to(as_array(array), as_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
-    """Returns views of arrays broadcast to their common shape. `subok` has no effect, because arrays have no
-    subclasses."""
+    """Returns views of arrays broadcast to their common shape.
+
+    Args:
+        *args: arrays or array-likes.
+        subok: has no effect, because arrays have no subclasses.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        ValueError: if the shapes do not broadcast.
+
+    Examples:
+        >>> a, b = cp.broadcast_arrays([[1], [2]], [10, 20])
+        >>> a
+        array([[1, 1],
+               [2, 2]])
+    """
     arrays = [as_array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
 
 
 def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
-    """Returns the shape that these shapes broadcast to."""
+    """Returns the shape that these shapes broadcast to.
+
+    Args:
+        *args: shapes, each an integer or a tuple of integers.
+
+    Returns:
+        A tuple of integers.
+
+    Raises:
+        ValueError: if the shapes do not broadcast.
+
+    Examples:
+        >>> cp.broadcast_shapes((2, 1), (3,), (4, 1, 1))
+        (4, 2, 3)
+    """
     return _broadcast_shapes(*(as_shape(s) for s in args))
 
 
@@ -194,22 +361,74 @@ def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
 
 
 def atleast_1d(*arys: ArrayLike) -> Any:
-    """Returns arrays with at least one axis."""
+    """Returns arrays with at least one axis.
+
+    Args:
+        *arys: arrays or array-likes.
+
+    Returns:
+        An array, or a tuple of arrays for several arguments.
+
+    Examples:
+        >>> cp.atleast_1d(5)
+        array([5])
+    """
     return _at_least(arys, lambda s: s or (1,))
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
-    """Returns arrays with at least two axes. New axes are in front."""
+    """Returns arrays with at least two axes. New axes are in front.
+
+    Args:
+        *arys: arrays or array-likes.
+
+    Returns:
+        An array, or a tuple of arrays for several arguments.
+
+    Examples:
+        >>> cp.atleast_2d([1, 2])
+        array([[1, 2]])
+    """
     return _at_least(arys, lambda s: (1,) * (2 - len(s)) + s)
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
-    """Returns arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1)."""
+    """Returns arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1).
+
+    Args:
+        *arys: arrays or array-likes.
+
+    Returns:
+        An array, or a tuple of arrays for several arguments.
+
+    Examples:
+        >>> cp.atleast_3d([1, 2]).shape
+        (1, 2, 1)
+    """
     return _at_least(arys, lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s))
 
 
 def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
-    """Returns a view with the order of elements along axes (by default all) reversed."""
+    """Returns a view with the order of elements along axes reversed.
+
+    Args:
+        m: an array or array-like.
+        axis: the axis or axes; None (the default) reverses all.
+
+    Returns:
+        A view.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.flip([[1, 2], [3, 4]])
+        array([[4, 3],
+               [2, 1]])
+        >>> cp.flip([[1, 2], [3, 4]], axis=1)
+        array([[2, 1],
+               [4, 3]])
+    """
     m = as_array(m)
     axes = normalize_axes(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
@@ -218,8 +437,19 @@ def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
 def flipud(m: ArrayLike) -> ndarray:
     """Returns a view with the first axis reversed.
 
+    Args:
+        m: an array with at least one axis.
+
+    Returns:
+        A view.
+
     Raises:
         ValueError: for a 0-d array.
+
+    Examples:
+        >>> cp.flipud([[1, 2], [3, 4]])
+        array([[3, 4],
+               [1, 2]])
     """
     m = as_array(m)
     if m.ndim < 1:
@@ -230,8 +460,19 @@ def flipud(m: ArrayLike) -> ndarray:
 def fliplr(m: ArrayLike) -> ndarray:
     """Returns a view with the second axis reversed.
 
+    Args:
+        m: an array with at least two axes.
+
+    Returns:
+        A view.
+
     Raises:
         ValueError: for fewer than two axes.
+
+    Examples:
+        >>> cp.fliplr([[1, 2], [3, 4]])
+        array([[2, 1],
+               [4, 3]])
     """
     m = as_array(m)
     if m.ndim < 2:
@@ -242,8 +483,21 @@ def fliplr(m: ArrayLike) -> ndarray:
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     """Returns a view rotated by k quarter turns in the plane of two axes, from the first towards the second.
 
+    Args:
+        m: an array with at least two axes.
+        k: the number of quarter turns, which may be negative.
+        axes: the plane, two different axes.
+
+    Returns:
+        A view.
+
     Raises:
         ValueError: unless `axes` are two different axes of the array.
+
+    Examples:
+        >>> cp.rot90([[1, 2], [3, 4]])
+        array([[2, 4],
+               [1, 3]])
     """
     m = as_array(m)
     if len(axes) != 2:
@@ -262,10 +516,26 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
-    """Rolls elements along axes. Elements beyond one end reappear at the other.
+    """Returns the elements rolled along axes. Elements beyond one end reappear at the other.
+
+    Args:
+        a: an array or array-like of any dtype.
+        shift: the number of positions, or a number for each axis.
+        axis: the axis or axes; None (the default) rolls the flattened array.
+
+    Returns:
+        An array of the same shape.
 
     Raises:
         ValueError: for shifts and axes that do not broadcast to one dimension.
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.roll([1, 2, 3, 4, 5], 2)
+        array([4, 5, 1, 2, 3])
+        >>> cp.roll([[1, 2], [3, 4]], 1, axis=0)
+        array([[3, 4],
+               [1, 2]])
     """
     a = as_array(a)
     if axis is None:
@@ -301,11 +571,24 @@ def _shifts(shift: Any) -> tuple[int, ...]:
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
-    """Returns a view without the zeros in front ("f") and at the back ("b") of axes, by default all. The positions are
-    copied to the host. For a list or tuple, returns the same part of it.
+    """Returns a view without the zeros at the ends of axes. The positions are copied to the host.
+
+    Args:
+        filt: an array, list or tuple.
+        trim: the ends to trim: "f" for the front, "b" for the back, "fb" for both.
+        axis: the axis or axes; None (the default) trims all.
+
+    Returns:
+        A view, or a part of the list or tuple that was passed.
 
     Raises:
         ValueError: for other letters in `trim`.
+
+    Examples:
+        >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]))
+        array([1, 2])
+        >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]), "f")
+        array([1, 2, 0])
     """
     given, filt = filt, as_array(filt)
     trim = trim.lower()
@@ -327,7 +610,20 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
-    """Returns a new array of any shape, filled with repeated copies of the elements."""
+    """Returns a new array of any shape, filled with repeated copies of the elements.
+
+    Args:
+        a: an array or array-like of any dtype.
+        new_shape: the shape of the result.
+
+    Returns:
+        An array of the new shape; zeros if `a` has no elements.
+
+    Examples:
+        >>> cp.resize([1, 2, 3], (2, 4))
+        array([[1, 2, 3, 1],
+               [2, 3, 1, 2]])
+    """
     shape = as_shape(new_shape)
     flat = as_array(a).reshape(-1)
     size = math.prod(shape)
@@ -337,7 +633,18 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Returns the shape of an array, or of an object that NumPy converts to one. Copies nothing to a device."""
+    """Returns the shape of an array, or of an object that NumPy converts to one. Copies nothing to a device.
+
+    Args:
+        a: an array or array-like.
+
+    Returns:
+        A tuple of integers.
+
+    Examples:
+        >>> cp.shape([[1, 2, 3], [4, 5, 6]])
+        (2, 3)
+    """
     if isinstance(a, ndarray):
         return a.shape
     import numpy
@@ -346,23 +653,60 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """Returns the number of axes. Accepts the same objects as `shape`."""
+    """Returns the number of axes.
+
+    Args:
+        a: an array, or an object that NumPy converts to one.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cp.ndim([[1, 2], [3, 4]])
+        2
+    """
     return len(shape(a))
 
 
 def size(a: Any, axis: Axes = None) -> int:
-    """Returns the number of elements, in total or along axes. Accepts the same objects as `shape`."""
+    """Returns the number of elements, in total or along axes.
+
+    Args:
+        a: an array, or an object that NumPy converts to one.
+        axis: the axis or axes to count along; None (the default) counts all elements.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cp.size([[1, 2, 3], [4, 5, 6]])
+        6
+        >>> cp.size([[1, 2, 3], [4, 5, 6]], 1)
+        3
+    """
     extents = shape(a)
     return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Returns true if the byte ranges of two arrays overlap in one storage. With `max_work`, compares the elements'
-    addresses if that many candidates suffice.
+    """Returns true if the byte ranges of two arrays overlap in one storage.
 
     One of them may be a NumPy array: `np.asarray(a)` shares the memory of an array on the CPU. For an array on another
     device it returns a read-only copy. Any read-only NumPy array is therefore reported as overlapping, so that code
     that checks before it writes makes its own copy.
+
+    Args:
+        a: an array.
+        b: an array.
+        max_work: with a number, compares the elements' addresses if that many candidates suffice.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> a = cp.arange(6)
+        >>> cp.may_share_memory(a[:4], a[2:])
+        True
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("may_share_memory", a, b, max_work)
@@ -397,8 +741,22 @@ def _bounds_overlap(a: Any, b: Any) -> bool:
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     """Returns true if two arrays have elements that share memory. One of them may be a NumPy array.
 
+    Args:
+        a: an array.
+        b: an array.
+        max_work: the number of candidates to try; None (the default) sets no limit.
+
+    Returns:
+        A bool.
+
     Raises:
-        numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide. None sets no limit.
+        numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide.
+        ValueError: if `max_work` is not an integer.
+
+    Examples:
+        >>> a = cp.arange(6)
+        >>> cp.shares_memory(a[::2], a[1::2])
+        False
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("shares_memory", a, b, max_work)
@@ -427,9 +785,21 @@ def _first(a: ndarray) -> int:
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
     """Copies an array into another where the mask is true.
 
+    Args:
+        dst: the array to write to.
+        src: an array-like that broadcasts to the shape of `dst`.
+        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+        where: a bool mask that broadcasts to `dst`; True writes all elements.
+
     Raises:
         TypeError: if `dst` is not an array, or `casting` forbids the cast.
         ValueError: if the shapes do not broadcast.
+
+    Examples:
+        >>> a = cp.zeros(3, int)
+        >>> cp.copyto(a, [1, 2, 3], where=[True, False, True])
+        >>> a
+        array([1, 0, 3])
     """
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):

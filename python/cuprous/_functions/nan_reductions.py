@@ -41,13 +41,47 @@ def _check_inexact(a: ndarray, dtype: Any, out: Any) -> None:
 
 def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
            initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
-    """Returns the sum over axes with NaN as zero."""
+    """Returns the sum over axes with NaN as zero.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes.
+
+    Examples:
+        >>> cp.nansum([[1, cp.nan], [3, 4]], axis=0)
+        array([4., 4.])
+    """
     return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
             initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
-    """Returns the product over axes with NaN as one."""
+    """Returns the product over axes with NaN as one.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes.
+
+    Examples:
+        >>> cp.nanprod([[2, cp.nan], [3, 4]], axis=0)
+        array([6., 4.])
+    """
     return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
@@ -64,13 +98,51 @@ def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, init
 
 def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Returns the greatest element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
+    """Returns the greatest element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a`.
+
+    Raises:
+        ValueError: if no element is reduced and there is no `initial`.
+
+    Examples:
+        >>> cp.nanmax([[1, cp.nan], [3, 4]], axis=0)
+        array([3., 4.])
+    """
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
 
 def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
            where: Any = True) -> ndarray:  # fmt: skip
-    """Returns the least element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN."""
+    """Returns the least element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a`.
+
+    Raises:
+        ValueError: if no element is reduced and there is no `initial`.
+
+    Examples:
+        >>> cp.nanmin([[1, cp.nan], [3, 4]], axis=0)
+        array([1., 4.])
+    """
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
@@ -84,8 +156,21 @@ def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarr
 def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
     """Returns the index of the first greatest element that is not NaN.
 
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array of indices (int64) without the axis.
+
     Raises:
         ValueError: if a slice is all NaN.
+
+    Examples:
+        >>> cp.nanargmax([1, cp.nan, 7])
+        array(2)
     """
     return _arg("argmax", a, axis, out, keepdims)
 
@@ -93,15 +178,44 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
     """Returns the index of the first least element that is not NaN.
 
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array of indices (int64) without the axis.
+
     Raises:
         ValueError: if a slice is all NaN.
+
+    Examples:
+        >>> cp.nanargmin([4, cp.nan, 2])
+        array(2)
     """
     return _arg("argmin", a, axis, out, keepdims)
 
 
 def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
             where: Any = True) -> ndarray:  # fmt: skip
-    """Returns the mean over axes of the elements that are not NaN."""
+    """Returns the mean over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes; NaN where all elements are NaN.
+
+    Examples:
+        >>> cp.nanmean([[1, cp.nan], [3, 4]], axis=0)
+        array([2., 4.])
+    """
     a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
     return reductions.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
@@ -111,7 +225,26 @@ def nanvar(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the variance over axes of the elements that are not NaN."""
+    """Returns the variance over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        ddof: the number that is subtracted from the number of elements in the divisor.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+        mean: the mean over the same axes with `keepdims=True`, if it is known already.
+        correction: another name of `ddof`, that of the array API standard.
+
+    Returns:
+        An array without the reduced axes; NaN where all elements are NaN.
+
+    Examples:
+        >>> cp.nanvar([1, cp.nan, 5])
+        array(4.)
+    """
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
@@ -119,7 +252,26 @@ def nanstd(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the standard deviation over axes of the elements that are not NaN."""
+    """Returns the standard deviation over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        ddof: the number that is subtracted from the number of elements in the divisor.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+        mean: the mean over the same axes with `keepdims=True`, if it is known already.
+        correction: another name of `ddof`, that of the array API standard.
+
+    Returns:
+        An array without the reduced axes; NaN where all elements are NaN.
+
+    Examples:
+        >>> cp.nanstd([1, cp.nan, 5])
+        array(2.)
+    """
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
@@ -141,12 +293,40 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
 
 
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Returns the cumulative sum with NaN as zero."""
+    """Returns the cumulative sum with NaN as zero.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `a`, 1-d if `axis` is None.
+
+    Examples:
+        >>> cp.nancumsum([2, cp.nan, 3])
+        array([2., 2., 5.])
+    """
     return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Returns the cumulative product with NaN as one."""
+    """Returns the cumulative product with NaN as one.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `a`, 1-d if `axis` is None.
+
+    Examples:
+        >>> cp.nancumprod([2, cp.nan, 3])
+        array([2., 2., 6.])
+    """
     return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 
 

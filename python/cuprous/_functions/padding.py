@@ -62,12 +62,25 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     Args:
         array: the array.
         pad_width: the number of elements to add before and after, for all axes or per axis.
-        mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean",
-            "median", "empty", or a function as in NumPy.
-        kwargs: `constant_values`, `end_values`, `stat_length` or `reflect_type`, depending on the mode.
+        mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median",
+            "empty", or a function as in NumPy.
+        **kwargs: `constant_values`, `end_values`, `stat_length` or `reflect_type`, depending on the mode.
+
+    Returns:
+        An array of the dtype of `array`, longer by the widths along each axis.
 
     Raises:
         ValueError: for negative widths, unknown modes, and arguments that the mode does not support.
+
+    Examples:
+        >>> cp.pad([1, 2, 3], (2, 1))
+        array([0, 0, 1, 2, 3, 0])
+        >>> cp.pad([1, 2, 3], 2, mode="reflect")
+        array([3, 2, 1, 2, 3, 2, 1])
+        >>> cp.pad([[1, 2], [3, 4]], ((0, 1), (1, 0)), constant_values=9)
+        array([[9, 1, 2],
+               [9, 3, 4],
+               [9, 9, 9]])
     """
     a = as_array(array)
     widths = _pairs(pad_width, a.ndim, _width)

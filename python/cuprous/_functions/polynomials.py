@@ -39,12 +39,36 @@ def _combined(row: str, a1: ArrayLike, a2: ArrayLike) -> ndarray:
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Returns the sum of two polynomials."""
+    """Returns the sum of two polynomials.
+
+    Args:
+        a1: the coefficients, 1-d, from the highest power down.
+        a2: the coefficients, 1-d, from the highest power down.
+
+    Returns:
+        A 1-d array of coefficients.
+
+    Examples:
+        >>> cp.polyadd([1, 2], [3, 4, 5])
+        array([3, 5, 7])
+    """
     return _combined("add", a1, a2)
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    """Returns the difference of two polynomials."""
+    """Returns the difference of two polynomials.
+
+    Args:
+        a1: the coefficients, 1-d, from the highest power down.
+        a2: the coefficients, 1-d, from the highest power down.
+
+    Returns:
+        A 1-d array of coefficients.
+
+    Examples:
+        >>> cp.polysub([1, 2, 3], [1, 1])
+        array([1, 1, 2])
+    """
     return _combined("subtract", a1, a2)
 
 
@@ -60,8 +84,19 @@ def _trimmed(a: ArrayLike) -> ndarray:
 def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     """Returns the product of two polynomials without leading zeros, whose number is copied to the host.
 
+    Args:
+        a1: the coefficients, 1-d, from the highest power down.
+        a2: the coefficients, 1-d, from the highest power down.
+
+    Returns:
+        A 1-d array of coefficients.
+
     Raises:
         ValueError: for more than one axis.
+
+    Examples:
+        >>> cp.polymul([1, 1], [1, -1])
+        array([ 1,  0, -1])
     """
     return convolve(_trimmed(a1), _trimmed(a2))
 
@@ -70,8 +105,19 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     """Returns the quotient and remainder of two polynomials, in floating point. The number of leading zeros of the
     remainder is copied to the host.
 
+    Args:
+        u: the coefficients of the dividend, 1-d, from the highest power down.
+        v: the coefficients of the divisor, 1-d, from the highest power down.
+
+    Returns:
+        A tuple of the coefficients of quotient and remainder.
+
     Raises:
         IndexError: if the divisor has no coefficients.
+
+    Examples:
+        >>> cp.polydiv([1.0, -3.0, 2.0], [1.0, -1.0])
+        (array([ 1., -2.]), array([0.]))
     """
     u, v = (_core.map("add", atleast_1d(x), 0.0) for x in (u, v))
     name = common_dtype((u, v))
@@ -95,8 +141,19 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
 def polyder(p: ArrayLike, m: int = 1) -> ndarray:
     """Returns the derivative of order m.
 
+    Args:
+        p: the coefficients, 1-d, from the highest power down.
+        m: the order of the derivative.
+
+    Returns:
+        A 1-d array of coefficients.
+
     Raises:
         ValueError: for a negative order.
+
+    Examples:
+        >>> cp.polyder([1, 2, 3])
+        array([2, 2])
     """
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -107,11 +164,22 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
-    """Returns the antiderivative of order m with integration constants k (by default zeros), in the order of
-    integration.
+    """Returns the antiderivative of order m.
+
+    Args:
+        p: the coefficients, 1-d, from the highest power down.
+        m: the order of the antiderivative.
+        k: the integration constants in the order of integration; by default zeros.
+
+    Returns:
+        A 1-d array of coefficients.
 
     Raises:
         ValueError: for a negative order, or fewer than m constants.
+
+    Examples:
+        >>> cp.polyint([2, 2])
+        array([1., 2., 0.])
     """
     m = int(m)
     if m < 0:
@@ -131,8 +199,18 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
     """Returns the polynomial with these roots (or the eigenvalues of a square matrix) and leading coefficient one. The
     result is real if complex roots come in conjugate pairs. This condition is copied to the host.
 
+    Args:
+        seq_of_zeros: the roots, 1-d, or a square matrix.
+
+    Returns:
+        A 1-d array of coefficients, from the highest power down.
+
     Raises:
         ValueError: unless the input is 1-d or a square matrix.
+
+    Examples:
+        >>> cp.poly([1, 2])
+        array([ 1., -3.,  2.])
     """
     roots = atleast_1d(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
@@ -161,7 +239,19 @@ def _conjugate_pairs(roots: ndarray) -> bool:
 
 
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
-    """Evaluates a polynomial at points, by Horner's scheme."""
+    """Evaluates a polynomial at points, by Horner's scheme.
+
+    Args:
+        p: the coefficients, 1-d, from the highest power down.
+        x: where to evaluate, a scalar or an array-like of any shape.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.polyval([1, 0, -1], [2, 3])
+        array([3, 8])
+    """
     p, x = array(p), array(x)
     result = _core.full(x.shape, 0, x.dtype_name)
     for i in range(len(p)):
@@ -173,8 +263,18 @@ def roots(p: ArrayLike) -> ndarray:
     """Returns the roots of a polynomial, as the eigenvalues of its companion matrix. The positions of the nonzero
     coefficients are copied to the host.
 
+    Args:
+        p: the coefficients, 1-d, from the highest power down.
+
+    Returns:
+        A 1-d array, complex if a root is.
+
     Raises:
         ValueError: for more than one axis.
+
+    Examples:
+        >>> cp.sort(cp.roots([1, -3, 2])).round(6)
+        array([1., 2.])
     """
     p = atleast_1d(p)
     if p.ndim != 1:
@@ -208,9 +308,17 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
         w: weights of the residuals.
         cov: also returns the covariance of the coefficients, not scaled by the residuals if "unscaled".
 
+    Returns:
+        A 1-d array of coefficients, from the highest power down; 2-d if `y` is. With `full` or `cov` a tuple that
+        begins with it.
+
     Raises:
         TypeError: if the shapes do not fit.
         ValueError: for a negative degree, or too few points for the covariance.
+
+    Examples:
+        >>> cp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(6)
+        array([2., 1.])
     """
     order = int(deg) + 1
     x = _core.map("add", array(x), 0.0)

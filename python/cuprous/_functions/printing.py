@@ -30,7 +30,21 @@ def shown(a: ndarray, threshold: int | None = None, edgeitems: int | None = None
 
 def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
                suppress_small: bool | None = None) -> str:  # fmt: skip
-    """Returns the text of `repr(array)` in NumPy's format."""
+    """Returns the text of `repr(array)` in NumPy's format.
+
+    Args:
+        arr: an array or array-like.
+        max_line_width: the greatest number of characters in a line; 75 by default.
+        precision: the number of digits after the point; 8 by default.
+        suppress_small: whether to show numbers close to zero as zero.
+
+    Returns:
+        A string.
+
+    Examples:
+        >>> cp.array_repr(cp.asarray([1, 2]))
+        'array([1, 2])'
+    """
     import numpy as np
 
     return np.array_repr(shown(array(arr)), max_line_width, precision, suppress_small)
@@ -38,14 +52,41 @@ def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int
 
 def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
               suppress_small: bool | None = None) -> str:  # fmt: skip
-    """Returns the text of `str(array)` in NumPy's format."""
+    """Returns the text of `str(array)` in NumPy's format.
+
+    Args:
+        a: an array or array-like.
+        max_line_width: the greatest number of characters in a line; 75 by default.
+        precision: the number of digits after the point; 8 by default.
+        suppress_small: whether to show numbers close to zero as zero.
+
+    Returns:
+        A string.
+
+    Examples:
+        >>> cp.array_str(cp.asarray([1, 2]))
+        '[1 2]'
+    """
     import numpy as np
 
     return np.array_str(shown(array(a)), max_line_width, precision, suppress_small)
 
 
 def array2string(a: ArrayLike, *args: Any, **kwargs: Any) -> str:
-    """Returns the text of NumPy's `array2string`."""
+    """Returns the text of an array, as NumPy's `array2string`.
+
+    Args:
+        a: an array or array-like.
+        *args: further arguments of NumPy's function.
+        **kwargs: keyword arguments of NumPy's function, such as `precision` and `separator`.
+
+    Returns:
+        A string.
+
+    Examples:
+        >>> cp.array2string(cp.asarray([1.25, 3.0]), separator=", ")
+        '[1.25, 3.  ]'
+    """
     import numpy as np
 
     return np.array2string(shown(array(a), kwargs.get("threshold"), kwargs.get("edgeitems")), *args, **kwargs)
@@ -61,14 +102,20 @@ def format_array(a: ndarray, spec: str) -> str:
 
 
 def who(vardict: Mapping[str, Any] | None = None) -> None:
-    """
-    Prints name, shape, size in bytes and dtype of arrays, and the total size.
+    """Prints name, shape, size in bytes and dtype of arrays, and the total size.
 
-    Parameters
-    ----------
-    vardict : mapping of str to object, optional
-        The variables; by default the caller's globals. Only arrays are listed. An array with several names is
-        counted once.
+    Args:
+        vardict: a mapping of names to objects; by default the caller's globals. Only arrays are listed. An array with
+            several names is counted once.
+
+    Examples:
+        >>> cp.who({"x": cp.ones(3)})
+        Name          Shape          Bytes          Type
+        ===================================================
+        <BLANKLINE>
+        x             3              24             float64
+        <BLANKLINE>
+        Upper bound on total bytes  =       24
     """
     names = sys._getframe(1).f_globals if vardict is None else vardict
     first: dict[int, str] = {}

@@ -65,8 +65,23 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns the inner product of vectors, product of matrices, or sum of products over the last axis of a and the
     second to last axis of b.
 
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        out: an array of the result's shape and dtype, in C order.
+
+    Returns:
+        An array of the dtype that both promote to.
+
     Raises:
         ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
+
+    Examples:
+        >>> cp.dot([1, 2, 3], [4, 5, 6])
+        array(32)
+        >>> cp.dot([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+        array([[2, 1],
+               [4, 3]])
     """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -94,8 +109,19 @@ def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
 def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the inner product of two flattened arrays, the first conjugated.
 
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+
+    Returns:
+        A 0-d array.
+
     Raises:
         ValueError: for sizes that differ.
+
+    Examples:
+        >>> cp.vdot([1j, 2], [1j, 3])
+        array(7.+0.j)
     """
     a, b = array(a).reshape(-1), array(b).reshape(-1)
     if a.size != b.size:
@@ -108,8 +134,19 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the sum of products over the last axes of both arrays.
 
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+
+    Returns:
+        An array of shape (*a.shape[:-1], *b.shape[:-1]).
+
     Raises:
         ValueError: for last extents that differ.
+
+    Examples:
+        >>> cp.inner([1, 2, 3], [0, 1, 0])
+        array(2)
     """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -120,16 +157,45 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Returns the matrix of products of each element of a with each element of b."""
+    """Returns the matrix of products of each element of a with each element of b.
+
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of shape (a.size, b.size).
+
+    Examples:
+        >>> cp.outer([1, 2], [1, 10, 100])
+        array([[  1,  10, 100],
+               [  2,  20, 200]])
+    """
     a, b = array(a).reshape((-1, 1)), array(b).reshape(-1)
     return write_out(out, _core.map("multiply", a, b), "outer")
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
-    """Returns the sum of products over pairs of axes: the last n of a with the first n of b, or two lists of axes.
+    """Returns the sum of products over pairs of axes.
+
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        axes: the number of last axes of `a` and first axes of `b`, or a pair of lists of axes.
+
+    Returns:
+        An array with the other axes of `a` and then those of `b`.
 
     Raises:
         ValueError: if paired axes differ in length.
+
+    Examples:
+        >>> cp.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
+        (2, 5)
+        >>> cp.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=([0], [1]))
+        array([[1, 3],
+               [2, 4]])
     """
     a, b = array(a), array(b)
     if isinstance(axes, (tuple, list)) or hasattr(axes, "__len__"):
@@ -153,7 +219,19 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Returns the Kronecker product: copies of b scaled by the elements of a."""
+    """Returns the Kronecker product: copies of b scaled by the elements of a.
+
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+
+    Returns:
+        An array with the product of the extents along each axis.
+
+    Examples:
+        >>> cp.kron([1, 10], [1, 2, 3])
+        array([ 1,  2,  3, 10, 20, 30])
+    """
     a, b = array(a), array(b)
     ndim = max(a.ndim, b.ndim)
     left, right = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
@@ -165,7 +243,26 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
 ) -> ndarray:
-    """Returns the sum along diagonals."""
+    """Returns the sum along diagonals.
+
+    Args:
+        a: an array with at least two axes.
+        offset: the diagonal: 0 is the main one, positive ones are above it.
+        axis1: the axis of the rows.
+        axis2: the axis of the columns.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array without the two axes.
+
+    Raises:
+        ValueError: for fewer than two axes, or the same axis twice.
+
+    Examples:
+        >>> cp.trace([[1, 2], [3, 4]])
+        array(5)
+    """
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
@@ -175,8 +272,23 @@ def cross(
     """Returns the cross product of vectors of length 3. The third component of vectors of length 2 is zero. If both
     have length 2, returns only the third component of the product.
 
+    Args:
+        a: an array or array-like.
+        b: an array or array-like.
+        axisa: the axis of the vectors in `a`.
+        axisb: the axis of the vectors in `b`.
+        axisc: the axis of the vectors in the result.
+        axis: if it is not None, the axis in all three.
+
+    Returns:
+        An array of the common shape.
+
     Raises:
         ValueError: for vectors of other lengths, or shapes that do not broadcast.
+
+    Examples:
+        >>> cp.cross([1, 0, 0], [0, 1, 0])
+        array([0, 0, 1])
     """
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -271,8 +271,28 @@ def quantile(
     """Returns the q-quantiles (q in 0..1) over axes, with a leading axis for several q. They are NaN where there is a
     NaN.
 
+    Args:
+        a: an array or array-like of real numbers.
+        q: the quantile or quantiles, 0 to 1.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
+            or another name of NumPy's estimators.
+        keepdims: keeps reduced axes in the result, with length one.
+        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+
+    Returns:
+        An array without the reduced axes, with the axes of `q` in front.
+
     Raises:
         ValueError: for q outside 0..1 or an unknown method.
+
+    Examples:
+        >>> cp.quantile([1, 2, 3, 4], 0.5)
+        array(2.5)
+        >>> cp.quantile([1, 2, 3, 4], 0.5, method="lower")
+        array(2)
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", False, weights)
 
@@ -284,8 +304,28 @@ def percentile(
     """Returns the percentiles (q in 0..100) over axes, with a leading axis for several q. They are NaN where there is a
     NaN.
 
+    Args:
+        a: an array or array-like of real numbers.
+        q: the percentile or percentiles, 0 to 100.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
+            or another name of NumPy's estimators.
+        keepdims: keeps reduced axes in the result, with length one.
+        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+
+    Returns:
+        An array without the reduced axes, with the axes of `q` in front.
+
     Raises:
         ValueError: for q outside 0..100 or an unknown method.
+
+    Examples:
+        >>> cp.percentile([1, 2, 3, 4, 5], 75)
+        array(4.)
+        >>> cp.percentile([1, 2, 3, 4, 5], [0, 10])
+        array([1. , 1.4])
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", False, weights)
 
@@ -294,7 +334,29 @@ def nanquantile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the q-quantiles over axes of the elements that are not NaN."""
+    """Returns the q-quantiles over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like of real numbers.
+        q: the quantile or quantiles, 0 to 1.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
+            or another name of NumPy's estimators.
+        keepdims: keeps reduced axes in the result, with length one.
+        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+
+    Returns:
+        An array without the reduced axes, with the axes of `q` in front.
+
+    Raises:
+        ValueError: for q outside 0..1 or an unknown method.
+
+    Examples:
+        >>> cp.nanquantile([1, cp.nan, 3, 5], 0.25)
+        array(2.)
+    """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
 
 
@@ -302,14 +364,53 @@ def nanpercentile(
     a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the percentiles over axes of the elements that are not NaN."""
+    """Returns the percentiles over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like of real numbers.
+        q: the percentile or percentiles, 0 to 100.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
+            or another name of NumPy's estimators.
+        keepdims: keeps reduced axes in the result, with length one.
+        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+
+    Returns:
+        An array without the reduced axes, with the axes of `q` in front.
+
+    Raises:
+        ValueError: for q outside 0..100 or an unknown method.
+
+    Examples:
+        >>> cp.nanpercentile([1, cp.nan, 3, 5], 50)
+        array(3.)
+    """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
 
 
 def median(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """Returns the middle value over axes, or the mean of the two middle ones. It is NaN where there is a NaN."""
+    """Returns the middle value over axes, or the mean of the two middle ones. It is NaN where there is a NaN.
+
+    Args:
+        a: an array or array-like of real numbers.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array without the reduced axes; float64 for integers.
+
+    Examples:
+        >>> cp.median([5, 1, 2, 9])
+        array(3.5)
+        >>> cp.median([[1, 8], [3, 4], [2, 6]], axis=0)
+        array([2., 6.])
+    """
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
     rows = _reduced_axes_last(a, axes)
@@ -329,7 +430,22 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> ndarray:
-    """Returns the median over axes of the elements that are not NaN."""
+    """Returns the median over axes of the elements that are not NaN.
+
+    Args:
+        a: an array or array-like of real numbers.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        overwrite_input: has no effect; the array is never changed.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array without the reduced axes; NaN where all elements are NaN.
+
+    Examples:
+        >>> cp.nanmedian([5, cp.nan, 2, 9])
+        array(5.)
+    """
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc" or not a.size:
         return median(a, axis, out, overwrite_input, keepdims)

@@ -97,7 +97,26 @@ def sum(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
+    """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes.
+
+    Examples:
+        >>> cp.sum([[1, 2], [3, 4]])
+        array(10)
+        >>> cp.sum([[1, 2], [3, 4]], axis=0, keepdims=True)
+        array([[4, 6]])
+    """
     return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
 
 
@@ -105,7 +124,26 @@ def prod(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
     initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
+    """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes.
+
+    Examples:
+        >>> cp.prod([[1, 2], [3, 4]])
+        array(24)
+        >>> cp.prod([[1, 2], [3, 4]], axis=0)
+        array([3, 8])
+    """
     return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
 
@@ -165,8 +203,25 @@ def max(
 ) -> ndarray:  # fmt: skip
     """Returns the greatest element over axes, or NaN if there is one.
 
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a`.
+
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
+
+    Examples:
+        >>> cp.max([[1, 5], [8, 2]])
+        array(8)
+        >>> cp.max([[1, 5], [8, 2]], axis=0)
+        array([8, 5])
     """
     return _extreme(a, axis, out, keepdims, initial, where, True)
 
@@ -177,8 +232,25 @@ def min(
 ) -> ndarray:  # fmt: skip
     """Returns the least element over axes, or NaN if there is one.
 
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        initial: the value that the reduction starts with; by default its identity.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a`.
+
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
+
+    Examples:
+        >>> cp.min([[1, 5], [8, 2]])
+        array(1)
+        >>> cp.min([[1, 5], [8, 2]], axis=1)
+        array([1, 2])
     """
     return _extreme(a, axis, out, keepdims, initial, where, False)
 
@@ -188,7 +260,24 @@ amin = min
 
 
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
-    """Returns the greatest minus the least element over axes."""
+    """Returns the greatest minus the least element over axes.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a`.
+
+    Raises:
+        ValueError: if no element is reduced.
+
+    Examples:
+        >>> cp.ptp([[1, 5], [8, 2]], axis=1)
+        array([4, 6])
+    """
     a = array(a)
     high = max(a, axis, keepdims=keepdims)
     if isinstance(out, ndarray):  # as in NumPy, the greatest element is cast to its dtype first
@@ -209,14 +298,54 @@ def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any
 def argmax(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Returns the index (int64, or `dtype`) of the first greatest element, along an axis or in the flattened array."""
+    """Returns the index (int64, or `dtype`) of the first greatest element, along an axis or in the flattened array.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        dtype: the dtype of the indices, int64 by default.
+
+    Returns:
+        An array of indices without the axis.
+
+    Raises:
+        ValueError: for an empty axis.
+
+    Examples:
+        >>> cp.argmax([3, 7, 7])
+        array(1)
+        >>> cp.argmax([[1, 5], [8, 2]], axis=0)
+        array([1, 0])
+    """
     return _arg("argmax", a, axis, out, keepdims, dtype)
 
 
 def argmin(
     a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
 ) -> ndarray:
-    """Returns the index (int64, or `dtype`) of the first least element, along an axis or in the flattened array."""
+    """Returns the index (int64, or `dtype`) of the first least element, along an axis or in the flattened array.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        dtype: the dtype of the indices, int64 by default.
+
+    Returns:
+        An array of indices without the axis.
+
+    Raises:
+        ValueError: for an empty axis.
+
+    Examples:
+        >>> cp.argmin([3, 1, 1])
+        array(1)
+        >>> cp.argmin([[1, 5], [8, 2]], axis=1)
+        array([0, 1])
+    """
     return _arg("argmin", a, axis, out, keepdims, dtype)
 
 
@@ -235,13 +364,45 @@ def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where:
 
 def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Returns true if all elements over axes are true."""
+    """Returns true if all elements over axes are true.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        A bool array without the reduced axes.
+
+    Examples:
+        >>> cp.all([[True, False], [True, True]])
+        array(False)
+        >>> cp.all([[True, False], [True, True]], axis=1)
+        array([False,  True])
+    """
     return _logical_reduction(a, axis, out, keepdims, where, True)
 
 
 def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
         where: Any = True) -> ndarray:  # fmt: skip
-    """Returns true if any element over axes is true."""
+    """Returns true if any element over axes is true.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        A bool array without the reduced axes.
+
+    Examples:
+        >>> cp.any([[True, False], [False, False]], axis=1)
+        array([ True, False])
+    """
     return _logical_reduction(a, axis, out, keepdims, where, False)
 
 
@@ -266,7 +427,25 @@ def mean(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
     where: Any = True,
 ) -> ndarray:  # fmt: skip
-    """Returns the arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
+    """Returns the arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in and of the result.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+
+    Returns:
+        An array without the reduced axes.
+
+    Examples:
+        >>> cp.mean([[1, 2], [3, 5]])
+        array(2.75)
+        >>> cp.mean([[1, 2], [3, 5]], axis=0)
+        array([2. , 3.5])
+    """
     if not isinstance(a, ndarray):
         a = array(a)
     name = a.dtype_name
@@ -328,7 +507,31 @@ def var(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is always real."""
+    """Returns the variance over axes, with `n - ddof` degrees of freedom. It is always real.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        ddof: the number that is subtracted from the number of elements in the divisor.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+        mean: the mean over the same axes with `keepdims=True`, if it is known already.
+        correction: another name of `ddof`, that of the array API standard.
+
+    Returns:
+        An array without the reduced axes.
+
+    Raises:
+        ValueError: if both `ddof` and `correction` are given.
+
+    Examples:
+        >>> cp.var([1, 3, 5, 7])
+        array(5.)
+        >>> cp.var([[1, 3], [5, 9]], axis=1, ddof=1)
+        array([2., 8.])
+    """
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
 
@@ -336,7 +539,31 @@ def std(
     a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is always real."""
+    """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is always real.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        ddof: the number that is subtracted from the number of elements in the divisor.
+        keepdims: keeps reduced axes in the result, with length one.
+        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+        mean: the mean over the same axes with `keepdims=True`, if it is known already.
+        correction: another name of `ddof`, that of the array API standard.
+
+    Returns:
+        An array without the reduced axes.
+
+    Raises:
+        ValueError: if both `ddof` and `correction` are given.
+
+    Examples:
+        >>> cp.std([1, 3, 5, 7])
+        array(2.23606798)
+        >>> cp.std([[1, 3], [5, 9]], axis=1, ddof=1)
+        array([1.41421356, 2.82842712])
+    """
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
@@ -363,9 +590,24 @@ def average(
 ) -> Any:
     """Returns the weighted mean over axes, and with `returned` also the sum of the weights.
 
+    Args:
+        a: an array or array-like.
+        axis: the axis or axes to reduce; None (the default) reduces all.
+        weights: the weights, of the shape of `a` or of the axes that are reduced; by default all are one.
+        returned: whether to return also the sum of the weights.
+        keepdims: keeps reduced axes in the result, with length one.
+
+    Returns:
+        An array without the reduced axes, floating or complex; with `returned` a tuple of it and the sum of the
+        weights.
+
     Raises:
         ZeroDivisionError: if weights sum to zero.
         ValueError: if the weights' shape does not fit the axes.
+
+    Examples:
+        >>> cp.average([1, 2, 4], weights=[2, 1, 1])
+        array(2.)
     """
     a = array(a)
     if weights is None:
@@ -400,12 +642,43 @@ def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) ->
 
 
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Returns the cumulative sum along an axis, or of the flattened array."""
+    """Returns the cumulative sum along an axis, or of the flattened array.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `a`, 1-d if `axis` is None.
+
+    Examples:
+        >>> cp.cumsum([1, 2, 3, 4])
+        array([ 1,  3,  6, 10])
+        >>> cp.cumsum([[1, 2], [3, 4]], axis=1)
+        array([[1, 3],
+               [3, 7]])
+    """
     return _scan("sum", a, axis, dtype, out, "cumsum")
 
 
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-    """Returns the cumulative product along an axis, or of the flattened array."""
+    """Returns the cumulative product along an axis, or of the flattened array.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the shape of `a`, 1-d if `axis` is None.
+
+    Examples:
+        >>> cp.cumprod([1, 2, 3, 4])
+        array([ 1,  2,  6, 24])
+    """
     return _scan("prod", a, axis, dtype, out, "cumprod")
 
 
@@ -429,13 +702,49 @@ def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include
 
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                    include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Returns the cumulative sum along an axis, optionally after a leading zero. `axis` is optional for 1-d arrays."""
+    """Returns the cumulative sum along an axis, optionally after a leading zero.
+
+    Args:
+        x: an array or array-like.
+        axis: the axis. May be left out for a 1-d array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        include_initial: whether the result begins with a zero, so that it is longer by one element.
+
+    Returns:
+        An array of the shape of `x`, or longer by one along the axis.
+
+    Raises:
+        ValueError: if there is no `axis` for an array of several axes.
+
+    Examples:
+        >>> cp.cumulative_sum(cp.asarray([2, 3, 4]), include_initial=True)
+        array([0, 2, 5, 9])
+    """
     return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
 
 
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
                     include_initial: bool = False) -> ndarray:  # fmt: skip
-    """Returns the cumulative product along an axis, optionally after a one. `axis` is optional for 1-d arrays."""
+    """Returns the cumulative product along an axis, optionally after a one.
+
+    Args:
+        x: an array or array-like.
+        axis: the axis. May be left out for a 1-d array.
+        dtype: the dtype of the result; by default it follows from the operands.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        include_initial: whether the result begins with a one, so that it is longer by one element.
+
+    Returns:
+        An array of the shape of `x`, or longer by one along the axis.
+
+    Raises:
+        ValueError: if there is no `axis` for an array of several axes.
+
+    Examples:
+        >>> cp.cumulative_prod(cp.asarray([2, 3, 4]), include_initial=True)
+        array([ 1,  2,  6, 24])
+    """
     return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
 
 

@@ -28,9 +28,24 @@ from cuprous._common.operands import is_numpy_array
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
     """Returns the slices of an array along an axis (or elements of the flattened array) where a 1-d condition is true.
 
+    Args:
+        condition: a 1-d array-like of truth values.
+        a: an array or array-like.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        A new array.
+
     Raises:
         ValueError: unless the condition is 1-d.
         IndexError: if it is true beyond the end of the axis.
+
+    Examples:
+        >>> cp.compress([True, False, True], [10, 20, 30])
+        array([10, 30])
+        >>> cp.compress([False, True], [[1, 2], [3, 4]], axis=0)
+        array([[3, 4]])
     """
     mask = array(condition)
     if mask.ndim != 1:
@@ -46,7 +61,20 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
-    """Returns the elements of the flattened array where the flattened condition is true."""
+    """Returns the elements of the flattened array where the flattened condition is true.
+
+    Args:
+        condition: an array-like of truth values.
+        arr: an array of the same size.
+
+    Returns:
+        A 1-d array of the dtype of `arr`.
+
+    Examples:
+        >>> a = cp.arange(6)
+        >>> cp.extract(a % 3 == 0, a)
+        array([0, 3])
+    """
     return compress(array(condition).reshape(-1), array(arr).reshape(-1))
 
 
@@ -62,8 +90,19 @@ def _values(values: ArrayLike, dtype: str) -> ndarray:
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Writes values one after another, repeated as needed, where the mask is true.
 
+    Args:
+        arr: the array to write to.
+        mask: an array-like of truth values, of the size of `arr`.
+        vals: the values, a 1-d array-like.
+
     Raises:
         ValueError: if there are no values but the mask has true elements.
+
+    Examples:
+        >>> a = cp.arange(5)
+        >>> cp.place(a, a > 2, [7, 8])
+        >>> a
+        array([0, 1, 2, 7, 8])
     """
     where = astype(array(mask), "bool").reshape(-1)
     values = _values(vals, arr.dtype_name).reshape(-1)
@@ -85,8 +124,19 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask is true.
 
+    Args:
+        a: the array to write to.
+        mask: an array-like of truth values, of the size of `a`.
+        values: the values, an array-like of n elements.
+
     Raises:
         ValueError: for a mask of another size.
+
+    Examples:
+        >>> a = cp.arange(4)
+        >>> cp.putmask(a, a > 1, [10, 20, 30, 40])
+        >>> a
+        array([ 0,  1, 30, 40])
     """
     where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
     if where.size != a.size:
@@ -103,13 +153,32 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns the elements of the flattened array, or the slices along an axis, at indices.
 
+    Args:
+        a: an array or array-like.
+        indices: an integer or an array-like of integers.
+        axis: the axis; None (the default) takes the flattened array.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        mode: for indices out of bounds: "raise", "wrap" or "clip".
+
+    Returns:
+        An array in which the axes of the indices take the place of the axis.
+
     Raises:
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
+
+    Examples:
+        >>> cp.take([10, 20, 30], [2, 0])
+        array([30, 10])
+        >>> cp.take([[1, 2], [3, 4]], [1], axis=1)
+        array([[2],
+               [4]])
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
-    index = bounded(indices, n, axis, mode)
-    if n == 0 and index.size:
+    # NumPy checks the indices once for each element of the axes before, so not at all where one of these is empty.
+    is_checked = mode != "raise" or 0 not in a.shape[:axis]
+    index = bounded(indices, n, axis, mode if is_checked else "clip")
+    if n == 0 and index.size and 0 not in (*a.shape[:axis], *a.shape[axis + 1 :]):
         raise IndexError("cannot do a non-empty take from an empty axes.")
     strides = a.element_strides
     before, after = axis, a.ndim - axis - 1
@@ -124,9 +193,21 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at indices into the flattened array; values repeat as needed.
 
+    Args:
+        a: the array to write to.
+        ind: the indices, an array-like of integers.
+        v: the values.
+        mode: for indices out of bounds: "raise", "wrap" or "clip".
+
     Raises:
         TypeError: if `a` is not an array, or the indices are not integers.
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead), or the array is empty.
+
+    Examples:
+        >>> a = cp.zeros(4, int)
+        >>> cp.put(a, [0, 2], [5, 6])
+        >>> a
+        array([5, 0, 6, 0])
     """
     target(a, "put")
     index = bounded(ind, a.size, 0, mode).reshape(-1)
@@ -177,10 +258,24 @@ def _check_flat(indices: Any) -> None:
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
     """Returns for each 1-d slice along an axis its elements at the indices of that slice.
 
+    Args:
+        arr: an array or array-like.
+        indices: an array of integers with as many axes as `arr`, which broadcasts to its other axes.
+        axis: the axis, by default the last; None takes the flattened array.
+
+    Returns:
+        An array of the shape of the indices, broadcast.
+
     Raises:
         IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
             other axes.
         ValueError: unless they have as many axes as the array.
+
+    Examples:
+        >>> a = cp.asarray([[3, 1, 2], [4, 6, 5]])
+        >>> cp.take_along_axis(a, cp.argsort(a, axis=1), axis=1)
+        array([[1, 2, 3],
+               [4, 5, 6]])
     """
     a = array(arr)
     if axis is None:
@@ -190,7 +285,26 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
-    """Writes values at the indices of each 1-d slice along an axis. Raises the same errors as `take_along_axis`."""
+    """Writes values at the indices of each 1-d slice along an axis.
+
+    Args:
+        arr: the array to write to.
+        indices: an array of integers with as many axes as `arr`, which broadcasts to its other axes.
+        values: the values, which broadcast to the indices.
+        axis: the axis; None takes the flattened array.
+
+    Raises:
+        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
+            other axes.
+        ValueError: unless they have as many axes as the array.
+
+    Examples:
+        >>> a = cp.asarray([[1, 2], [3, 4]])
+        >>> cp.put_along_axis(a, cp.asarray([[1], [0]]), 9, axis=1)
+        >>> a
+        array([[1, 9],
+               [9, 4]])
+    """
     target(arr, "put_along_axis")
     if axis is None:
         _check_flat(indices)
@@ -204,17 +318,53 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Ax
 
 
 def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Adds values at an index. Repeated indices add repeatedly."""
+    """Adds values at an index. Repeated indices add repeatedly.
+
+    Args:
+        a: an array or array-like.
+        slices: an index, as in `a[slices]`.
+        value: the values, which broadcast to the indexed elements.
+
+    Examples:
+        >>> a = cp.zeros(3, int)
+        >>> a.scatter_add([0, 0, 2], 1)
+        >>> a
+        array([2, 0, 1])
+    """
     scatter_into(a, slices, operand(value), "add")
 
 
 def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Writes the maximum of element and value at an index."""
+    """Writes the maximum of element and value at an index.
+
+    Args:
+        a: an array or array-like.
+        slices: an index, as in `a[slices]`.
+        value: the values, which broadcast to the indexed elements.
+
+    Examples:
+        >>> a = cp.asarray([1, 5])
+        >>> a.scatter_max([0, 1], 3)
+        >>> a
+        array([3, 5])
+    """
     scatter_into(a, slices, operand(value), "maximum")
 
 
 def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Writes the minimum of element and value at an index."""
+    """Writes the minimum of element and value at an index.
+
+    Args:
+        a: an array or array-like.
+        slices: an index, as in `a[slices]`.
+        value: the values, which broadcast to the indexed elements.
+
+    Examples:
+        >>> a = cp.asarray([1, 5])
+        >>> a.scatter_min([0, 1], 3)
+        >>> a
+        array([1, 3])
+    """
     scatter_into(a, slices, operand(value), "minimum")
 
 

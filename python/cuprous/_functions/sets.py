@@ -31,10 +31,30 @@ def unique(
     ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """Returns the distinct elements in order, and on request the index of each first occurrence, the indices that
-    rebuild the input, and the counts.
+    """Returns the distinct elements, or distinct slices along an axis, in ascending order. Their number is copied to
+    the host.
 
-    With an axis, returns the distinct slices along it. The result is sorted even if `sorted` is False.
+    Args:
+        ar: an array or array-like.
+        return_index: whether to return also the index of each first occurrence.
+        return_inverse: whether to return also the indices that rebuild `ar` from the result.
+        return_counts: whether to return also the number of occurrences.
+        axis: the axis whose slices are compared; None (the default) flattens the array.
+        equal_nan: whether all NaN count as one.
+        sorted: has no effect; the result is always sorted.
+
+    Returns:
+        An array, or a tuple that begins with it and has an array (int64) for each request, in the order of the
+        arguments.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.unique([3, 1, 3, 2])
+        array([1, 2, 3])
+        >>> cp.unique([3, 1, 3], return_counts=True)
+        (array([1, 3]), array([1, 2]))
     """
     ar = array(ar)
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
@@ -158,22 +178,66 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: ArrayLike) -> UniqueAllResult:
-    """Returns distinct elements, first occurrences, inverse and counts; every NaN counts as distinct."""
+    """Returns distinct elements, first occurrences, inverse and counts. Every NaN counts as distinct.
+
+    Args:
+        x: an array or array-like, which is flattened.
+
+    Returns:
+        A named tuple of four arrays: `values`, `indices`, `inverse_indices`, `counts`.
+
+    Examples:
+        >>> cp.unique_all(cp.asarray([3, 1, 3])).counts
+        array([1, 2])
+    """
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x: ArrayLike) -> UniqueCountsResult:
-    """Returns distinct elements and counts; every NaN counts as distinct."""
+    """Returns distinct elements and counts. Every NaN counts as distinct.
+
+    Args:
+        x: an array or array-like, which is flattened.
+
+    Returns:
+        A named tuple of two arrays: `values`, `counts`.
+
+    Examples:
+        >>> cp.unique_counts(cp.asarray([3, 1, 3])).values
+        array([1, 3])
+    """
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
-    """Returns distinct elements and inverse; every NaN counts as distinct."""
+    """Returns distinct elements and inverse. Every NaN counts as distinct.
+
+    Args:
+        x: an array or array-like, which is flattened.
+
+    Returns:
+        A named tuple of two arrays: `values`, `inverse_indices`.
+
+    Examples:
+        >>> cp.unique_inverse(cp.asarray([3, 1, 3])).inverse_indices
+        array([1, 0, 1])
+    """
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: ArrayLike) -> ndarray:
-    """Returns distinct elements; every NaN counts as distinct."""
+    """Returns distinct elements. Every NaN counts as distinct.
+
+    Args:
+        x: an array or array-like, which is flattened.
+
+    Returns:
+        A 1-d array.
+
+    Examples:
+        >>> cp.unique_values(cp.asarray([3, 1, 3]))
+        array([1, 3])
+    """
     return unique(x, equal_nan=False)
 
 
@@ -181,11 +245,25 @@ def isin(
     element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
     kind: str | None = None,
 ) -> ndarray:  # fmt: skip
-    """Returns true for each element that occurs in `test_elements`. `kind` and `assume_unique` have no effect: in NumPy
-    they change speed and memory, not the result.
+    """Returns true for each element that occurs in `test_elements`.
+
+    Args:
+        element: an array or array-like.
+        test_elements: the values, an array-like of any shape.
+        assume_unique: has no effect; in NumPy it changes speed, not the result.
+        invert: whether to return the opposite.
+        kind: None, "sort" or "table". Has no effect; in NumPy it changes speed and memory, not the result.
+
+    Returns:
+        A bool array of the shape of `element`.
 
     Raises:
         ValueError: for another `kind`.
+
+    Examples:
+        >>> cp.isin([[1, 2], [3, 4]], [2, 4])
+        array([[False,  True],
+               [False,  True]])
     """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
@@ -206,7 +284,21 @@ def isin(
 
 
 def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
-    """Returns `isin` for the flattened first array."""
+    """Returns `isin` for the flattened first array.
+
+    Args:
+        ar1: an array or array-like, which is flattened.
+        ar2: an array or array-like, which is flattened.
+        assume_unique: has no effect on the result.
+        invert: whether to return the opposite.
+
+    Returns:
+        A 1-d bool array.
+
+    Examples:
+        >>> cp.in1d([1, 2, 5], [5, 1])
+        array([ True, False,  True])
+    """
     return isin(array(ar1).reshape(-1), ar2, assume_unique, invert)
 
 
@@ -215,7 +307,21 @@ def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
 
 
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Returns the distinct elements that occur in both arrays, in order, and on request their first indices in each."""
+    """Returns the distinct elements that occur in both arrays, in order, and on request their first indices in each.
+
+    Args:
+        ar1: an array or array-like, which is flattened.
+        ar2: an array or array-like, which is flattened.
+        assume_unique: whether the elements of each array are distinct, which saves time.
+        return_indices: whether to return also the first index of each element in both arrays.
+
+    Returns:
+        A 1-d array, or a tuple of it and two arrays of indices.
+
+    Examples:
+        >>> cp.intersect1d([3, 1, 2], [2, 3, 4])
+        array([2, 3])
+    """
     ar1, ar2 = array(ar1), array(ar2)
     name = common_dtype((ar1, ar2))
     ar1, ar2 = astype(ar1, name), astype(ar2, name)
@@ -230,18 +336,56 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
-    """Returns the distinct elements of either array, in order."""
+    """Returns the distinct elements of either array, in order.
+
+    Args:
+        ar1: an array or array-like, which is flattened.
+        ar2: an array or array-like, which is flattened.
+
+    Returns:
+        A 1-d array of the dtype that both promote to.
+
+    Examples:
+        >>> cp.union1d([3, 1], [2, 3])
+        array([1, 2, 3])
+    """
     return unique(concatenate((ar1, ar2), axis=None))
 
 
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """Returns the distinct elements of the first array that do not occur in the second."""
+    """Returns the distinct elements of the first array that do not occur in the second.
+
+    Args:
+        ar1: an array or array-like, which is flattened.
+        ar2: an array or array-like, which is flattened.
+        assume_unique: whether the elements of each array are distinct, which saves time.
+
+    Returns:
+        A 1-d array.
+
+    Examples:
+        >>> cp.setdiff1d([1, 2, 3], [2])
+        array([1, 3])
+    """
     a = _distinct(ar1, assume_unique)
     return select_flat(isin(a, ar2, invert=True), a)
 
 
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
-    """Returns the distinct elements that occur in exactly one of the arrays, in order."""
+    """Returns the distinct elements that occur in exactly one of the arrays, in order.
+
+    Args:
+        ar1: an array or array-like, which is flattened.
+        ar2: an array or array-like, which is flattened.
+        assume_unique: whether the elements of each array are distinct, which saves time.
+
+    Returns:
+        A 1-d array.
+
+    Examples:
+        >>> cp.setxor1d([1, 2, 3], [2, 4])
+        array([1, 3, 4])
+    """
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
     ordered = _core.sort(concatenate((a, b)))
     first = _changes(ordered, equal_nan=False)

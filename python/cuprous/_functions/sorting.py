@@ -50,8 +50,29 @@ def sort(
     a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
     descending: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns a copy sorted along an axis (None: flattened). All kinds are the same stable sort. Descending order puts
-    NaN first."""
+    """Returns a copy sorted along an axis. NaN comes last, or first in descending order.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis, by default the last; None takes the flattened array.
+        kind: has no effect on the result; all kinds are one stable sort.
+        order: None, because arrays have no fields.
+        stable: has no effect, because sorts are stable.
+        descending: whether the greatest elements come first.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.sort([3, 1, 2])
+        array([1, 2, 3])
+        >>> cp.sort([[3, 1], [2, 4]], axis=0)
+        array([[2, 1],
+               [3, 4]])
+    """
     _check(kind, order, stable)
     result = _sorted(a, axis)
     return _reversed(result, axis).copy() if descending else result
@@ -62,7 +83,28 @@ def argsort(
     descending: bool = False,
 ) -> ndarray:  # fmt: skip
     """Returns the indices (int64) that sort along an axis (None: the flattened array). Equal elements keep their order,
-    even in descending order, which puts NaN first."""
+    even in descending order, which puts NaN first.
+
+    Args:
+        a: an array or array-like.
+        axis: the axis, by default the last; None takes the flattened array.
+        kind: has no effect on the result; all kinds are one stable sort.
+        order: None, because arrays have no fields.
+        stable: has no effect, because sorts are stable.
+        descending: whether the greatest elements come first.
+
+    Returns:
+        An array of indices (int64) of the shape of `a`.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> cp.argsort([30, 10, 20])
+        array([1, 2, 0])
+        >>> cp.argsort([30, 10, 20], descending=True)
+        array([0, 2, 1])
+    """
     _check(kind, order, stable)
     if not descending:
         return _along(_core.argsort, a, axis)
@@ -117,23 +159,76 @@ def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices:
 
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
     """Returns a copy with the kth elements at their sorted positions, no greater elements before and no lesser ones
-    after."""
+    after.
+
+    Args:
+        a: an array or array-like.
+        kth: the position or positions that will hold the same elements as in a sorted array.
+        axis: the axis, by default the last; None takes the flattened array.
+        kind: "introselect", the only one.
+        order: None, because arrays have no fields.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: for a position out of bounds.
+
+    Examples:
+        >>> cp.partition([7, 1, 5, 3], 1)[1]
+        array(3)
+    """
     return _partition(array(a), kth, axis, kind, order, False)
 
 
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
-    """Returns the indices that `partition` would select."""
+    """Returns the indices that `partition` would select.
+
+    Args:
+        a: an array or array-like.
+        kth: the position or positions that will hold the same elements as in a sorted array.
+        axis: the axis, by default the last; None takes the flattened array.
+        kind: "introselect", the only one.
+        order: None, because arrays have no fields.
+
+    Returns:
+        An array of indices (int64) of the shape of `a`.
+
+    Raises:
+        ValueError: for a position out of bounds.
+
+    Examples:
+        >>> a = cp.asarray([7, 1, 5, 3])
+        >>> a[cp.argpartition(a, 1)[1]]
+        array(3)
+    """
     a = array(a)
     return _partition(a if a.ndim else a.reshape(1), kth, axis, kind, order, True)
 
 
 def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[ndarray, ndarray]:
-    """Returns the first k elements along an axis in descending order (NaN first), or in ascending order (NaN last), and
-    their indices (int64). Equal elements are in the order of their indices.
+    """Returns the greatest or least k elements along an axis, sorted, and their indices.
+
+    As PyTorch's `topk`; NumPy has no such function. Equal elements are in the order of their indices. NaN is greater
+    than all numbers.
+
+    Args:
+        a: an array or array-like.
+        k: the number of elements.
+        axis: the axis, by default the last.
+        largest: True returns the greatest elements in descending order, False the least ones in ascending order.
+
+    Returns:
+        A tuple of the elements and their indices (int64), with k elements along the axis.
 
     Raises:
         ValueError: for k not in 0..n.
         TypeError: for complex numbers.
+
+    Examples:
+        >>> values, indices = cp.topk([4, 9, 7, 1], 2)
+        >>> values, indices
+        (array([9, 7]), array([1, 2]))
     """
     a, axis = with_axis(a, axis)
     rows, n = moveaxis(a, axis, -1), a.shape[axis]
@@ -155,9 +250,20 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
     """Returns the indices that sort by several keys, of which the last is the primary key.
 
+    Args:
+        keys: an array whose rows are keys, or a sequence of arrays of one shape.
+        axis: the axis, by default the last.
+
+    Returns:
+        An array of indices (int64) of the shape of a key.
+
     Raises:
         TypeError: if there are no keys.
         ValueError: for keys of different shapes.
+
+    Examples:
+        >>> cp.lexsort((cp.asarray([3, 1, 2]), cp.asarray([1, 1, 0])))
+        array([2, 1, 0])
     """
     parts = [array(k) for k in keys]
     if not parts:
@@ -174,7 +280,18 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
 
 
 def sort_complex(a: ArrayLike) -> ndarray:
-    """Returns the elements as complex numbers, sorted by real, then imaginary part."""
+    """Returns the elements as complex numbers, sorted by real, then imaginary part.
+
+    Args:
+        a: an array or array-like.
+
+    Returns:
+        A complex array of the shape of `a`.
+
+    Examples:
+        >>> cp.sort_complex([2 + 1j, 1 + 2j, 1 - 1j])
+        array([1.-1.j, 1.+2.j, 2.+1.j])
+    """
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
         narrow = a.dtype_name in ("int8", "uint8", "int16", "uint16")
@@ -185,9 +302,24 @@ def sort_complex(a: ArrayLike) -> ndarray:
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
     """Returns the indices (int64) where values would be inserted in a sorted 1-d array.
 
+    Args:
+        a: the sorted 1-d array.
+        v: the values, a scalar or an array-like of any shape.
+        side: "left" for the first such position among equal elements, "right" for the last one.
+        sorter: indices that sort `a`, if it is not sorted.
+
+    Returns:
+        An array of indices of the shape of `v`.
+
     Raises:
         ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
         TypeError: for a sorter that is not of integers.
+
+    Examples:
+        >>> cp.searchsorted([10, 20, 20, 30], [20, 25])
+        array([1, 3])
+        >>> cp.searchsorted([10, 20, 20, 30], 20, side="right")
+        array(3)
     """
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
@@ -209,11 +341,23 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
-    """Returns the index of the bin of each value. `bins` are edges in ascending or descending order.
+    """Returns the index of the bin of each value.
+
+    Args:
+        x: the values, an array-like of any shape.
+        bins: the edges of the bins, 1-d, in ascending or descending order.
+        right: whether a bin includes its right edge instead of its left edge.
+
+    Returns:
+        An array of indices (int64) of the shape of `x`: i for `bins[i - 1] <= x < bins[i]`.
 
     Raises:
         TypeError: for complex values.
         ValueError: for bins that are not 1-d or not monotonic.
+
+    Examples:
+        >>> cp.digitize([0.5, 1, 3.2, 9], [1, 2, 4])
+        array([0, 1, 2, 3])
     """
     edges = array(bins)
     if edges.ndim != 1:
@@ -238,7 +382,27 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
 
 def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any = None, *,
                  stable: bool | None = None) -> None:  # fmt: skip
-    """Sorts in place along an axis (`ndarray.sort`)."""
+    """Sorts in place along an axis (`ndarray.sort`).
+
+    Args:
+        a: an array or array-like.
+        axis: the axis, by default the last; None takes the flattened array.
+        kind: has no effect on the result; all kinds are one stable sort.
+        order: None, because arrays have no fields.
+        stable: has no effect, because sorts are stable.
+
+    Returns:
+        None.
+
+    Raises:
+        AxisError: for an axis out of bounds.
+
+    Examples:
+        >>> a = cp.asarray([3, 1, 2])
+        >>> a.sort()
+        >>> a
+        array([1, 2, 3])
+    """
     write_out(a, sort(a, operator.index(axis), kind, order, stable=stable), "sort")
 
 

@@ -20,10 +20,20 @@ class vectorize:
     Args:
         pyfunc: the function.
         otypes: dtypes that the results are converted to: letters, or a list of dtypes.
-        doc: the docstring; None uses the docstring of the function.
+        doc: the docstring; None (the default) uses that of the function.
+        excluded: not supported.
+        cache: not supported.
+        signature: not supported.
 
     Raises:
         NotImplementedError: for `excluded`, `cache` and `signature`; see `guvectorize`.
+
+    Examples:
+        >>> @cp.vectorize
+        ... def larger(x, y):
+        ...     return x if x > y else y
+        >>> larger(cp.asarray([1, 5]), cp.asarray([3, 2]))
+        array([3, 5])
     """
 
     def __new__(cls, pyfunc: Any = None, *args: Any, **kwargs: Any) -> Any:

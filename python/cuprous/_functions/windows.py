@@ -46,22 +46,66 @@ def _cosines(M: Any, *weights: float) -> ndarray:
 
 
 def hanning(M: Any) -> ndarray:
-    """Returns Hann's window of M points: a raised cosine that reaches zero."""
+    """Returns Hann's window of M points: a raised cosine that reaches zero.
+
+    Args:
+        M: the number of points. Fewer than one give an empty array.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.hanning(5)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     return _cosines(M, 0.5, 0.5)
 
 
 def hamming(M: Any) -> ndarray:
-    """Returns Hamming's window of M points: a raised cosine on a pedestal."""
+    """Returns Hamming's window of M points: a raised cosine on a pedestal.
+
+    Args:
+        M: the number of points. Fewer than one give an empty array.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.hamming(5)
+        array([0.08, 0.54, 1.  , 0.54, 0.08])
+    """
     return _cosines(M, 0.54, 0.46)
 
 
 def blackman(M: Any) -> ndarray:
-    """Returns Blackman's window of M points: three terms of cosines."""
+    """Returns Blackman's window of M points: three terms of cosines.
+
+    Args:
+        M: the number of points. Fewer than one give an empty array.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.blackman(5).round(6)
+        array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
+    """
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
 def bartlett(M: Any) -> ndarray:
-    """Returns Bartlett's window of M points: a triangle that reaches zero."""
+    """Returns Bartlett's window of M points: a triangle that reaches zero.
+
+    Args:
+        M: the number of points. Fewer than one give an empty array.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.bartlett(5)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     M = _points(M)
     if M <= 1:
         return creation.ones(int(M == 1))
@@ -69,7 +113,19 @@ def bartlett(M: Any) -> ndarray:
 
 
 def kaiser(M: Any, beta: Any) -> ndarray:
-    """Returns Kaiser's window of M points, by the Bessel function I0."""
+    """Returns Kaiser's window of M points, by the Bessel function I0.
+
+    Args:
+        M: the number of points. Fewer than one give an empty array.
+        beta: the parameter of the shape; 0 is a rectangle.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.kaiser(3, 0.0)
+        array([1., 1., 1.])
+    """
     M, beta = _points(M), _points(beta)
     if M == 1:
         return creation.ones(1)
@@ -90,9 +146,21 @@ def _bit_weights(bitorder: str) -> list[int]:
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
     """Packs booleans into bytes (uint8) along an axis. The last byte is filled up with zeros.
 
+    Args:
+        a: an array of bool or integers; nonzero elements are ones.
+        axis: the axis; None (the default) takes the flattened array.
+        bitorder: "big" puts the first element in the highest bit, "little" in the lowest.
+
+    Returns:
+        An array of bytes (uint8).
+
     Raises:
         TypeError: unless the input is bool or of integers.
         ValueError: for another `bitorder`.
+
+    Examples:
+        >>> cp.packbits(cp.asarray([1, 0, 1, 0, 0, 0, 0, 0]))
+        array([160], dtype=uint8)
     """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
@@ -108,11 +176,25 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
 
 
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
-    """Returns the bits of bytes (uint8) as zeros and ones along an axis. `count` truncates them, or pads with zeros.
+    """Returns the bits of bytes as zeros and ones along an axis.
+
+    Args:
+        a: an array of bytes (uint8).
+        axis: the axis; None (the default) takes the flattened array.
+        count: the number of bits along the axis, which are cut off or filled up with zeros; a negative one cuts off so
+            many at the end.
+        bitorder: "big" puts the highest bit first, "little" the lowest.
+
+    Returns:
+        An array (uint8), eight times as long along the axis.
 
     Raises:
         TypeError: unless the input is uint8.
         ValueError: for another `bitorder`, or a count below minus the length.
+
+    Examples:
+        >>> cp.unpackbits(cp.asarray([160], dtype=cp.uint8))
+        array([1, 0, 1, 0, 0, 0, 0, 0], dtype=uint8)
     """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)

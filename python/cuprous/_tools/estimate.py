@@ -73,7 +73,6 @@ def estimate(
             by another thread.
 
     Examples:
-        >>> import cuprous as cp
         >>> a = cp.ones((1000, 1000))
         >>> cp.estimate(lambda x: x @ x + 1, a).flops
         2001000000.0
@@ -175,49 +174,35 @@ def estimate_simple(
     gpu_rate: float | str | None = None, bandwidth: float | str | None = None, startup: float | str | None = None,
     cpu: str | None = None, gpu: str | None = None,
 ) -> SimpleEstimate:  # fmt: skip
-    """Estimate a speed-up by the simple formula, from a count of operations and bytes.
+    """Estimates a speed-up by the simple formula, from a count of operations and bytes.
 
-    The CPU takes ``flops / cpu_rate``. The GPU takes ``flops / gpu_rate + data / bandwidth + startup``. No hardware
-    needs to be named where rates and bandwidth are given. `estimate` knows more: memory, launches, and what a function
-    really does.
+    The CPU takes `flops / cpu_rate`. The GPU takes `flops / gpu_rate + data / bandwidth + startup`. No hardware needs
+    to be named if rates and bandwidth are given. `estimate` knows more: memory, launches, and what a function really
+    does.
 
-    Parameters
-    ----------
-    flops : float or str
-        Operations, as a number or as text with a unit, such as ``"10,000 GFLOP"``.
-    data : float or str, optional
-        Bytes to copy to the GPU, such as ``"1 GB"``.
-    cpu_rate, gpu_rate : float or str, optional
-        Operations a second, such as ``"400 GFLOPS"``. By default the peak of `cpu` and `gpu`.
-    bandwidth : float or str, optional
-        Bytes a second to the GPU, such as ``"8 GB/s"``. By default the line rate of the GPU's slot.
-    startup : float or str, optional
-        Seconds until the GPU can be used, such as ``"375 ms"``. By default 0.4, or what `cuprous calibrate` measured.
-    cpu, gpu : str, optional
-        Names of the list of `cuprous estimate --list`. By default this machine's CPU and GPU.
+    Args:
+        flops: the number of operations, or a text with a unit, such as "10,000 GFLOP".
+        data: the number of bytes to copy to the GPU, or a text such as "1 GB".
+        cpu_rate: operations per second of the CPU, such as "400 GFLOPS"; by default the peak of `cpu`.
+        gpu_rate: operations per second of the GPU; by default the peak of `gpu`.
+        bandwidth: bytes per second to the GPU, such as "8 GB/s"; by default the line rate of the GPU's slot.
+        startup: seconds until the GPU can be used, such as "375 ms"; by default 0.4, or what `cuprous calibrate`
+            measured.
+        cpu: a CPU in the list of `cuprous estimate --list`; by default this machine's.
+        gpu: a GPU in the list of `cuprous estimate --list`; by default this machine's.
 
-    Returns
-    -------
-    SimpleEstimate
-        The times, their parts, and the speed-up.
+    Returns:
+        A `SimpleEstimate`: the times, their parts, and the speed-up.
 
-    Raises
-    ------
-    ValueError
-        If a quantity is out of range or cannot be read without guessing, such as ``"400"`` or ``"1,5 GB"``, and if the
-        hardware is not in the list.
+    Raises:
+        ValueError: if a quantity is out of range or ambiguous, such as "400" or "1,5 GB", and if the hardware is not in
+            the list.
 
-    See Also
-    --------
-    estimate : Count what a function does, and estimate that.
-
-    Examples
-    --------
-    >>> import cuprous as cp
-    >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
-    ...                          bandwidth="8 GB/s", startup="375 ms")
-    >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
-    (25.0, 1.3, 19.2)
+    Examples:
+        >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+        ...                          bandwidth="8 GB/s", startup="375 ms")
+        >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
+        (25.0, 1.3, 19.2)
     """
 
     def optional(value: float | str | None, kind: str, name: str) -> float | None:

@@ -11,13 +11,19 @@ from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
 
 
 class profile:
-    """Notes what runs within a `with`: `with cuprous.profile() as p: …`, then `print(p)`.
+    """Records what runs within a `with` statement: `with cuprous.profile() as p: …`, then `print(p)`.
 
-    All threads and devices are noted. The block ends with a wait for the devices, so that what it started counts. A
+    All threads and devices are recorded. The block ends with a wait for the devices, so that what it started counts. A
     block that ends with an exception has its profile all the same.
 
     Raises:
-        RuntimeError: a profile is being made already; or its figures are asked for before it has ended.
+        RuntimeError: if a profile is being made already, or figures are read before it has ended.
+
+    Examples:
+        >>> with cp.profile() as p:
+        ...     total = float(cp.arange(1000).sum())
+        >>> p.events > 0
+        True
     """
 
     def __init__(self) -> None:
@@ -36,19 +42,31 @@ class profile:
                 raise  # else the block's own error is what the user must see
 
     def start(self) -> None:
-        """Begins, as `with` does.
+        """Begins the profile, as `with` does.
 
         Raises:
-            RuntimeError: a profile is being made already.
+            RuntimeError: if a profile is being made already.
+
+        Examples:
+            >>> p = cp.profile()
+            >>> p.start()
+            >>> p.stop()
         """
         _core.profile_begin()
         self._begun, self._report, self._process = True, None, os.getpid()
 
     def stop(self) -> None:
-        """Ends, as the end of a `with` does. In a forked child nothing ends: the profile is its parent's.
+        """Ends the profile, as the end of a `with` statement does. Has no effect in a forked child.
 
         Raises:
-            RuntimeError: it had not begun.
+            RuntimeError: if it has not begun.
+
+        Examples:
+            >>> p = cp.profile()
+            >>> p.start()
+            >>> p.stop()
+            >>> isinstance(str(p), str)
+            True
         """
         if not self._begun:
             raise RuntimeError("[profile] this profile has not begun")
@@ -92,25 +110,43 @@ class profile:
         return self._done().events()[0]
 
     def table(self, limit: int = 20, sort_by: str = "time") -> str:
-        """The rows as text.
+        """Returns the rows as text.
 
         Args:
-            limit: rows shown; the others are one row.
+            limit: the number of rows; the others are summed in one row.
             sort_by: "time" (of devices, copies, waits and planning), or the name of a number in `ProfileRow`.
 
+        Returns:
+            A text of several lines.
+
         Raises:
-            ValueError: there is no such column, or `limit` is negative.
+            ValueError: if the column does not exist, or `limit` is negative.
+
+        Examples:
+            >>> with cp.profile() as p:
+            ...     total = float(cp.arange(1000).sum())
+            >>> isinstance(p.table(limit=5), str)
+            True
         """
         if limit < 0:
             raise ValueError(f"[profile] limit={limit} is negative")
         return self._done().table(min(limit, sys.maxsize), sort_by)
 
     def save(self, path: str | bytes | os.PathLike[str]) -> None:
-        """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and https://ui.perfetto.dev;
-        where the name ends with ".svg", the flame graph.
+        """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and
+        https://ui.perfetto.dev. For a name that ends with ".svg", writes the flame graph.
+
+        Args:
+            path: the name of the file.
 
         Raises:
-            OSError: the file cannot be written.
+            OSError: if the file cannot be written.
+
+        Examples:
+            >>> import os, tempfile
+            >>> with cp.profile() as p:
+            ...     total = float(cp.arange(1000).sum())
+            >>> p.save(os.path.join(tempfile.mkdtemp(), "trace.json"))
         """
         name = os.fsdecode(path)
         if name.endswith(".svg"):

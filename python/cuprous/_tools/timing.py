@@ -69,52 +69,31 @@ class Timing(NamedTuple):
 
 def timeit(fn: Callable[..., Any], *args: Any, repeat: int = 7, number: int | None = None,
            kwargs: Mapping[str, Any] | None = None) -> Timing:  # fmt: skip
-    """Measure how long a call takes until its results are computed.
+    """Measures how long a call takes until its results are computed.
 
     Operations on arrays are recorded and computed later, or never if the result is dropped. A clock around a call, such
-    as IPython's ``%timeit``, therefore measures the recording alone. This function holds what each call returns until
-    it is computed, and calls `fn` first until its programs are compiled.
+    as IPython's `%timeit`, therefore measures the recording alone. This function holds what each call returns until it
+    is computed, and calls `fn` first until its programs are compiled. Only results that `fn` returns, in tuples, lists
+    or dicts too, or leaves somewhere are computed.
 
-    Parameters
-    ----------
-    fn : callable
-        What to measure.
-    *args
-        Arguments of `fn`.
-    repeat : int, optional
-        Number of runs.
-    number : int, optional
-        Calls of one run. By default as many as take 50 milliseconds together.
-    kwargs : mapping, optional
-        Keyword arguments of `fn`.
+    Args:
+        fn: the function to measure.
+        *args: its positional arguments.
+        repeat: the number of runs.
+        number: the number of calls in a run; by default as many as take 50 milliseconds together.
+        kwargs: its keyword arguments, a mapping.
 
-    Returns
-    -------
-    Timing
-        The seconds of one call in each run. Its representation shows the median and the best.
+    Returns:
+        A `Timing`: the seconds of one call in each run. Its representation shows the median and the best.
 
-    Raises
-    ------
-    TypeError
-        If `fn` is not callable.
-    ValueError
-        If `repeat` or `number` is below 1.
+    Raises:
+        TypeError: if `fn` is not callable.
+        ValueError: if `repeat` or `number` is below 1.
 
-    See Also
-    --------
-    synchronize : Compute what is recorded, and wait.
-    estimate : Estimate instead of measuring.
-
-    Notes
-    -----
-    Only results that `fn` returns, in tuples, lists or dicts too, or leaves somewhere are computed.
-
-    Examples
-    --------
-    >>> import cuprous as cp
-    >>> a = cp.ones((500, 500))
-    >>> cp.timeit(lambda x: x @ x, a).median > 0
-    True
+    Examples:
+        >>> a = cp.ones((500, 500))
+        >>> cp.timeit(lambda x: x @ x, a, repeat=3, number=1).median > 0
+        True
     """
     if not callable(fn):
         raise TypeError(f"[timeit] the first argument must be a function, not {type(fn).__name__}")

@@ -169,11 +169,33 @@ def matmul(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the matrix product with broadcast batch axes; vectors are rows on the left and columns on the right.
-    Keywords: see `call`.
+    """Returns the matrix product with broadcast batch axes. Vectors are rows on the left and columns on the right.
+
+    Args:
+        x1: an array of shape (..., M, K), or a vector.
+        x2: an array of shape (..., K, N), or a vector.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        dtype: the dtype to compute in.
+        subok: has no effect, because arrays have no subclasses.
+        axes: a list with the core axes of each operand and of the result, by default the last ones.
+        axis: not supported, because there is more than one core axis.
+        keepdims: not supported, because there is more than one core axis.
+
+    Returns:
+        An array of shape (..., M, N), without the axes of vectors, of the dtype that both promote to.
 
     Raises:
         ValueError: for 0-d operands, or if the inner extents differ.
+        TypeError: if `casting` forbids a cast.
+
+    Examples:
+        >>> cp.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+        array([[2, 1],
+               [4, 3]])
+        >>> cp.matmul(cp.ones((5, 2, 3)), cp.ones(3)).shape
+        (5, 2)
     """
     a, b = (array(x) for x in as_operands((x1, x2)))
     if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
@@ -188,8 +210,30 @@ def vecdot(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the inner products of vectors along an axis, the first conjugated; other axes broadcast. Keywords: see
-    `call`."""
+    """Returns the inner products of vectors along an axis, the first conjugated. Other axes broadcast.
+
+    Args:
+        x1: an array of shape (..., N).
+        x2: an array of shape (..., N).
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        dtype: the dtype to compute in.
+        subok: has no effect, because arrays have no subclasses.
+        axes: a list with the core axes of each operand and of the result, by default the last ones.
+        axis: the core axis of all operands, if there is a single one.
+        keepdims: keeps that axis in the result, with length one.
+
+    Returns:
+        An array of shape (...), of the dtype that both promote to.
+
+    Raises:
+        ValueError: if the vectors differ in length.
+
+    Examples:
+        >>> cp.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
+        array([3, 3])
+    """
     return call(_VECDOT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
@@ -198,7 +242,30 @@ def matvec(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the products of matrices with vectors; other axes broadcast. Keywords: see `call`."""
+    """Returns the products of matrices with vectors. Other axes broadcast.
+
+    Args:
+        x1: an array of shape (..., M, N).
+        x2: an array of shape (..., N).
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        dtype: the dtype to compute in.
+        subok: has no effect, because arrays have no subclasses.
+        axes: a list with the core axes of each operand and of the result, by default the last ones.
+        axis: not supported, because there is more than one core axis.
+        keepdims: not supported, because there is more than one core axis.
+
+    Returns:
+        An array of shape (..., M), of the dtype that both promote to.
+
+    Raises:
+        ValueError: if the extents differ.
+
+    Examples:
+        >>> cp.matvec([[1, 2], [3, 4]], [1, 10])
+        array([21, 43])
+    """
     return call(_MATVEC, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
@@ -207,7 +274,30 @@ def vecmat(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the products of conjugated vectors with matrices; other axes broadcast. Keywords: see `call`."""
+    """Returns the products of conjugated vectors with matrices. Other axes broadcast.
+
+    Args:
+        x1: an array of shape (..., N).
+        x2: an array of shape (..., N, M).
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+        dtype: the dtype to compute in.
+        subok: has no effect, because arrays have no subclasses.
+        axes: a list with the core axes of each operand and of the result, by default the last ones.
+        axis: not supported, because there is more than one core axis.
+        keepdims: not supported, because there is more than one core axis.
+
+    Returns:
+        An array of shape (..., M), of the dtype that both promote to.
+
+    Raises:
+        ValueError: if the extents differ.
+
+    Examples:
+        >>> cp.vecmat([1, 10], [[1, 2], [3, 4]])
+        array([31, 42])
+    """
     return call(_VECMAT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 from cuprous import _core
@@ -51,6 +52,32 @@ _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
 #: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
+
+
+class Documentation:
+    """The attribute `__doc__` of a class whose objects are functions: their docstrings are composed when they are read.
+
+    Args:
+        doc: the docstring of the class.
+        module: the module with `docstring(function)` and `signature(function)`. It is for people, not for programs, so
+            it is imported when it is needed.
+    """
+
+    def __init__(self, doc: str, module: str = "cuprous._ufuncs.documentation") -> None:
+        self._doc = doc
+        self._module = module
+
+    def __get__(self, function: Any, owner: Any = None) -> str:
+        return self._doc if function is None else import_module(self._module).docstring(function)
+
+
+class CallSignature(Documentation):
+    """The attribute `__signature__` of such a class: the signature of a function's calls."""
+
+    def __get__(self, function: Any, owner: Any = None) -> Any:
+        if function is None:
+            raise AttributeError("__signature__")
+        return import_module(self._module).signature(function)
 
 
 def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
@@ -233,7 +260,7 @@ def reduce(
     """Reduces axes of an array with the ufunc.
 
     Args:
-        array_: the array.
+        array_: an array or array-like.
         axis: an axis, several, or None for all.
         dtype: dtype to compute in.
         out: where to write the result.
@@ -241,8 +268,17 @@ def reduce(
         initial: the value that the reduction starts with; with None it starts with the first element.
         where: the mask of elements to reduce.
 
+    Returns:
+        An array without the reduced axes.
+
     Raises:
         ValueError: if an empty reduction has no identity, or the ufunc is not binary.
+
+    Examples:
+        >>> cp.add.reduce([[1, 2], [3, 4]])
+        array([4, 6])
+        >>> cp.multiply.reduce([[1, 2], [3, 4]], axis=None)
+        array(24)
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
@@ -296,8 +332,21 @@ def reduce(
 def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Returns the scan (cumulative reduction) along an axis.
 
+    Args:
+        array_: an array or array-like.
+        axis: the axis, by default the first.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array of the same shape.
+
     Raises:
         ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.multiply.accumulate([1, 2, 3, 4])
+        array([ 1,  2,  6, 24])
     """
     name = _require_binary(self, "accumulate")
     a = array(array_)
@@ -324,7 +373,24 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
-    """Applies the ufunc to each pair of an element of A and an element of B. The shape is A.shape + B.shape."""
+    """Applies the ufunc to each pair of an element of A and an element of B.
+
+    Args:
+        A: an array or array-like.
+        B: an array or array-like.
+        **kwargs: keyword arguments of the ufunc.
+
+    Returns:
+        An array of shape A.shape + B.shape.
+
+    Raises:
+        ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.add.outer([1, 2], [10, 20, 30])
+        array([[11, 21, 31],
+               [12, 22, 32]])
+    """
     _require_binary(self, "outer")
     override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
     if override is not NotImplemented:
@@ -336,9 +402,23 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
 def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
+    Args:
+        array_: an array or array-like.
+        indices: the positions where slices begin. A slice ends where the next one begins.
+        axis: the axis, by default the first.
+        dtype: the dtype to compute in.
+        out: an array of the result's shape to write to, whose dtype the result must cast to.
+
+    Returns:
+        An array with an element for each slice along the axis.
+
     Raises:
         IndexError: for an index out of bounds.
         ValueError: for a ufunc that is not binary.
+
+    Examples:
+        >>> cp.add.reduceat([1, 2, 3, 4], [0, 2])
+        array([3, 7])
     """
     name = _require_binary(self, "reduceat")
     a = array(array_)

@@ -8,11 +8,21 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import ArrayLike, array, as_operands, ndarray
 from cuprous._common.overrides import ufunc_result
-from cuprous._ufuncs.methods import check_loop, finish, keywords, loop_dtype, signature_dtype, take_outs
+from cuprous._ufuncs.methods import (
+    CallSignature,
+    Documentation,
+    check_loop,
+    finish,
+    keywords,
+    loop_dtype,
+    signature_dtype,
+    take_outs,
+)
 
 
 class TwoOutputs:
-    """A ufunc that returns two arrays: `divmod`, `frexp`, `modf`."""
+    __doc__ = Documentation("A ufunc that returns two arrays: `divmod`, `frexp`, `modf`.")
+    __signature__ = CallSignature("")
 
     nout = 2
     signature = None
@@ -20,7 +30,7 @@ class TwoOutputs:
 
     def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
         self.__name__ = self.__qualname__ = name
-        self.__doc__ = doc
+        self._doc = doc
         self.nin = nin
         self.nargs = nin + 2
         self._compute = compute

@@ -185,12 +185,20 @@ class ElementwiseKernel(Typed):
         in_params, out_params: the parameters.
         operation: the code for one element.
         name: the kernel's name.
+        reduce_dims: has no effect; accepted for compatibility with CuPy.
         preamble: code before the kernel.
+        no_return: whether the kernel writes only to arrays that are passed.
+        return_tuple: whether a single output is returned as a tuple.
         loop_prep, after_loop: code before and after the loop over a thread's elements.
         options: options for the compiler.
 
     Raises:
         NotImplementedError: if the device is a CPU.
+
+    Examples:
+        >>> scale = cp.ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "scale")
+        >>> scale(cp.ones(3, cp.float32), cp.arange(3.0))  # doctest: +SKIP
+        array([0., 1., 2.])
     """
 
     def __init__(

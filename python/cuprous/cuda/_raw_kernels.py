@@ -56,9 +56,9 @@ class RawModule:
             kernels may launch kernels.
         backend: "nvrtc", or "nvcc", which is looked for on PATH, in CUDA_HOME and among NVIDIA's wheels.
         translate_cucomplex: CUDA's complex numbers become CuPy's.
+        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
         name_expressions: names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates
             are instantiated for them.
-        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
         jitify: headers of the standard library (`<type_traits>`) are those of `<cuda/std/…>`, and headers that are not
             found count as empty, with a warning.
 
@@ -67,6 +67,12 @@ class RawModule:
         RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error; if
             the compiler asked for is not installed, with what to install.
         ValueError: for another backend, and `name_expressions` with nvcc.
+
+    Examples:
+        >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+        >>> zero = module.get_function("zero")
+        >>> x = cp.ones(4, cp.float32)
+        >>> zero((1,), (4,), (x,))  # doctest: +SKIP
     """
 
     def __init__(
@@ -185,7 +191,18 @@ class RawModule:
                     warnings.warn(f"[{name}] {missing[1]} was not found and counts as empty", stacklevel=2)
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first use; the compiler's log goes to `log_stream` if it is passed."""
+        """Compiles now instead of at the first use.
+
+        Args:
+            log_stream: a text stream for the compiler's log.
+
+        Raises:
+            RuntimeError: if the source does not compile.
+
+        Examples:
+            >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+            >>> module.compile()  # doctest: +SKIP
+        """
         if log_stream is not None and self.code is not None:
             log_stream.write(self._log())
         self._native()
@@ -200,10 +217,21 @@ class RawModule:
         return log
 
     def get_function(self, name: str) -> RawKernel:
-        """A kernel of the module.
+        """Returns a kernel of the module.
+
+        Args:
+            name: the name of the kernel.
+
+        Returns:
+            A `RawKernel`.
 
         Raises:
             RuntimeError: if the module has no kernel of this name.
+
+        Examples:
+            >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+            >>> module.get_function("zero").name
+            'zero'
         """
         kernel = RawKernel.__new__(RawKernel)
         kernel._set(self, name)
@@ -212,7 +240,19 @@ class RawModule:
         return kernel
 
     def get_global(self, name: str) -> Any:
-        """Returns the address (`.ptr`) and the bytes (`.size`) of a variable of the module."""
+        """Returns a variable of the module.
+
+        Args:
+            name: the name of the variable.
+
+        Returns:
+            An object with the address (`ptr`) and the number of bytes (`size`).
+
+        Examples:
+            >>> module = cp.RawModule(code="__device__ float table[4];")
+            >>> module.get_global("table").size  # doctest: +SKIP
+            16
+        """
         module = self._native()
         return Variable(*module.variable(self._lowered.get(name, name)))
 
@@ -245,6 +285,12 @@ class RawKernel:
     Raises:
         NotImplementedError: if the device is a CPU.
         RuntimeError: if the source does not compile, or the compiler asked for is not installed.
+
+    Examples:
+        >>> code = 'extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }'
+        >>> zero = cp.RawKernel(code, "zero")
+        >>> x = cp.ones(4, cp.float32)
+        >>> zero((1,), (4,), (x,))  # doctest: +SKIP
     """
 
     def __init__(
@@ -287,7 +333,18 @@ class RawKernel:
         return found
 
     def compile(self, log_stream: Any = None) -> None:
-        """Compiles now instead of at the first launch; the compiler's log goes to `log_stream` if it is passed."""
+        """Compiles now instead of at the first launch.
+
+        Args:
+            log_stream: a text stream for the compiler's log.
+
+        Raises:
+            RuntimeError: if the source does not compile.
+
+        Examples:
+            >>> zero = cp.RawKernel('extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }', "zero")
+            >>> zero.compile()  # doctest: +SKIP
+        """
         self._module.compile(log_stream)
         self.kernel  # noqa: B018
 

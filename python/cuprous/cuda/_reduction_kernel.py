@@ -24,9 +24,17 @@ class ReductionKernel(Typed):
         identity: the result for no elements.
         name: the kernel's name.
         reduce_type: the type in which it reduces; that of the output if None.
+        reduce_dims: has no effect; accepted for compatibility with CuPy.
+        preamble: code before the kernel.
+        options: options for the compiler.
 
     Raises:
         NotImplementedError: if the device is a CPU.
+
+    Examples:
+        >>> norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+        >>> norm(cp.asarray([3.0, 4.0]))  # doctest: +SKIP
+        array(5.)
     """
 
     def __init__(

@@ -26,6 +26,11 @@ def setDevice(device: int) -> None:
     Device(device).use()
 
 
+def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
+    """Returns 1 if a GPU can access the memory of another one, else 0."""
+    return int(_core.can_access_peer(device, peerDevice))
+
+
 def deviceSynchronize() -> None:
     """Submits the recorded operations and waits for them, also on the CPU."""
     _core.synchronize()

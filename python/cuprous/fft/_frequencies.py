@@ -26,12 +26,24 @@ def _checked(n: Any) -> int:
 
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
-    """Returns the frequencies of `fft`'s n values, in cycles per unit of the sample spacing d: 0, 1, …, -2, -1 over n
-    d.
+    """Returns the frequencies of the n values of `fft`, in cycles per unit of the spacing: 0, 1, …, -2, -1 over n d.
+
+    Args:
+        n: the number of points of the transform.
+        d: the spacing of the points.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+        dtype: the dtype of the result, float64 by default.
+
+    Returns:
+        An array of shape (n,).
 
     Raises:
-        ValueError: unless `n` is an integer, at least 0, and `dtype` (float64 by default) floating-point.
+        ValueError: unless `n` is an integer, at least 0, and `dtype` floating-point.
         ZeroDivisionError: if `n` or `d` is zero.
+
+    Examples:
+        >>> cp.fft.fftfreq(4, d=0.5)
+        array([ 0. ,  0.5, -1. , -0.5])
     """
     n = _checked(n)
     step = 1.0 / (n * d)
@@ -41,7 +53,25 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
 
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
-    """Returns the frequencies of `rfft`'s n // 2 + 1 values: 0, 1, …, n // 2 over n d. Arguments as for `fftfreq`."""
+    """Returns the frequencies of the n // 2 + 1 values of `rfft`: 0, 1, …, n // 2 over n d.
+
+    Args:
+        n: the number of points of the transform.
+        d: the spacing of the points.
+        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+        dtype: the dtype of the result, float64 by default.
+
+    Returns:
+        An array of shape (n // 2 + 1,).
+
+    Raises:
+        ValueError: unless `n` is an integer and `dtype` floating-point.
+        ZeroDivisionError: if `n` or `d` is zero.
+
+    Examples:
+        >>> cp.fft.rfftfreq(4, d=0.5)
+        array([0. , 0.5, 1. ])
+    """
     n = _checked(n)
     return _scaled(_core.iota((max(n // 2 + 1, 0),), (1,), 0), 1.0 / (n * d), dtype, device)
 
@@ -53,12 +83,36 @@ def _rolled(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarra
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
-    """Returns values of `fft` with frequency zero moved from the front to the middle, along all axes or some."""
+    """Returns values of `fft` with frequency zero moved from the front to the middle, along all axes or some.
+
+    Args:
+        x: an array or array-like.
+        axes: the axis or axes; None (the default) shifts all.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.fft.fftshift([0, 1, -2, -1])
+        array([-2, -1,  0,  1])
+    """
     return _rolled(x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
-    """Undoes `fftshift`."""
+    """Undoes `fftshift`.
+
+    Args:
+        x: an array or array-like.
+        axes: the axis or axes; None (the default) shifts all.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.fft.ifftshift([-2, -1, 0, 1])
+        array([ 0,  1, -2, -1])
+    """
     return _rolled(x, axes, lambda n: -(n // 2))
 
 

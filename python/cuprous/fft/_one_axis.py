@@ -29,8 +29,7 @@ def fft(
         n: the number of points: the array is truncated or padded with zeros.
         axis: the axis.
         norm: the transform that is divided by the number of points: the inverse for "backward" (the default), this one
-        for
-            "forward". With "ortho" both are divided by its root.
+            for "forward". With "ortho" both are divided by its root.
         out: the array to write the result to.
 
     Returns:
@@ -39,6 +38,10 @@ def fft(
     Raises:
         ValueError: for fewer than one point, or any other `norm`.
         AxisError: if there is no such axis.
+
+    Examples:
+        >>> cp.fft.fft([1.0, 2.0, 3.0, 4.0]).round(6)
+        array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
     return _along(_transforms.complex_to_complex, True, a, n, axis, norm, out)
 
@@ -46,8 +49,27 @@ def fft(
 def ifft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Computes the inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n). Arguments as for
-    `fft`."""
+    """Computes the inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n).
+
+    Args:
+        a: real or complex values.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis, by default the last.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
+            forward one for "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, or any other `norm`.
+        AxisError: if there is no such axis.
+
+    Examples:
+        >>> cp.fft.ifft([4.0, 0.0, 0.0, 0.0]).round(6)
+        array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
     return _along(_transforms.complex_to_complex, False, a, n, axis, norm, out)
 
 
@@ -56,8 +78,24 @@ def rfft(
 ) -> ndarray:
     """Returns the first n // 2 + 1 values of `fft` of real points. The others are their conjugates.
 
+    Args:
+        a: real points.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis, by default the last.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
+            forward one for "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array of n // 2 + 1 values along the axis.
+
     Raises:
         TypeError: for complex points.
+        ValueError: for fewer than one point, or any other `norm`.
+
+    Examples:
+        >>> cp.fft.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
+        array([10.+0.j, -2.+2.j, -2.+0.j])
     """
     return _along(_transforms.real_to_half, True, a, n, axis, norm, out)
 
@@ -69,8 +107,23 @@ def irfft(
 
     The imaginary parts of the first value and, with even n, of the last count as zero.
 
+    Args:
+        a: real or complex values, n // 2 + 1 of them along the axis.
+        n: the number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
+        axis: the axis, by default the last.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
+            forward one for "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
+
     Returns:
         float32 for float32 and complex64, half precision for half-precision input, otherwise float64.
+
+    Raises:
+        ValueError: for fewer than one point, or any other `norm`.
+
+    Examples:
+        >>> cp.fft.irfft([4.0, 0.0, 0.0]).round(6)
+        array([1., 1., 1., 1.])
     """
     return _along(_transforms.half_to_real, False, a, n, axis, norm, out)
 
@@ -78,14 +131,52 @@ def irfft(
 def hfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Returns the real values of `fft` of n points, whose second half are the conjugates of the given first half."""
+    """Returns the real values of `fft` of n points, whose second half are the conjugates of the given first half.
+
+    Args:
+        a: real or complex values, n // 2 + 1 of them along the axis.
+        n: the number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
+        axis: the axis, by default the last.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
+            forward one for "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
+
+    Returns:
+        A real array.
+
+    Raises:
+        ValueError: for fewer than one point, or any other `norm`.
+
+    Examples:
+        >>> cp.fft.hfft([10.0, -2.0, -2.0]).round(6)
+        array([ 4., 12., 12., 12.])
+    """
     return _along(_transforms.half_to_real, True, a, n, axis, norm, out)
 
 
 def ihfft(
     a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Computes the inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points."""
+    """Computes the inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points.
+
+    Args:
+        a: real points.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis, by default the last.
+        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
+            forward one for "forward". With "ortho" both are divided by its root.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array of n // 2 + 1 values along the axis.
+
+    Raises:
+        TypeError: for complex points.
+
+    Examples:
+        >>> cp.fft.ihfft([1.0, 0.0, 0.0, 0.0]).round(6)
+        array([0.25-0.j, 0.25+0.j, 0.25-0.j])
+    """
     return _along(_transforms.real_to_half, False, a, n, axis, norm, out)
 
 

@@ -71,9 +71,17 @@ def fftn(
         norm: as for `fft`.
         out: the array to write the result to.
 
+    Returns:
+        A complex array.
+
     Raises:
         ValueError: unless `s` and `axes` have the same length.
         IndexError: if there is no such axis.
+
+    Examples:
+        >>> cp.fft.fftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
+        array([[10.+0.j, -2.+0.j],
+               [-4.+0.j,  0.+0.j]])
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
@@ -85,7 +93,26 @@ def ifftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Computes the inverse of `fftn`. Arguments as for `fftn`."""
+    """Computes the inverse of `fftn`.
+
+    Args:
+        a: real or complex points.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default all. A repeated axis is transformed repeatedly.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: unless `s` and `axes` have the same length.
+
+    Examples:
+        >>> cp.fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
+        array([[1.+0.j, 1.+0.j],
+               [1.+0.j, 1.+0.j]])
+    """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
@@ -96,7 +123,26 @@ def rfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies `rfft` along the last of the axes, then `fft` along the others. Arguments as for `fftn`."""
+    """Applies `rfft` along the last of the axes, then `fft` along the others.
+
+    Args:
+        a: real points.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default all. A repeated axis is transformed repeatedly.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        TypeError: for complex points.
+
+    Examples:
+        >>> cp.fft.rfftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
+        array([[10.+0.j, -2.+0.j],
+               [-4.+0.j,  0.+0.j]])
+    """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
@@ -109,7 +155,26 @@ def irfftn(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] | None = None, norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Computes the inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`. Arguments as for `fftn`."""
+    """Computes the inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`.
+
+    Args:
+        a: real or complex values.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default all. A repeated axis is transformed repeatedly.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A real array.
+
+    Raises:
+        ValueError: unless `s` and `axes` have the same length.
+
+    Examples:
+        >>> cp.fft.irfftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
+        array([[1., 1.],
+               [1., 1.]])
+    """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
     result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
@@ -122,7 +187,26 @@ def fft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies `fftn` along two axes, the last two by default."""
+    """Applies `fftn` along two axes, the last two by default.
+
+    Args:
+        a: real or complex points.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default the last two.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: unless `s` and `axes` have the same length.
+
+    Examples:
+        >>> cp.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
+        array([[10.+0.j, -2.+0.j],
+               [-4.+0.j,  0.+0.j]])
+    """
     return fftn(a, s, axes, norm, out)
 
 
@@ -130,7 +214,26 @@ def ifft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies `ifftn` along two axes, the last two by default."""
+    """Applies `ifftn` along two axes, the last two by default.
+
+    Args:
+        a: real or complex points.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default the last two.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: unless `s` and `axes` have the same length.
+
+    Examples:
+        >>> cp.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
+        array([[1.+0.j, 1.+0.j],
+               [1.+0.j, 1.+0.j]])
+    """
     return ifftn(a, s, axes, norm, out)
 
 
@@ -138,7 +241,26 @@ def rfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies `rfftn` along two axes, the last two by default."""
+    """Applies `rfftn` along two axes, the last two by default.
+
+    Args:
+        a: real points.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default the last two.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        TypeError: for complex points.
+
+    Examples:
+        >>> cp.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
+        array([[10.+0.j, -2.+0.j],
+               [-4.+0.j,  0.+0.j]])
+    """
     return rfftn(a, s, axes, norm, out)
 
 
@@ -146,7 +268,26 @@ def irfft2(
     a: ArrayLike, s: Points | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None,
     out: ndarray | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies `irfftn` along two axes, the last two by default."""
+    """Applies `irfftn` along two axes, the last two by default.
+
+    Args:
+        a: real or complex values.
+        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+        axes: the axes, by default the last two.
+        norm: as for `fft`.
+        out: the array to write the result to.
+
+    Returns:
+        A real array.
+
+    Raises:
+        ValueError: unless `s` and `axes` have the same length.
+
+    Examples:
+        >>> cp.fft.irfft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
+        array([[1., 1.],
+               [1., 1.]])
+    """
     return irfftn(a, s, axes, norm, out)
 
 

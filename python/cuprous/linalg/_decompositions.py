@@ -122,8 +122,20 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     """Returns L with A = L Lᴴ for Hermitian positive definite matrices. Only their lower triangle is read. With
     `upper`, returns U with A = Uᴴ U from the upper triangle.
 
+    Args:
+        a: Hermitian matrices of shape (..., N, N). Integers are computed in float64.
+        upper: whether to read the upper triangle and return U.
+
+    Returns:
+        An array of the shape of `a`.
+
     Raises:
         LinAlgError: for matrices that are not positive definite, or not square.
+
+    Examples:
+        >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        array([[2., 0.],
+               [1., 2.]])
     """
     (a,) = inexact(a)
     stacked(a)
@@ -139,9 +151,18 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
         mode: "reduced" for Q of M x K and R of K x N, "complete" for M x M and M x N, "r" for R of K x N alone, "raw"
             for the reflectors (N x M) and their K factors as in LAPACK's geqrf.
 
+    Returns:
+        A named tuple of `Q` and `R`; for "r" R alone, for "raw" a tuple of the reflectors and factors.
+
     Raises:
         LinAlgError: for fewer than two axes.
         ValueError: for any other mode.
+
+    Examples:
+        >>> a = cp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> q, r = cp.linalg.qr(a)
+        >>> q.shape, r.shape, bool(cp.allclose(q @ r, a))
+        ((3, 2), (2, 2), True)
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
@@ -162,9 +183,21 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Returns the ascending eigenvalues and the eigenvectors (orthonormal, in columns) of Hermitian matrices. Only
     their lower ("L") or upper ("U") triangle is read. If it holds infinity or NaN, the results are NaN.
 
+    Args:
+        a: Hermitian matrices of shape (..., N, N).
+        UPLO: the triangle that is read: "L" for the lower, "U" for the upper one.
+
+    Returns:
+        A named tuple of `eigenvalues`, real, of shape (..., N), and `eigenvectors`, of shape (..., N, N).
+
     Raises:
         LinAlgError: for matrices that are not square, or if the iteration does not converge.
         ValueError: for any other UPLO.
+
+    Examples:
+        >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+        >>> values.round(6)
+        array([1., 3.])
     """
     a, upper = _hermitian(a, UPLO)
     n = a.shape[-1]
@@ -173,7 +206,23 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
-    """Returns the ascending eigenvalues of Hermitian matrices; see `eigh`."""
+    """Returns the ascending eigenvalues of Hermitian matrices.
+
+    Args:
+        a: Hermitian matrices of shape (..., N, N).
+        UPLO: the triangle that is read: "L" for the lower, "U" for the upper one.
+
+    Returns:
+        A real array of shape (..., N).
+
+    Raises:
+        LinAlgError: for matrices that are not square, or if the iteration does not converge.
+        ValueError: for any other UPLO.
+
+    Examples:
+        >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
+        array([1., 3.])
+    """
     a, upper = _hermitian(a, UPLO)
     return real_part(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
 
@@ -191,15 +240,40 @@ def eig(a: ArrayLike) -> EigResult:
     """Returns the eigenvalues, in unspecified order, and eigenvectors (of norm 1, in columns). They are complex even if
     all are real, as in NumPy from 2.5 on and in the array API standard.
 
+    Args:
+        a: matrices of shape (..., N, N).
+
+    Returns:
+        A named tuple of `eigenvalues`, of shape (..., N), and `eigenvectors`, of shape (..., N, N); both complex.
+
     Raises:
         LinAlgError: for matrices that are not square or not finite.
+
+    Examples:
+        >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
+        >>> cp.sort(values.real)
+        array([2., 3.])
     """
     w, v = _general("eig", a, vectors=True)
     return EigResult(w, v)
 
 
 def eigvals(a: ArrayLike) -> ndarray:
-    """Returns the eigenvalues, in unspecified order; see `eig`."""
+    """Returns the eigenvalues, in unspecified order.
+
+    Args:
+        a: matrices of shape (..., N, N).
+
+    Returns:
+        A complex array of shape (..., N).
+
+    Raises:
+        LinAlgError: for matrices that are not square or not finite.
+
+    Examples:
+        >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
+        array([1., 3.])
+    """
     return _general("eigvals", a, vectors=False)[0]
 
 
@@ -219,11 +293,22 @@ def real_if_all_are(values: ndarray) -> ndarray:
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
-    """Returns the sign of the determinant (for complex matrices its phase) and the logarithm of its absolute value:
-    (0, -inf) if it is zero.
+    """Returns the sign of the determinant (for complex matrices its phase) and the logarithm of its absolute value: (0,
+    -inf) if it is zero.
+
+    Args:
+        a: matrices of shape (..., N, N).
+
+    Returns:
+        A named tuple of `sign` and `logabsdet`, both of shape (...).
 
     Raises:
         LinAlgError: for matrices that are not square.
+
+    Examples:
+        >>> sign, logabsdet = cp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+        >>> sign, logabsdet
+        (array(-1.), array(0.))
     """
     (a,) = inexact(a)
     stacked(a)
@@ -237,8 +322,18 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
 def det(a: ArrayLike) -> ndarray:
     """Returns the determinant.
 
+    Args:
+        a: matrices of shape (..., N, N).
+
+    Returns:
+        An array of shape (...).
+
     Raises:
         LinAlgError: for matrices that are not square.
+
+    Examples:
+        >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)
+        array(5.)
     """
     sign, logarithm = slogdet(a)
     return sign * _core.map("exp", logarithm)

@@ -31,9 +31,16 @@ def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
         a: matrices of N x N.
         b: matrices of N x K, or one vector (1-d); batch axes broadcast.
 
+    Returns:
+        An array of the shape of `b`.
+
     Raises:
         LinAlgError: for matrices that are singular or not square.
         ValueError: where shapes do not fit.
+
+    Examples:
+        >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
+        array([1. , 0.5])
     """
     a, b = array(a), array(b)
     stacked(a)
@@ -69,8 +76,19 @@ def _inverse(a: ndarray, error: str | None) -> ndarray:
 def inv(a: ArrayLike) -> ndarray:
     """Returns the inverse.
 
+    Args:
+        a: matrices of shape (..., N, N).
+
+    Returns:
+        An array of the shape of `a`.
+
     Raises:
         LinAlgError: for matrices that are singular or not square.
+
+    Examples:
+        >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
     """
     a = array(a)
     stacked(a)
@@ -96,9 +114,17 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
         hermitian: computes the singular values with `eigh`.
         rtol: another name for `rcond`, whose value None means max(M, N) times the dtype's epsilon.
 
+    Returns:
+        An array of shape (..., N, M).
+
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
         ValueError: for both `rcond` and `rtol`.
+
+    Examples:
+        >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
+        array([[0.5, 0. ],
+               [0. , 0. ]])
     """
     given = array(a)
     name, (a,) = _double(given)
@@ -139,6 +165,11 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
 
     Raises:
         LinAlgError: where shapes do not fit, or there is infinity or NaN.
+
+    Examples:
+        >>> x, residuals, rank, s = cp.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
+        >>> x.round(6)
+        array([1., 2.])
     """
     name, (a, b) = _double(a, b)
     vector = b.ndim == 1
@@ -174,8 +205,21 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
     """Returns the number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's
     epsilon) times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
 
+    Args:
+        A: matrices of shape (..., M, N).
+        tol: the absolute tolerance.
+        hermitian: computes the singular values of Hermitian matrices with `eigh`.
+        rtol: the tolerance relative to the largest singular value.
+
+    Returns:
+        An array of integers of shape (...).
+
     Raises:
         ValueError: for both `tol` and `rtol`.
+
+    Examples:
+        >>> cp.linalg.matrix_rank(cp.asarray([[1.0, 2.0], [2.0, 4.0]]))
+        array(1)
     """
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -193,8 +237,19 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
     """Returns the condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2
     and -2; infinity for singular matrices.
 
+    Args:
+        x: matrices of shape (..., M, N).
+        p: the norm, an order of `norm`; None (the default) is the same as 2.
+
+    Returns:
+        A real array of shape (...).
+
     Raises:
         LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
+
+    Examples:
+        >>> cp.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
+        array(2.)
     """
     x = array(x)
     if x.ndim >= 2 and not math.prod(x.shape[-2:]) and all(x.shape[:-2]):
@@ -213,8 +268,22 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
     """Returns X with tensordot(a, X, X.ndim) = b. First moves `axes` of `a` to the end.
 
+    Args:
+        a: an array of shape (*b.shape, *Q), where both have the same number of elements.
+        b: the right side, of any shape.
+        axes: the axes of `a` to move to its end first.
+
+    Returns:
+        An array of shape Q.
+
     Raises:
         LinAlgError: unless `a` is square in that sense.
+
+    Examples:
+        >>> a = cp.eye(6).reshape(6, 2, 3)
+        >>> cp.linalg.tensorsolve(a, cp.arange(6.0))
+        array([[0., 1., 2.],
+               [3., 4., 5.]])
     """
     a, b = array(a), array(b)
     if axes is not None:
@@ -235,9 +304,20 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
     """Returns the inverse with respect to tensordot(·, ·, ind).
 
+    Args:
+        a: an array whose first `ind` extents have the same product as the others.
+        ind: the number of first axes.
+
+    Returns:
+        An array of shape (*a.shape[ind:], *a.shape[:ind]).
+
     Raises:
         LinAlgError: unless `a` is square in that sense.
         ValueError: for `ind` that is not positive.
+
+    Examples:
+        >>> cp.linalg.tensorinv(cp.eye(6).reshape(2, 3, 6), ind=2).shape
+        (6, 2, 3)
     """
     a = array(a)
     if ind <= 0:

@@ -35,8 +35,16 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
         compute_uv: if false, returns S alone.
         hermitian: computes the decomposition with `eigh`.
 
+    Returns:
+        A named tuple of `U`, `S` of shape (..., K), and `Vh`; or `S` alone.
+
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
+
+    Examples:
+        >>> u, s, vh = cp.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+        >>> s.round(6)
+        array([4., 3.])
     """
     if hermitian:
         return _hermitian_svd(a, compute_uv)
@@ -81,8 +89,18 @@ def _hermitian_svd(a: ArrayLike, vectors: bool) -> Any:
 def svdvals(x: ArrayLike, /) -> ndarray:
     """Returns the singular values in descending order.
 
+    Args:
+        x: matrices of shape (..., M, N).
+
+    Returns:
+        A real array of shape (..., min(M, N)).
+
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
+
+    Examples:
+        >>> cp.linalg.svdvals(cp.asarray([[3.0, 0.0], [0.0, 4.0]])).round(6)
+        array([4., 3.])
     """
     return svd(x, compute_uv=False)
 

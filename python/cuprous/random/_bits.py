@@ -72,18 +72,45 @@ class BitGenerator:
     """The base class of bit generators: a key and the number of the next block.
 
     `take(blocks)` reserves that many blocks and returns the first one's number; threads may share a generator.
+
+    Args:
+        seed: as for `default_rng`.
+
+    Examples:
+        >>> bits = cp.random.Philox4x3210(5)
+        >>> cp.random.Generator(bits).random(3).round(3)
+        array([0.07 , 0.966, 0.156])
     """
 
     def __init__(self, seed: Seed = None) -> None:
         self.key = key_of(seed)
+        self._sequence = seed if hasattr(seed, "spawn") else None
         self._next = _core.Counter()
         self.take = self._next.take
         self._children = 0
         self.lock = threading.Lock()
 
     @property
+    def seed_seq(self) -> Any:
+        """The `numpy.random.SeedSequence` that seeded it, or one of its key, from which libraries spawn others."""
+        if self._sequence is None:
+            from numpy.random import SeedSequence
+
+            self._sequence = SeedSequence(self.key)
+        return self._sequence
+
+    _seed_seq = seed_seq  # the name that dask.array reads
+
+    @property
     def offset(self) -> int:
-        """The number of the next block."""
+        """The number of the next block.
+
+        Examples:
+            >>> bits = cp.random.Philox4x3210(5)
+            >>> _ = bits.random_raw(4)
+            >>> bits.offset
+            2
+        """
         return self._next.value
 
     @offset.setter
@@ -92,7 +119,16 @@ class BitGenerator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The stream and the position in it. Assigning it sets both."""
+        """The stream and the position in it. Assigning it sets both.
+
+        Examples:
+            >>> bits = cp.random.Philox4x3210(5)
+            >>> state = bits.state
+            >>> first = bits.random_raw()
+            >>> bits.state = state
+            >>> bits.random_raw() == first
+            True
+        """
         return {"bit_generator": type(self).__name__, "state": {"key": self.key, "counter": self.offset}}
 
     @state.setter
@@ -109,12 +145,35 @@ class BitGenerator:
             self.key, self.offset = key, counter
 
     def advance(self, delta: int) -> BitGenerator:
-        """Skips `delta` blocks (of four 32-bit words). Negative values go backwards."""
+        """Skips `delta` blocks (of four 32-bit words). Negative values go backwards.
+
+        Args:
+            delta: the number of blocks.
+
+        Returns:
+            This generator.
+
+        Examples:
+            >>> bits = cp.random.Philox4x3210(5)
+            >>> bits.advance(10).offset
+            10
+        """
         self.take(operator.index(delta) & _MASK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """Returns a generator of the same class, `jumps` times 2**48 blocks ahead."""
+        """Returns a generator of the same class, `jumps` times 2**48 blocks ahead.
+
+        Args:
+            jumps: the number of jumps.
+
+        Returns:
+            A new generator.
+
+        Examples:
+            >>> cp.random.Philox4x3210(5).jumped().offset == 2**48
+            True
+        """
         result = type(self)(self.key)
         result.offset = (self.offset + (operator.index(jumps) << 48)) & _MASK
         return result
@@ -122,8 +181,18 @@ class BitGenerator:
     def spawn(self, n_children: int) -> list[BitGenerator]:
         """Returns independent generators, keyed by a hash of this key and a counter.
 
+        Args:
+            n_children: the number of generators.
+
+        Returns:
+            A list of generators of the same class.
+
         Raises:
             ValueError: if `n_children` is negative.
+
+        Examples:
+            >>> len(cp.random.Philox4x3210(5).spawn(3))
+            3
         """
         if n_children < 0:
             raise ValueError("n_children must be non-negative")
@@ -133,7 +202,19 @@ class BitGenerator:
         return [type(self)(mix((self.key, i))) for i in range(first, first + n_children)]
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
-        """Returns raw 64-bit words: an int, or a uint64 array of shape `size`. With `output` False, only skips them."""
+        """Returns raw 64-bit words.
+
+        Args:
+            size: the shape of the result; by default one word.
+            output: False only skips the words and returns None.
+
+        Returns:
+            An integer, or an array (uint64).
+
+        Examples:
+            >>> cp.random.Philox4x3210(5).random_raw()
+            1285867393001154589
+        """
         shape, count = shape_of(size)
         first = self.take(-(-count // 2))
         if not output:
@@ -149,10 +230,16 @@ class BitGenerator:
 
 
 class Philox4x3210(BitGenerator):
-    """Philox with 4 words of 32 bits and 10 rounds.
+    """The bit generator Philox with 4 words of 32 bits and 10 rounds.
+
+    Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
 
     Args:
-        seed: the key; see `key_of`.
+        seed: the key: as for `default_rng`.
+
+    Examples:
+        >>> cp.random.Philox4x3210(5).random_raw(2)
+        array([ 1285867393001154589, 17814518810289777723], dtype=uint64)
     """
 
 

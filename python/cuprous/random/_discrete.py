@@ -81,7 +81,24 @@ class Discrete(Continuous):
         return _map("where", n == 0, a, result) if isinstance(n, ndarray) else result
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
-        """Draws Poisson values with mean `lam`."""
+        """Draws Poisson values with mean `lam`.
+
+        Args:
+            lam: the mean, not negative; a scalar or an array.
+            size: the shape of the result; by default what the parameters broadcast to.
+            dtype: the dtype of the result, int64 by default.
+
+        Returns:
+            An array of non-negative integers.
+
+        Raises:
+            ValueError: for a scalar out of its range.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.poisson(4.0, size=5)
+            array([3, 4, 3, 2, 1])
+        """
         lam, name = parameter(lam), integer_dtype(dtype)
         non_negative(lam, "lam", nan=False)
         check(isinstance(lam, ndarray) or lam <= _LARGEST_MEAN, "lam value too large")
@@ -92,7 +109,25 @@ class Discrete(Continuous):
         return self._draw_with("random_poisson", shape, lam)
 
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Draws the number of successes in `n` trials of probability `p`."""
+        """Draws the number of successes in `n` trials of probability `p`.
+
+        Args:
+            n: the number of trials, not negative; a scalar or an array.
+            p: the probability of success; a scalar or an array.
+            size: the shape of the result; by default what the parameters broadcast to.
+            dtype: the dtype of the result, int64 by default.
+
+        Returns:
+            An array of integers from 0 to n.
+
+        Raises:
+            ValueError: for a scalar parameter out of its range.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.binomial(10, 0.5, size=5)
+            array([4, 5, 4, 4, 2])
+        """
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         non_negative(n, "n", nan=False)
         probability(p)
@@ -109,7 +144,25 @@ class Discrete(Continuous):
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the number of failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) /
-        p)."""
+        p).
+
+        Args:
+            n: the number of successes, positive; a scalar or an array.
+            p: the probability of success, above 0; a scalar or an array.
+            size: the shape of the result; by default what the parameters broadcast to.
+            dtype: the dtype of the result, int64 by default.
+
+        Returns:
+            An array of non-negative integers.
+
+        Raises:
+            ValueError: for a scalar parameter out of its range.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.negative_binomial(3, 0.5, size=5)
+            array([3, 0, 0, 7, 5])
+        """
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         positive(n, "n", nan=False)
         probability(p, above_zero=True)
@@ -120,7 +173,24 @@ class Discrete(Continuous):
         return to_dtype(self._poisson(self._gamma(n, shape) * ((1.0 - p) / p), shape), name)
 
     def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Draws the number of trials up to and including the first success, by inversion; at most 2**63 - 1025."""
+        """Draws the number of trials up to and including the first success, by inversion; at most 2**63 - 1025.
+
+        Args:
+            p: the probability of success, above 0; a scalar or an array.
+            size: the shape of the result; by default what the parameters broadcast to.
+            dtype: the dtype of the result, int64 by default.
+
+        Returns:
+            An array of integers from 1 on.
+
+        Raises:
+            ValueError: for a scalar out of its range.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.geometric(0.3, size=5)
+            array([7, 4, 6, 3, 3])
+        """
         p, name = parameter(p), integer_dtype(dtype)
         probability(p, above_zero=True)
         shape = common_shape(size, p)
@@ -134,7 +204,24 @@ class Discrete(Continuous):
 
     def logseries(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws logarithmic series values (Kemp, "Efficient generation of logarithmically distributed variables", 1981,
-        LK)."""
+        LK).
+
+        Args:
+            p: the parameter, at least 0 and below 1; a scalar or an array.
+            size: the shape of the result; by default what the parameters broadcast to.
+            dtype: the dtype of the result, int64 by default.
+
+        Returns:
+            An array of integers from 1 on.
+
+        Raises:
+            ValueError: for a scalar out of its range.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.logseries(0.6, size=5)
+            array([6, 4, 1, 1, 2])
+        """
         p, name = parameter(p), integer_dtype(dtype)
         if not isinstance(p, ndarray):
             check(0 <= p < 1, "p <= 0, p >= 1 or p contains NaNs")
@@ -147,7 +234,19 @@ class Discrete(Continuous):
         return _core.cast(_map("minimum", value, 2.0**63 - 1024), name)
 
     def bytes(self, length: int) -> _Bytes:
-        """Returns `length` random bytes."""
+        """Returns `length` random bytes.
+
+        Args:
+            length: the number of bytes.
+
+        Returns:
+            A bytes object.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> len(rng.bytes(4))
+            4
+        """
         length = operator.index(length)
         check(length >= 0, "length must be non-negative")
         shape, _ = shape_of(-(-length // 4))

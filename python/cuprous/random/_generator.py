@@ -30,6 +30,11 @@ class Generator(Selection):
 
     Args:
         bit_generator: the source of randomness.
+
+    Examples:
+        >>> rng = cp.random.Generator(cp.random.Philox4x3210(5))
+        >>> rng.random(3).round(3)
+        array([0.07 , 0.966, 0.156])
     """
 
     def __init__(self, bit_generator: BitGenerator) -> None:
@@ -39,34 +44,126 @@ class Generator(Selection):
 
     @property
     def bit_generator(self) -> BitGenerator:
-        """The source; its `state` can be read and set."""
+        """The source; its `state` can be read and set.
+
+        Examples:
+            >>> cp.random.default_rng(5).bit_generator.offset
+            0
+        """
         return self._bits
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Returns generators on independent streams."""
+        """Returns generators on independent streams.
+
+        Args:
+            n_children: the number of generators.
+
+        Returns:
+            A list of generators.
+
+        Raises:
+            ValueError: if `n_children` is negative.
+
+        Examples:
+            >>> first, second = cp.random.default_rng(5).spawn(2)
+            >>> bool((first.random(4) == second.random(4)).any())
+            False
+        """
         return [type(self)(bits) for bits in self._bits.spawn(n_children)]
 
     def random(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Draws uniform values on [0, 1): multiples of 2**-53, or of 2**-24 for float32."""
+        """Draws uniform values on [0, 1): multiples of 2**-53, or of 2**-24 for float32.
+
+        Args:
+            size: the shape of the result; by default a 0-d array.
+            dtype: the dtype of the result, float64 (the default) or float32.
+            out: an array to write to, of this shape and dtype.
+
+        Returns:
+            An array of floats.
+
+        Raises:
+            TypeError: for another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.random((2, 2)).round(3)
+            array([[0.07 , 0.966],
+                   [0.156, 0.119]])
+        """
         name = float_dtype(dtype, "random")
         return write(out, self._unit(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Draws normal values with mean 0 and standard deviation 1."""
+        """Draws normal values with mean 0 and standard deviation 1.
+
+        Args:
+            size: the shape of the result; by default a 0-d array.
+            dtype: the dtype of the result, float64 (the default) or float32.
+            out: an array to write to, of this shape and dtype.
+
+        Returns:
+            An array of floats.
+
+        Raises:
+            TypeError: for another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.standard_normal(3).round(3)
+            array([ 2.255, -0.493,  1.409])
+        """
         name = float_dtype(dtype, "standard_normal")
         return write(out, self._normal(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = None, method: str = "zig", out: ndarray | None = None
     ) -> ndarray:
-        """Draws exponential values with mean 1. Both of NumPy's methods, "inv" and "zig", invert the distribution
-        function here."""
+        """Draws exponential values with mean 1.
+
+        Args:
+            size: the shape of the result; by default a 0-d array.
+            dtype: the dtype of the result, float64 (the default) or float32.
+            method: "inv" or "zig". Both invert the distribution function here.
+            out: an array to write to, of this shape and dtype.
+
+        Returns:
+            An array of non-negative floats.
+
+        Raises:
+            ValueError: for another method.
+            TypeError: for another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.standard_exponential(3).round(3)
+            array([0.072, 3.373, 0.17 ])
+        """
         check(method in ("inv", "zig"), f"method must be 'inv' or 'zig', not {method!r}")
         name = float_dtype(dtype, "standard_exponential")
         return write(out, self._exponential(shape_of(out_shape(out, size, name))[0], name))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
-        """Draws gamma values with scale 1."""
+        """Draws gamma values with scale 1.
+
+        Args:
+            shape: the shape parameter, not negative; a scalar or an array.
+            size: the shape of the result; by default that of the parameter.
+            dtype: the dtype of the result, float64 (the default) or float32.
+            out: an array to write to, of this shape and dtype.
+
+        Returns:
+            An array of non-negative floats.
+
+        Raises:
+            ValueError: for a negative scalar.
+            TypeError: for another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.standard_gamma(2.0, 3).round(3)
+            array([1.549, 2.026, 1.663])
+        """
         name, shape = float_dtype(dtype, "standard_gamma"), parameter(shape)
         non_negative(shape, "shape")
         extents = common_shape(out_shape(out, size, name), shape)
@@ -75,8 +172,23 @@ class Generator(Selection):
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws uniform values on [low, high).
 
+        Args:
+            low: the lower end; a scalar or an array.
+            high: the upper end; a scalar or an array.
+            size: the shape of the result; by default what the ends broadcast to.
+            dtype: the dtype of the result, float64 (the default) or float32.
+
+        Returns:
+            An array of floats.
+
         Raises:
             ValueError: if `high` is below `low`, which only `RandomState` takes.
+            OverflowError: if the range is not finite.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.uniform(10, 20, 3).round(3)
+            array([10.697, 19.657, 11.562])
         """
         low, high = parameter(low), parameter(high)
         check(isinstance(low, ndarray) or isinstance(high, ndarray) or not high < low, "high - low < 0")
@@ -85,11 +197,29 @@ class Generator(Selection):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64", endpoint: bool = False
     ) -> ndarray:
-        """Draws integers of [low, high), of [0, low) without `high`; with `endpoint` including the upper bound. No
-        probability is off by more than a factor 1 ± 2**-32 (see `Discrete._bounded`).
+        """Draws integers of [low, high), or of [0, low) without `high`. No probability is off by more than a factor 1 ±
+        2**-32.
+
+        Args:
+            low: the lower end; an integer or an array.
+            high: the upper end; an integer or an array.
+            size: the shape of the result; by default what the ends broadcast to.
+            dtype: the dtype of the result, bool or an integer dtype; int64 by default.
+            endpoint: whether the upper end is included.
+
+        Returns:
+            An array of integers.
 
         Raises:
             ValueError: for an empty range, or bounds outside of the dtype.
+            TypeError: for another dtype.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.integers(10, size=5)
+            array([0, 9, 1, 1, 6])
+            >>> rng.integers(1, 6, size=5, endpoint=True)
+            array([5, 6, 1, 5, 2])
         """
         if high is None:
             low, high = 0, low
@@ -98,12 +228,31 @@ class Generator(Selection):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> ndarray:
-        """Draws samples of range(a), or of an array's slices along `axis`, with probabilities `p` (which are read on
-        the host, to be checked). Without replacement and with `p`, by the order of the exponential variates E / p
-        (Efraimidis and Spirakis, 2006). The order is random also for shuffle=False, which NumPy leaves open.
+        """Draws samples of range(a), or of an array's slices along an axis.
+
+        Without replacement and with `p`, by the order of the exponential variates E / p (Efraimidis and Spirakis,
+        2006).
+
+        Args:
+            a: an integer, or an array.
+            size: the shape of the sample; by default one element.
+            replace: whether an element may be drawn more than once.
+            p: the probabilities, 1-d. They are read on the host, to be checked.
+            axis: the axis of the slices, by default the first.
+            shuffle: has no effect; the order is random in any case, which NumPy leaves open.
+
+        Returns:
+            An array of the dtype of `a`, int64 for an integer.
 
         Raises:
             ValueError: if the sample is larger than the population, or `p` is not a distribution over it.
+
+        Examples:
+            >>> rng = cp.random.default_rng(5)
+            >>> rng.choice([10, 20, 30], size=4)
+            array([10, 30, 10, 10])
+            >>> cp.sort(rng.choice(3, size=3, replace=False))
+            array([0, 1, 2])
         """
         return self._choice(a, size, replace, p, axis)
 
@@ -120,6 +269,18 @@ def default_rng(seed: Seed | BitGenerator | Generator = None) -> Generator:
     Args:
         seed: None (the operating system's entropy), a non-negative integer (below 2**64 it is Philox's key), a sequence
             of such integers or a `numpy.random.SeedSequence` (hashed), or a bit generator or generator (used as it is).
+
+    Returns:
+        A `Generator`.
+
+    Raises:
+        TypeError: for another seed.
+        ValueError: for a negative seed.
+
+    Examples:
+        >>> rng = cp.random.default_rng(5)
+        >>> rng.random(3).round(3)
+        array([0.07 , 0.966, 0.156])
     """
     if isinstance(seed, Generator):
         return seed

@@ -28,7 +28,24 @@ class Vectors(Rejection):
     """Draws of vectors, along the last axis."""
 
     def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
-        """Draws Dirichlet vectors for a vector of concentrations, not negative; the result's last axis sums to one."""
+        """Draws Dirichlet vectors, whose elements sum to one.
+
+        Args:
+            alpha: the concentrations, not negative, 1-d.
+            size: the number of vectors, a shape; by default one.
+            dtype: the dtype of the result, float64 (the default) or float32.
+
+        Returns:
+            An array of shape (*size, len(alpha)).
+
+        Raises:
+            ValueError: for concentrations that are negative, or not 1-d.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.dirichlet([1.0, 2.0, 3.0], size=2).sum(axis=1).round(6)
+            array([1., 1.])
+        """
         alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
         check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
         check(bool(all_(alpha >= 0)), "alpha < 0")
@@ -41,8 +58,21 @@ class Vectors(Rejection):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
         """Draws counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
 
+        Args:
+            n: the number of trials; an integer or an array.
+            pvals: the probabilities of the outcomes, along the last axis.
+            size: the number of vectors, a shape; by default one.
+
+        Returns:
+            An array (int64) whose last axis has the outcomes.
+
         Raises:
             ValueError: if probabilities are negative or sum to more than one, or shapes do not broadcast.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.multinomial(10, [0.2, 0.3, 0.5], size=4).sum(axis=1)
+            array([10, 10, 10, 10])
         """
         n, p = parameter(n), to_dtype(array(pvals), "float64")
         check(
@@ -105,9 +135,25 @@ class Vectors(Rejection):
         """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
         "cholesky").
 
+        Args:
+            mean: the mean, of shape (N,).
+            cov: the covariance, of shape (N, N).
+            size: the number of vectors, a shape; by default one.
+            check_valid: what to do about a covariance that is not positive semidefinite: "warn", "raise" or "ignore".
+            tol: the tolerance of this check.
+            method: the factorization: "svd", "eigh" or "cholesky".
+
+        Returns:
+            An array of shape (*size, N).
+
         Raises:
             ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
             numpy.linalg.LinAlgError: if "cholesky" meets a covariance that is not positive definite.
+
+        Examples:
+            >>> rng = cp.random.default_rng(1)
+            >>> rng.multivariate_normal([0.0, 10.0], [[1.0, 0.5], [0.5, 2.0]], size=4).shape
+            (4, 2)
         """
         import numpy as np
 

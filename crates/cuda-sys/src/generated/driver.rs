@@ -285,6 +285,29 @@ pub struct DriverApi {
     pub cuCtxSetCurrent: Result<unsafe extern "C" fn(ctx: CUcontext) -> CUresult, ::libloading::Error>,
     pub cuCtxGetCurrent: Result<unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult, ::libloading::Error>,
     pub cuCtxSynchronize: Result<unsafe extern "C" fn() -> CUresult, ::libloading::Error>,
+    pub cuDeviceCanAccessPeer: Result<
+        unsafe extern "C" fn(
+            canAccessPeer: *mut ::std::os::raw::c_int,
+            dev: CUdevice,
+            peerDev: CUdevice,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
+    pub cuCtxEnablePeerAccess: Result<
+        unsafe extern "C" fn(peerContext: CUcontext, Flags: ::std::os::raw::c_uint) -> CUresult,
+        ::libloading::Error,
+    >,
+    pub cuMemcpyPeerAsync: Result<
+        unsafe extern "C" fn(
+            dstDevice: CUdeviceptr,
+            dstContext: CUcontext,
+            srcDevice: CUdeviceptr,
+            srcContext: CUcontext,
+            ByteCount: usize,
+            hStream: CUstream,
+        ) -> CUresult,
+        ::libloading::Error,
+    >,
     pub cuModuleLoadData: Result<
         unsafe extern "C" fn(module: *mut CUmodule, image: *const ::std::os::raw::c_void) -> CUresult,
         ::libloading::Error,
@@ -611,6 +634,9 @@ impl DriverApi {
         let cuCtxSetCurrent = __library.get(b"cuCtxSetCurrent\0").map(|sym| *sym);
         let cuCtxGetCurrent = __library.get(b"cuCtxGetCurrent\0").map(|sym| *sym);
         let cuCtxSynchronize = __library.get(b"cuCtxSynchronize\0").map(|sym| *sym);
+        let cuDeviceCanAccessPeer = __library.get(b"cuDeviceCanAccessPeer\0").map(|sym| *sym);
+        let cuCtxEnablePeerAccess = __library.get(b"cuCtxEnablePeerAccess\0").map(|sym| *sym);
+        let cuMemcpyPeerAsync = __library.get(b"cuMemcpyPeerAsync\0").map(|sym| *sym);
         let cuModuleLoadData = __library.get(b"cuModuleLoadData\0").map(|sym| *sym);
         let cuModuleUnload = __library.get(b"cuModuleUnload\0").map(|sym| *sym);
         let cuModuleGetFunction = __library.get(b"cuModuleGetFunction\0").map(|sym| *sym);
@@ -680,6 +706,9 @@ impl DriverApi {
             cuCtxSetCurrent,
             cuCtxGetCurrent,
             cuCtxSynchronize,
+            cuDeviceCanAccessPeer,
+            cuCtxEnablePeerAccess,
+            cuMemcpyPeerAsync,
             cuModuleLoadData,
             cuModuleUnload,
             cuModuleGetFunction,

@@ -6,6 +6,7 @@ mod context;
 mod info;
 mod launch;
 mod memory;
+mod peer;
 mod stream;
 
 use std::ffi::CStr;
@@ -26,6 +27,8 @@ pub use memory::{
     DevPtr, PinnedBuffer, mem_alloc, mem_free, mem_info, memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async,
     memset_async,
 };
+pub use peer::can_access;
+pub(crate) use peer::{connected, memcpy_peer_async};
 pub use stream::{Event, Stream};
 
 /// The oldest supported driver, given by the newest CUDA version that it supports.

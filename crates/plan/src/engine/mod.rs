@@ -31,7 +31,7 @@ mod suspended;
 mod transfer;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, layout, tape};
@@ -77,6 +77,8 @@ pub struct Engine {
     tracking: AtomicBool,
     /// This process was forked while another thread held the lock, so the lock is never released here.
     pub(crate) orphaned: AtomicBool,
+    /// Why what the device holds is not to be read any more.
+    lost: OnceLock<Error>,
 }
 
 impl Engine {
@@ -103,6 +105,7 @@ impl Engine {
             threads: AtomicU32::new(0),
             tracking: AtomicBool::new(tape::ALWAYS_TRACK.load(Relaxed)),
             orphaned: AtomicBool::new(false),
+            lost: OnceLock::new(),
         })
     }
 
@@ -211,7 +214,19 @@ impl Engine {
             return self.device.synchronize();
         }
         // The device's own wait comes last in any case, because drivers print the output of kernels only then.
-        profile::timed(Kind::Wait, self.id, 1, || self.wait(None).and_then(|()| self.device.synchronize()))
+        profile::timed(Kind::Wait, self.id, 1, || self.wait(None).and_then(|()| self.device.synchronize()))?;
+        self.check_lost()
+    }
+
+    /// Makes every later read of the device raise this error: code outside the engine left results behind that are wrong,
+    /// and others may have been computed from them.
+    pub fn lose(&self, error: Error) {
+        let _the_first_stays = self.lost.set(error);
+    }
+
+    /// Returns the error of [`Engine::lose`].
+    fn check_lost(&self) -> Result<()> {
+        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Waits for a mark, or for all work submitted so far. An interrupt ends the wait; the work continues.

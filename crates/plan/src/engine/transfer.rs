@@ -124,7 +124,10 @@ impl Engine {
     }
 
     /// Allocates memory. If there is no room, cached programs and free blocks are dropped first.
-    fn alloc(&self, bytes: usize) -> Result<Buffer> {
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn alloc(&self, bytes: usize) -> Result<Buffer> {
         match self.device.alloc(bytes) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.trim();
@@ -217,9 +220,27 @@ impl Engine {
             }
             return Ok(array);
         }
-        let mut host = vec![0; bytes];
-        self.download(a, &mut host)?;
-        to.upload(&host, a.dtype(), a.shape())
+        self.send_between(a, bytes, to)
+    }
+
+    /// Copies an array from one GPU to another: directly if they can, else through page-locked memory of the host.
+    fn send_between(self: &Arc<Engine>, a: &Array, bytes: usize, to: &Arc<Engine>) -> Result<Array> {
+        let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
+        let buffer = self.realize(&packed.storage)?;
+        let from = buffer.address() + packed.layout.offset as u64 * packed.dtype().size() as u64;
+        if let Some(copied) = to.device.copy_from(&*self.device, from, bytes) {
+            let layout = Layout::contiguous(a.dtype(), a.shape());
+            return Ok(Array { storage: Arc::new(Storage::ready(copied?, to.id)), layout });
+        }
+        let Ok(host) = to.device.page_locked(bytes) else {
+            let mut host = vec![0; bytes];
+            self.download(&packed, &mut host)?;
+            return to.upload(&host, a.dtype(), a.shape());
+        };
+        // SAFETY: the memory is new, lies on the host and has that many bytes; copies from it hold it.
+        let room = unsafe { std::slice::from_raw_parts_mut(host.address() as *mut u8, bytes) };
+        self.download(&packed, room)?;
+        to.upload(room, a.dtype(), a.shape())
     }
 
     /// Copies a host array to memory from which `device` copies without the CPU.
@@ -267,6 +288,8 @@ impl Engine {
             // A loss is complete before the backward pass has ended.
             Some(mark) => self.device.download_after(&*mark, from, to),
             None => self.device.download(from, to),
-        })
+        })?;
+        // Only now is everything done that the values depend on.
+        self.check_lost()
     }
 }

@@ -14,11 +14,24 @@ use crate::{devices, index};
 
 #[pymethods]
 impl PyArray {
-    /// Returns the elements in another shape, of which one extent may be -1: a view if strides can express it, otherwise a
-    /// copy. With `copy=True` it is always a copy, with `copy=False` never.
+    /// Returns the elements in another shape: a view if strides can express it, otherwise a copy.
+    ///
+    /// Args:
+    ///     *shape: the extents, as integers or as one tuple. One of them may be -1 and is inferred.
+    ///     order: the order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran
+    ///         order).
+    ///     copy: True always copies, False never, None (the default) only if needed.
+    ///
+    /// Returns:
+    ///     An array with the same elements.
     ///
     /// Raises:
     ///     ValueError: if the shape has another number of elements, and for `copy=False` if a copy is needed.
+    ///
+    /// Examples:
+    ///     >>> cp.arange(6).reshape(2, -1)
+    ///     array([[0, 1, 2],
+    ///            [3, 4, 5]])
     #[pyo3(signature = (*shape, order = "C", copy = None))]
     fn reshape(
         slf: &Bound<'_, Self>,
@@ -59,10 +72,20 @@ impl PyArray {
         }
     }
 
-    /// Returns a view with its axes permuted; reversed if no order is given.
+    /// Returns a view with its axes permuted.
+    ///
+    /// Args:
+    ///     *axes: a permutation of the axes, as integers or as one tuple; by default they are reversed.
+    ///
+    /// Returns:
+    ///     A view.
     ///
     /// Raises:
     ///     ValueError: if the order is not a permutation of the axes.
+    ///
+    /// Examples:
+    ///     >>> cp.ones((2, 3, 4)).transpose(1, 0, 2).shape
+    ///     (3, 2, 4)
     #[pyo3(signature = (*axes))]
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
         let array = &slf.get().array;
@@ -80,10 +103,23 @@ impl PyArray {
         PyArray::view(slf, array.view(array.layout.permute(&order)))
     }
 
-    /// Returns a copy, computed when needed. Order "K" keeps the order of the axes in memory; None is "C".
+    /// Returns a copy, computed when needed.
+    ///
+    /// Args:
+    ///     order: the memory order of the copy: "C" (the default), "F", "A", or "K" (that of the array); None is "C".
+    ///
+    /// Returns:
+    ///     An array in memory of its own.
     ///
     /// Raises:
     ///     ValueError: for another order than "C", "F", "A" or "K".
+    ///
+    /// Examples:
+    ///     >>> a = cp.arange(3)
+    ///     >>> b = a.copy()
+    ///     >>> b[0] = 9
+    ///     >>> a
+    ///     array([0, 1, 2])
     #[pyo3(signature = (order = Some("C")))]
     fn copy(slf: &Bound<'_, Self>, order: Option<&str>) -> PyResult<PyArray> {
         let order = order.unwrap_or("C");

@@ -1,14 +1,17 @@
 //! Sessions, groups and work.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};
-use cuprous_distributed::collectives::{Memory, Request};
-use cuprous_distributed::messages::Message;
+use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::status::describe_status;
-use cuprous_distributed::{Group, Keep, Session, Work, own_address};
+use cuprous_distributed::{
+    Backend, Communicator, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address,
+};
+use cuprous_plan::Engine;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -87,58 +90,72 @@ impl PySession {
 /// An operation under way.
 #[pyclass(frozen, name = "DistWork", module = "cuprous.torch.distributed")]
 pub(crate) struct PyWork {
-    work: Arc<Work>,
+    work: Arc<dyn Operation>,
 }
 
 #[pymethods]
 impl PyWork {
-    /// Waits until the operation has ended. Returns False if it has not within `timeout`.
+    /// Waits until later work comes after the operation: until it has ended, or on a GPU by the order of its streams.
+    /// With a timeout, waits until it has ended, and returns False if it has not in time.
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        let timeout = timeout.map_or(Ok(Duration::MAX), seconds)?;
-        let result = wait(py, || self.work.wait(timeout))?;
+        let timeout = timeout.map(seconds).transpose()?;
+        let result = wait(py, || self.work.finish(timeout))?;
         result.transpose().map(|ended| ended.is_some()).map_err(|failure| raise(py, failure))
     }
 
     /// Returns true if the operation has ended.
     fn is_completed(&self) -> bool {
-        self.work.result().is_some()
+        self.work.outcome().is_some()
     }
 
     /// Returns the exception of an operation that failed.
     fn exception(&self, py: Python<'_>) -> Option<PyErr> {
-        self.work.result()?.err().map(|failure| raise(py, failure))
+        self.work.outcome()?.err().map(|failure| raise(py, failure))
     }
 
     /// Returns the rank in the group from which a message came.
     fn source(&self) -> Option<usize> {
-        self.work.source()
+        self.work.sender()
     }
+}
+
+/// Returns the version of NCCL.
+#[pyfunction]
+pub(crate) fn dist_nccl_version(py: Python<'_>) -> PyResult<String> {
+    cuprous_nccl::version().map_err(|failure| raise(py, failure))
 }
 
 /// A group of ranks.
 #[pyclass(frozen, name = "DistGroup", module = "cuprous.torch.distributed")]
 pub(crate) struct PyGroup {
-    group: Arc<Group>,
+    backend: Box<dyn Backend>,
+    /// The number of the GPU's engine; 0 for the CPU's.
+    device: u8,
 }
 
 /// Memory of tensors, kept for an operation.
 struct Borrowed {
     kept: Vec<(Buffer, SharedGuard)>,
     dtype: Option<DType>,
+    device: u8,
 }
 
 impl Borrowed {
+    fn new(device: u8) -> Borrowed {
+        Borrowed { kept: Vec::new(), dtype: None, device }
+    }
+
     /// Returns the memory of some tensors after running what is recorded for them.
     fn borrow(&mut self, py: Python<'_>, op: &str, tensors: &Bound<'_, PyList>, writes: bool) -> PyResult<Vec<Memory>> {
         let mut memory = Vec::with_capacity(tensors.len());
         for tensor in tensors {
             let array = tensor.cast::<PyTensor>()?.get().array();
             let engine = devices::of(&array);
-            if !engine.device.is_host() {
+            if engine.id != self.device {
                 return Err(PyValueError::new_err(format!(
-                    "[{op}] this group moves tensors of the CPU, but got one on {}; move it with .cpu(). Groups of GPUs \
-                     (backend \"nccl\") are not available yet",
+                    "[{op}] this group moves tensors on {}, but got one on {}",
+                    devices::name(devices::by_number(self.device)),
                     devices::name(engine)
                 )));
             }
@@ -161,17 +178,21 @@ impl Borrowed {
     }
 
     /// Keeps the memory for `work`.
-    fn keep_for(self, work: &Arc<Work>) -> Keep {
-        let during =
-            |(buffer, guard): (Buffer, SharedGuard)| (buffer, guard.during(work.clone() as Arc<dyn ExternalWork>));
-        Box::new(self.kept.into_iter().map(during).collect::<Vec<_>>())
+    fn lend(self) -> Lend<'static> {
+        Box::new(move |work: Arc<dyn ExternalWork>| -> Keep {
+            let during = |(buffer, guard): (Buffer, SharedGuard)| (buffer, guard.during(work.clone()));
+            Box::new(self.kept.into_iter().map(during).collect::<Vec<_>>())
+        })
     }
 }
 
 #[pymethods]
 impl PyGroup {
-    /// Makes a group of these ranks; all of them call it.
+    /// Makes a group of these ranks; all of them call it. `mpi` is the file of a library that has opened MPI, with the
+    /// handles of a communicator of these ranks and of `MPI_BYTE`.
     #[new]
+    #[pyo3(signature = (session, store, number, ranks, timeout, mpi = None))]
+    #[allow(clippy::too_many_arguments, reason = "one call from Python")]
     fn new(
         py: Python<'_>,
         session: &PySession,
@@ -179,10 +200,40 @@ impl PyGroup {
         number: u32,
         ranks: Vec<u32>,
         timeout: f64,
+        mpi: Option<(PathBuf, usize, usize)>,
     ) -> PyResult<PyGroup> {
         let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
-        let group = run(py, || Group::new(session, &**store, number, ranks, timeout))?;
-        Ok(PyGroup { group })
+        let group = run(py, || {
+            // SAFETY: the Python side gives the handles of the library that it has initialized.
+            let communicator = mpi.map(|(library, comm, byte)| unsafe { Communicator::new(&library, comm, byte) });
+            Group::new(session, &**store, number, ranks, timeout, communicator.transpose()?)
+        })?;
+        Ok(PyGroup { backend: Box::new(group), device: 0 })
+    }
+
+    /// Makes a group of these ranks for tensors on a GPU, by NCCL; all of them call it.
+    #[staticmethod]
+    fn nccl(
+        py: Python<'_>,
+        session: &PySession,
+        store: &PyStore,
+        number: u32,
+        ranks: Vec<u32>,
+        timeout: f64,
+        device: &str,
+    ) -> PyResult<PyGroup> {
+        let (timeout, session, store) = (seconds(timeout)?, &session.session, &store.store);
+        let engine = interrupt::run(py, || devices::by_name(device))?;
+        let ordinal = devices::gpu(engine)
+            .ok_or_else(|| PyValueError::new_err(format!("NCCL connects GPUs, not {}", devices::name(engine))))?;
+        let lost: &'static Arc<Engine> = engine;
+        let alloc = move |bytes: usize| engine.alloc(bytes);
+        let poison = move |failure: &Failure| lost.lose(failure.clone().into());
+        // SAFETY: an engine lives as long as the process, and its stream as long as the engine.
+        let gpu = unsafe { cuprous_nccl::Gpu::new(ordinal, engine.device.stream(), Arc::new(alloc), Arc::new(poison)) };
+        let gpu = gpu.map_err(|failure| raise(py, failure))?;
+        let group = run(py, || DeviceGroup::new(session, &**store, number, ranks, timeout, &gpu))?;
+        Ok(PyGroup { backend: Box::new(group), device: engine.id })
     }
 
     /// Performs a collective. With `is_async` it has only begun when this returns work.
@@ -203,64 +254,62 @@ impl PyGroup {
         let kind = Op::parse(op).ok_or_else(|| unknown("operation", op))?;
         let reduce =
             reduce.map(|name| ReduceKind::parse(name).ok_or_else(|| unknown("reduction", name))).transpose()?;
-        let mut borrowed = Borrowed { kept: Vec::new(), dtype: None };
+        let mut borrowed = Borrowed::new(self.device);
         // Outputs first: what the backward pass still needs of them is copied before the memory counts as shared.
         let outputs = borrowed.borrow(py, op, outputs, true)?;
         let inputs = borrowed.borrow(py, op, inputs, false)?;
         let dtype = borrowed.dtype.unwrap_or(DType::U8);
         let request = Request { op: kind, dtype, reduce, root, inputs, outputs, line: current_line(py), timeout };
         if is_async {
-            let work = Arc::new(Work::default());
-            let keep = borrowed.keep_for(&work);
-            let submitted = self.group.submit_as(&request, keep, work.clone());
-            return submitted.map(|()| Some(PyWork { work })).map_err(|failure| raise(py, failure));
+            let work = run(py, || self.backend.submit(&request, borrowed.lend()))?;
+            return Ok(Some(PyWork { work }));
         }
-        run(py, || self.group.run(&request, Box::new(borrowed.kept)))?;
+        run(py, || self.backend.run(&request, Box::new(borrowed.kept)))?;
         Ok(None)
     }
 
-    /// Begins to send a tensor to a rank of the group, or to receive it (from any rank without `peer`).
-    fn message(
+    /// Begins messages that do not wait for each other: whether one is sent, the other rank in the group (or None to
+    /// receive from any), its tag, and its tensor.
+    fn messages(
         &self,
         py: Python<'_>,
-        is_send: bool,
-        peer: Option<usize>,
-        tag: u64,
-        tensor: &Bound<'_, PyTensor>,
-    ) -> PyResult<PyWork> {
-        let mut borrowed = Borrowed { kept: Vec::new(), dtype: None };
-        let op = if is_send { "send" } else { "recv" };
-        let memory = borrowed.borrow(py, op, &PyList::new(py, [tensor])?, !is_send)?[0];
-        let dtype = borrowed.dtype.unwrap_or(DType::U8);
-        let message = Message { is_send, peer, tag, dtype, memory, line: current_line(py) };
-        let work = self.group.messages().work(&message);
-        let keep = borrowed.keep_for(&work);
-        self.group.messages().submit_as(message, keep, work.clone()).map_err(|failure| raise(py, failure))?;
-        Ok(PyWork { work })
+        all: Vec<(bool, Option<usize>, u64, Bound<'_, PyTensor>)>,
+    ) -> PyResult<Vec<PyWork>> {
+        let mut messages = Vec::with_capacity(all.len());
+        for (is_send, peer, tag, tensor) in all {
+            let mut borrowed = Borrowed::new(self.device);
+            let op = if is_send { "send" } else { "recv" };
+            let memory = borrowed.borrow(py, op, &PyList::new(py, [tensor])?, !is_send)?[0];
+            let dtype = borrowed.dtype.unwrap_or(DType::U8);
+            let message = Message { is_send, peer, tag, dtype, memory, line: current_line(py) };
+            messages.push((message, borrowed.lend()));
+        }
+        let begun = run(py, || self.backend.exchange(messages))?;
+        Ok(begun.into_iter().map(|work| PyWork { work }).collect())
     }
 
     /// Waits for the operations that were called, for at most that many seconds, and ends the threads.
     fn end(&self, py: Python<'_>, timeout: f64) -> PyResult<()> {
         let timeout = seconds(timeout)?;
-        py.detach(|| self.group.end(timeout));
+        py.detach(|| self.backend.end(timeout));
         Ok(())
     }
 
     /// World ranks, in the order of the group.
     #[getter]
     fn ranks(&self) -> Vec<u32> {
-        self.group.ranks().to_vec()
+        self.backend.ranks().to_vec()
     }
 
     /// This process's rank in the group.
     #[getter]
     fn rank(&self) -> usize {
-        self.group.rank()
+        self.backend.rank()
     }
 
-    /// How bytes move: "shared memory" or "sockets".
+    /// How bytes move: "shared memory", "sockets", "MPI" or "nccl".
     #[getter]
     fn transport(&self) -> &'static str {
-        self.group.transport()
+        self.backend.transport()
     }
 }

@@ -8,18 +8,12 @@ use std::time::Duration;
 
 use cuprous_distributed::failure::Kind;
 use cuprous_distributed::{Failure, Session};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 
+use crate::errors::{DistBackendError, DistError};
 use crate::{fork, interrupt};
 
-pyo3::create_exception!(cuprous.torch.distributed, DistError, PyRuntimeError, "Base class of the errors of groups.");
-pyo3::create_exception!(
-    cuprous.torch.distributed,
-    DistBackendError,
-    DistError,
-    "A rank died or left, the ranks disagree, or an operation took too long: the message names ranks and lines."
-);
 pyo3::create_exception!(
     cuprous.torch.distributed,
     DistNetworkError,
@@ -88,5 +82,6 @@ pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("DistNetworkError", m.py().get_type::<DistNetworkError>())?;
     m.add("DistStoreError", m.py().get_type::<DistStoreError>())?;
     m.add_function(wrap_pyfunction!(groups::dist_status_text, m)?)?;
+    m.add_function(wrap_pyfunction!(groups::dist_nccl_version, m)?)?;
     Ok(())
 }

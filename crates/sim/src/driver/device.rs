@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int};
 
 use cuprous_cuda_sys::driver::{CUcontext, CUdevice, CUdevice_attribute as Attribute, CUuuid};
 
-use super::{INVALID_CONTEXT, INVALID_VALUE, Outcome, functions, put};
-use crate::settings::settings;
+use super::{INVALID_CONTEXT, INVALID_VALUE, Outcome, PEER_ACCESS_ALREADY_ENABLED, functions, put};
+use crate::settings::{Peers, settings};
 
 /// The version of CUDA whose functions are here.
 pub(crate) const VERSION: (i32, i32) = (13, 0);
@@ -109,6 +109,19 @@ functions! {
 
     cuCtxGetCurrent(_state, to: *mut CUcontext) {
         put(to, CURRENT.get() as CUcontext)
+    }
+
+    cuDeviceCanAccessPeer(_state, to: *mut c_int, device: CUdevice, peer: CUdevice) {
+        check_device(device)?;
+        check_device(peer)?;
+        put(to, c_int::from(device != peer && settings().peers != Peers::No))
+    }
+
+    cuCtxEnablePeerAccess(state, peer: CUcontext, flags: u32) {
+        if flags != 0 || peer as usize == CURRENT.get() || settings().peers == Peers::No {
+            return Err(INVALID_VALUE);
+        }
+        if state.peers.insert((CURRENT.get(), peer as usize)) { Ok(()) } else { Err(PEER_ACCESS_ALREADY_ENABLED) }
     }
 
     cuCtxSynchronize(state,) {

@@ -18,7 +18,7 @@ static PLAN: Mutex<Option<Plan>> = Mutex::new(None);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the error that the call of a function gives by the plan, once.
-pub(super) fn planned(name: &str) -> Option<CUresult> {
+pub(crate) fn planned(name: &str) -> Option<CUresult> {
     CALLS.fetch_add(1, Ordering::Relaxed);
     let mut plan = PLAN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(Plan { name: wanted, after, status }) = &mut *plan else { return None };

@@ -4,11 +4,11 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cuprous_cuda_sys::driver::{CUdeviceptr, CUstream};
+use cuprous_cuda_sys::driver::{CUcontext, CUdeviceptr, CUstream};
 
 use super::work::Work;
 use super::{INVALID_VALUE, OUT_OF_MEMORY, Outcome, State, functions, put};
-use crate::settings::settings;
+use crate::settings::{Peers, settings};
 
 /// What new memory holds: NaN as floats, -1 as integers.
 const POISON: u8 = 0xff;
@@ -104,13 +104,30 @@ functions! {
 
     cuMemcpyDtoHAsync_v2(state, to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream) {
         state.check(from, bytes)?;
-        state.submit(stream_id(stream), Work::Copy { to: to as u64, from, bytes })?;
-        if state.is_pinned(to as usize) { Ok(()) } else { state.drain(stream_id(stream)) }
+        let stream = stream_id(stream);
+        let waits = !state.is_pinned(to as usize);
+        if waits {
+            // Before the copy is submitted, because a wait begins the call again.
+            state.drain(stream)?;
+        }
+        state.submit(stream, Work::Copy { to: to as u64, from, bytes })?;
+        if waits { state.drain(stream) } else { Ok(()) }
     }
 
     cuMemcpyDtoDAsync_v2(state, to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream) {
         state.check(to, bytes)?;
         state.check(from, bytes)?;
+        state.submit(stream_id(stream), Work::Copy { to, from, bytes })
+    }
+
+    cuMemcpyPeerAsync(
+        state, to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
+        stream: CUstream,
+    ) {
+        state.check(to, bytes)?;
+        state.check(from, bytes)?;
+        let is_direct = state.peers.contains(&(to_context as usize, from_context as usize));
+        let bytes = if is_direct && settings().peers == Peers::Broken { bytes / 2 } else { bytes };
         state.submit(stream_id(stream), Work::Copy { to, from, bytes })
     }
 

@@ -6,9 +6,9 @@ mod graph;
 mod memory;
 mod module;
 pub(crate) mod stream;
-mod work;
+pub(crate) mod work;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuprous_cuda_sys::driver::CUresult;
 
 use crate::settings::settings;
+
+pub(crate) use fault::planned;
 
 pub(crate) const SUCCESS: CUresult = CUresult(0);
 pub(crate) const INVALID_VALUE: CUresult = CUresult(1);
@@ -26,11 +28,15 @@ pub(crate) const INVALID_CONTEXT: CUresult = CUresult(201);
 pub(crate) const INVALID_HANDLE: CUresult = CUresult(400);
 pub(crate) const NOT_FOUND: CUresult = CUresult(500);
 pub(crate) const NOT_READY: CUresult = CUresult(600);
+pub(crate) const PEER_ACCESS_ALREADY_ENABLED: CUresult = CUresult(704);
 pub(crate) const LAUNCH_FAILED: CUresult = CUresult(719);
 pub(crate) const NOT_SUPPORTED: CUresult = CUresult(801);
 pub(crate) const CAPTURE_UNSUPPORTED: CUresult = CUresult(900);
 pub(crate) const UPDATE_FAILED: CUresult = CUresult(910);
 pub(crate) const UNKNOWN: CUresult = CUresult(999);
+
+/// What a function returns to `enter` if work on another thread must end first: it is called again then.
+pub(crate) const BUSY: CUresult = CUresult(u32::MAX);
 
 /// Each status that the simulator returns: its name and what it means.
 const STATUSES: &[(CUresult, &CStr, &CStr)] = &[
@@ -43,6 +49,7 @@ const STATUSES: &[(CUresult, &CStr, &CStr)] = &[
     (INVALID_HANDLE, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
     (NOT_FOUND, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
     (NOT_READY, c"CUDA_ERROR_NOT_READY", c"device not ready"),
+    (PEER_ACCESS_ALREADY_ENABLED, c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", c"peer access has already been enabled"),
     (LAUNCH_FAILED, c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
     (NOT_SUPPORTED, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
     (
@@ -68,6 +75,8 @@ pub(crate) struct State {
     pub(crate) used: u64,
     /// Page-locked allocations: the bytes by the address.
     pub(crate) pinned: BTreeMap<usize, usize>,
+    /// Contexts, each with another one whose memory it reaches.
+    pub(crate) peers: HashSet<(usize, usize)>,
     pub(crate) streams: HashMap<usize, stream::Stream>,
     pub(crate) events: HashMap<usize, stream::Event>,
     pub(crate) graphs: HashMap<usize, graph::Graph>,
@@ -93,6 +102,9 @@ impl State {
         (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
     }
 }
+
+/// How long a function that waits for another thread leaves the lock alone.
+pub(crate) const PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
@@ -121,6 +133,7 @@ pub(crate) fn lock() -> Locked {
         blocks: BTreeMap::new(),
         used: 0,
         pinned: BTreeMap::new(),
+        peers: HashSet::new(),
         streams: HashMap::from([(0, stream::Stream::new(true))]),
         events: HashMap::new(),
         graphs: HashMap::new(),
@@ -132,19 +145,27 @@ pub(crate) fn lock() -> Locked {
     Locked(guard)
 }
 
-/// Runs the body of a driver function: with the error that a test planned for it, or that a kernel left behind.
-pub(crate) fn enter(name: &'static str, body: impl FnOnce(&mut State) -> Outcome) -> CUresult {
+/// Runs the body of a driver function: with the error that a test planned for it, or that a kernel left behind. A body
+/// that has to wait for work on another thread runs again from its beginning, without the lock in between.
+pub(crate) fn enter(name: &'static str, mut body: impl FnMut(&mut State) -> Outcome) -> CUresult {
     if let Some(status) = fault::planned(name) {
         return status;
     }
     let run = AssertUnwindSafe(|| {
-        let mut state = lock();
-        if !state.initialized && !matches!(name, "cuInit" | "cuDriverGetVersion") {
-            return NOT_INITIALIZED;
-        }
-        match state.failed {
-            Some(status) => status,
-            None => body(&mut state).err().unwrap_or(SUCCESS),
+        loop {
+            let mut state = lock();
+            if !state.initialized && !matches!(name, "cuInit" | "cuDriverGetVersion") {
+                return NOT_INITIALIZED;
+            }
+            let status = match state.failed {
+                Some(status) => status,
+                None => body(&mut state).err().unwrap_or(SUCCESS),
+            };
+            if status != BUSY {
+                return status;
+            }
+            drop(state);
+            std::thread::sleep(PAUSE);
         }
     });
     catch_unwind(run).unwrap_or(UNKNOWN)
@@ -197,4 +218,4 @@ pub unsafe extern "C" fn cuGetErrorString(status: CUresult, to: *mut *const c_ch
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,9 +10,10 @@ use cuprous_cuda_sys::driver::{CUevent, CUfunction, CUgraph, CUstream, CUstreamC
 
 use super::graph::{self, Graph};
 use super::module::Launch;
-use super::work::{Recording, Work};
+use super::work::{External, Recording, Work};
 use super::{
-    CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, State, functions, lock, put,
+    BUSY, CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, LAUNCH_FAILED, NOT_READY, Outcome, PAUSE, State,
+    functions, lock, put,
 };
 
 pub(crate) struct Stream {
@@ -77,10 +78,16 @@ impl State {
         if !self.is_blocked(stream) { self.step(stream) } else { Ok(()) }
     }
 
-    /// Returns true if a stream's next work waits for an event that did not happen.
+    /// Returns true if a stream's next work waits for an event that did not happen, or runs on another thread.
     fn is_blocked(&self, stream: usize) -> bool {
-        let next = self.streams.get(&stream).and_then(|s| s.queue.front());
-        matches!(next, Some(Work::Wait(recording)) if !recording.is_done())
+        match self.streams.get(&stream).and_then(|s| s.queue.front()) {
+            Some(Work::Wait(recording)) => !recording.is_done(),
+            Some(Work::External(work)) => {
+                work.begin();
+                !work.has_ended()
+            }
+            _ => false,
+        }
     }
 
     /// Runs the next work of a stream, and what it waits for.
@@ -88,6 +95,12 @@ impl State {
         if let Some(Work::Wait(recording)) = self.streams.get(&stream).and_then(|s| s.queue.front()) {
             let recording = recording.clone();
             self.reach(&recording)?;
+        }
+        if let Some(Work::External(work)) = self.streams.get(&stream).and_then(|s| s.queue.front()) {
+            work.begin();
+            if !work.has_ended() {
+                return Err(BUSY);
+            }
         }
         match self.streams.get_mut(&stream).and_then(|s| s.queue.pop_front()) {
             Some(work) => self.run(&work),
@@ -138,6 +151,7 @@ impl State {
                 }
             }
             Work::Host(work) => work(),
+            Work::External(_) => {}
             Work::Graph(plan) => graph::run(self, plan)?,
             Work::Record(recording) => drop(recording.at.set(Instant::now())),
             Work::Wait(_) | Work::RecordAtLaunch(_) => {}
@@ -161,8 +175,41 @@ impl State {
 
 /// Submits a library's work to a stream.
 pub(crate) fn submit(stream: *mut c_void, work: impl Fn() + Send + Sync + 'static) -> Result<(), i32> {
-    let work = Work::Host(Arc::new(work));
-    lock().submit(id(stream.cast()), work).map_err(|status| status.0 as i32)
+    submit_work(stream, &Work::Host(Arc::new(work)))
+}
+
+fn submit_work(stream: *mut c_void, work: &Work) -> Result<(), i32> {
+    loop {
+        let result = lock().submit(id(stream.cast()), work.clone());
+        if result != Err(BUSY) {
+            return result.map_err(|status| status.0 as i32);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Submits a library's work that runs on a thread of its own.
+pub(crate) fn submit_external(stream: *mut c_void, work: &Arc<External>) -> Result<(), i32> {
+    submit_work(stream, &Work::External(work.clone()))
+}
+
+/// Runs the work of a stream before `work`, as a GPU does whether or not somebody waits. Returns false if `is_over`, or
+/// if earlier work failed.
+pub(crate) fn run_until(stream: usize, work: &External, is_over: impl Fn() -> bool) -> bool {
+    while !work.has_begun() {
+        if is_over() {
+            return false;
+        }
+        let mut state = lock();
+        let result = if state.failed.is_some() { Err(LAUNCH_FAILED) } else { state.step(stream) };
+        drop(state);
+        match result {
+            Ok(()) => {}
+            Err(BUSY) => std::thread::sleep(PAUSE),
+            Err(_) => return false,
+        }
+    }
+    true
 }
 
 functions! {

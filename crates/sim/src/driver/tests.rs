@@ -18,7 +18,7 @@ use super::{LAUNCH_FAILED, SUCCESS, lock};
 use crate::nvrtc::*;
 
 /// One test at a time: they share the driver's state, and one of them breaks it for a while.
-static ONE: Mutex<()> = Mutex::new(());
+pub(crate) static ONE: Mutex<()> = Mutex::new(());
 
 const SOURCE: &str = r#"
 extern "C" __global__ void add(int* p, int n, int x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] += x; }

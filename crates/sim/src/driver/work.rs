@@ -1,5 +1,6 @@
 //! What streams and graphs run.
 
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub(crate) enum Work {
     },
     /// A library's.
     Host(Arc<dyn Fn() + Send + Sync>),
+    /// A library's, on a thread of its own, such as a transfer between processes.
+    External(Arc<External>),
     Graph(Arc<Plan>),
     Record(Arc<Recording>),
     Wait(Arc<Recording>),
@@ -40,7 +43,7 @@ impl Work {
             Work::Kernel(launch) => launch.name(),
             Work::Copy { .. } | Work::Write { .. } => "a copy",
             Work::Fill { .. } => "a fill",
-            Work::Host(_) => "a library's function",
+            Work::Host(_) | Work::External(_) => "a library's function",
             Work::Graph(_) => "a graph",
             Work::Record(_) | Work::RecordAtLaunch(_) | Work::Wait(_) => "an event",
         }
@@ -50,6 +53,31 @@ impl Work {
 /// The nodes of a graph with their dependencies, as positions.
 #[derive(Clone, Default)]
 pub(crate) struct Plan(pub(crate) Vec<(Work, Vec<usize>)>);
+
+/// Work on a thread of its own. It begins when its stream gets to it, which goes on when it has ended.
+#[derive(Default)]
+pub(crate) struct External {
+    has_begun: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl External {
+    pub(crate) fn begin(&self) {
+        self.has_begun.store(true, Release);
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.load(Acquire)
+    }
+
+    pub(crate) fn end(&self) {
+        self.has_ended.store(true, Release);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Acquire)
+    }
+}
 
 /// One recording of an event, which outlives the event if somebody waits for it.
 pub(crate) struct Recording {

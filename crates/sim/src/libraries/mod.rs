@@ -10,6 +10,7 @@ pub mod cublaslt;
 pub mod cufft;
 pub mod cusolver;
 pub mod cusparse;
+pub mod nccl;
 mod number;
 mod objects;
 

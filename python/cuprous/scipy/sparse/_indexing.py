@@ -194,7 +194,8 @@ def _clear(a: Any, rows: ndarray, columns: ndarray) -> None:
     """Writes zeros to the stored ones of the elements."""
     a.sum_duplicates()
     is_stored = _pattern.find(a._keys(), _core.full((a.nnz,), 1, "int8"), _positions(a, rows, columns)) != 0
-    write(a, *_pattern.keep(is_stored, rows, columns), 0)
+    rows, columns = _pattern.keep(is_stored, rows, columns)
+    write(a, rows, columns, 0)
 
 
 def _flat(values: ndarray, shape: tuple[int, ...]) -> ndarray:

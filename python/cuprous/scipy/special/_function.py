@@ -10,6 +10,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, operand, write_out
 from cuprous._common.casting import astype
 from cuprous._common.operands import is_scalar
+from cuprous._ufuncs.methods import CallSignature, Documentation
 
 _NARROW = ("bfloat16", "float32")
 
@@ -25,19 +26,28 @@ def compute_dtype(name: str) -> str:
     return "float32" if name in _NARROW else "float64"
 
 
-class SpecialFunction:
-    """An elementwise function.
+_CLASS = """An elementwise function.
 
-    Args:
-        name: SciPy's name.
-        nin: the number of operands.
-        code: computes the function from operands of one float dtype, of which at least one is an array.
-        doc: the docstring.
-    """
+Args:
+    name: SciPy's name.
+    nin: the number of operands.
+    code: computes the function from operands of one float dtype, of which at least one is an array.
+    doc: the summary of the docstring.
+
+Examples:
+    >>> cp.special.erf.nin
+    1
+"""
+_DOCUMENTATION = "cuprous.scipy.special._documentation"
+
+
+class SpecialFunction:
+    __doc__ = Documentation(_CLASS, _DOCUMENTATION)
+    __signature__ = CallSignature("", _DOCUMENTATION)
 
     def __init__(self, name: str, nin: int, code: Callable[..., ndarray], doc: str) -> None:
         self.__name__ = self.__qualname__ = name
-        self.__doc__ = doc
+        self._doc = doc
         self.nin = nin
         self.nout = 1
         self.nargs = nin + 1

@@ -67,6 +67,21 @@ def set_device(device: Any) -> None:
     _types.set_current_gpu(number)
 
 
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Returns True if a GPU can access the memory of another one: copies between them do not go through the host.
+
+    Raises:
+        AssertionError: if there is no such GPU.
+    """
+    numbers = []
+    for given in (device, peer_device):
+        number = number_of(given)
+        if not 0 <= number < device_count():
+            raise AssertionError(f"Invalid device id: {number}; there are {device_count()} usable GPUs")
+        numbers.append(number)
+    return _core.can_access_peer(*numbers)
+
+
 class device:
     """Context manager that sets the GPU that "cuda" refers to; None and negative indices have no effect."""
 
@@ -134,6 +149,7 @@ def synchronize(device: Any = None) -> None:
 
 
 __all__ = [
-    "current_device", "device", "device_count", "get_device_capability", "get_device_name", "get_device_properties",
-    "init", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize",
+    "can_device_access_peer", "current_device", "device", "device_count", "get_device_capability", "get_device_name",
+    "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized", "set_device",
+    "synchronize",
 ]  # fmt: skip

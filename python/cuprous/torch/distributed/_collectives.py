@@ -1,7 +1,8 @@
 """Collectives with PyTorch's signatures. All ranks of a group call the same ones in the same order.
 
 A collective computes its inputs, runs outside of the engine, and writes to memory. Operations on its tensors wait for
-it. The ranks may differ in everything else: what they print, save or plan.
+it: on the CPU until it has ended, on a GPU by the order of its streams. The ranks may differ in everything else: what
+they print, save or plan.
 """
 
 from __future__ import annotations
@@ -35,15 +36,17 @@ def _root(group: ProcessGroup, given: int | None, in_group: int | None, name: st
 
 
 def run(group: ProcessGroup, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], op: str | None = None,
-        root: int | None = None, async_op: bool = False, timeout: float | None = None) -> Work | None:  # fmt: skip
+        root: int | None = None, async_op: bool = False, timeout: float | None = None,
+        device: str | None = None) -> Work | None:  # fmt: skip
     """Performs a collective. Tensors that are not contiguous are copied, unless it is asynchronous."""
+    native = group.native(name, [*outputs, *inputs], device)
     if async_op:
-        work = group._native.collective(name, list(inputs), list(outputs), op, root, True, timeout)
+        work = native.collective(name, list(inputs), list(outputs), op, root, True, timeout)
         assert work is not None
         return Work(work, list(outputs))
     staged = [out if out.is_contiguous() else out.contiguous() for out in outputs]
     given = [staged[k] if (k := _index(outputs, x)) is not None else x.contiguous() for x in inputs]
-    group._native.collective(name, given, staged, op, root, False, timeout)
+    native.collective(name, given, staged, op, root, False, timeout)
     with no_grad():
         for out, part in zip(outputs, staged, strict=True):
             if part is not out:
@@ -67,7 +70,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
     Raises:
         DistBackendError: if a rank died, left or calls something else.
-        ValueError: if the reduction does not exist for the dtype, or the tensor is not on the CPU.
+        ValueError: if the reduction does not exist for the dtype.
+        RuntimeError: if the group does not move tensors of that device.
 
     Example:
         >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
@@ -260,13 +264,19 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Waits until all ranks have called it."""
-    if device_ids is not None:
-        raise NotImplementedError("[barrier] device_ids is not supported: this group has no GPUs")
+    """Waits until all ranks have called it. On GPUs, waits until they have come to it.
+
+    Args:
+        group: the ranks.
+        async_op: returns work to wait for.
+        device_ids: a list with this rank's GPU, whose backend the barrier uses.
+    """
+    if device_ids is not None and not (isinstance(device_ids, list) and device_ids):
+        raise TypeError("Invalid function argument: device_ids type should be List[int]")
     member = member_of(group, "barrier")
     if member is None:
         return None
-    return run(member, "barrier", [], [], None, None, async_op)
+    return run(member, "barrier", [], [], None, None, async_op, device=member.barrier_device(device_ids))
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
@@ -278,4 +288,4 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     """
     member = member_of(group, "monitored_barrier")
     if member is not None:
-        run(member, "barrier", [], [], timeout=None if timeout is None else seconds(timeout))
+        run(member.host, "barrier", [], [], timeout=None if timeout is None else seconds(timeout))

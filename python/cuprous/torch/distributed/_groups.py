@@ -11,40 +11,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from cuprous._core import DistGroup, DistSession, DistStore
-from cuprous.torch.distributed import _error_file, _rendezvous
-from cuprous.torch.distributed._options import DEFAULT_TIMEOUT, JOIN_TIMEOUT, backend_name, seconds, unsupported
+from cuprous import _core
+from cuprous._core import DistBackendError, DistSession, DistStore
+from cuprous.torch import _types
+from cuprous.torch.distributed import _error_file, _mpi, _rendezvous
+from cuprous.torch.distributed._options import JOIN_TIMEOUT, backends_by_device, seconds, unsupported
+from cuprous.torch.distributed._process_group import Members, ProcessGroup
 from cuprous.torch.distributed._stores import Store
-
-#: How long `destroy_process_group` waits for operations that are under way.
-_END = 5.0
-
-
-class ProcessGroup:
-    """Ranks that perform collectives together. `new_group` and `group.WORLD` return them."""
-
-    def __init__(self, native: DistGroup, description: str) -> None:
-        self._native, self.group_desc = native, description
-
-    @property
-    def group_name(self) -> str:
-        """The group's name."""
-        return self.group_desc
-
-    def rank(self) -> int:
-        """Returns this process's rank in the group."""
-        return self._native.rank
-
-    def size(self) -> int:
-        """Returns the number of ranks."""
-        return len(self._native.ranks)
-
-    def name(self) -> str:
-        """Returns the backend's name."""
-        return "ring"
-
-    def __repr__(self) -> str:
-        return f"ProcessGroup(ranks={self._native.ranks}, rank={self.rank()}, {self._native.transport})"
 
 
 @dataclass
@@ -54,7 +27,8 @@ class _Job:
     session: DistSession
     store: DistStore
     world: ProcessGroup
-    timeout: timedelta
+    #: None for the default of each backend.
+    timeout: timedelta | None
     pid: int
     groups: list[ProcessGroup] = field(default_factory=list)
     made: int = 0
@@ -140,21 +114,23 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     Slurm, MPI) unless they are given.
 
     Args:
-        backend: "ring", "gloo" or "cpu:gloo,cuda:nccl": collectives of CPU tensors, through shared memory on one host
-            and sockets otherwise.
+        backend: "ring" or "gloo": collectives of CPU tensors, through shared memory on one host and sockets otherwise.
+            "mpi": the same through the MPI of the mpirun or srun that started the program, which needs mpi4py; MPI
+            numbers the ranks, and `init_method`, `rank` and `world_size` do not matter. "nccl": those of GPU tensors,
+            one GPU for each rank. "cpu:gloo,cuda:nccl" or None: both.
         init_method: "env://", "tcp://host:port" of rank 0, or "file:///path" that does not exist yet.
-        timeout: how long an operation takes at most; 30 minutes.
+        timeout: how long an operation takes at most; 30 minutes on the CPU, 10 on GPUs.
         world_size: the number of ranks.
         rank: this process's rank.
         store: a store that all ranks share, in place of `init_method`.
         group_name: the description of the group.
         pg_options: not supported.
-        device_id: not supported, because devices are those of the tensors.
+        device_id: this rank's GPU. The GPUs are connected at once then, otherwise by the first collective.
 
     Raises:
-        ValueError: if an argument or environment variable is missing or wrong, or the process has joined already.
-        NotImplementedError: for the backends "nccl" and "mpi".
-        DistBackendError: if a rank does not come within 300 seconds.
+        ValueError: if an argument or environment variable is missing or wrong, the process has joined already, or there
+            is no GPU for "nccl".
+        DistBackendError: if a rank does not come within 300 seconds, or MPI or NCCL cannot be used.
         DistNetworkError: if rank 0 cannot be reached, or its port is taken.
 
     Example:
@@ -167,35 +143,63 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     global _job, _joined
     if _job is not None:
         raise ValueError("trying to initialize the default process group twice!")
-    backend_name("init_process_group", backend)
-    unsupported("init_process_group", pg_options=pg_options, device_id=device_id)
-    timeout = DEFAULT_TIMEOUT if timeout is None else timeout
-    join = min(timeout, JOIN_TIMEOUT)
-    if store is not None:
+    backends = backends_by_device("init_process_group", backend)
+    unsupported("init_process_group", pg_options=pg_options)
+    gpu = _gpu("init_process_group", backends, device_id)
+    join = JOIN_TIMEOUT if timeout is None else min(timeout, JOIN_TIMEOUT)
+    if backends.get("cpu") == "mpi":
+        meeting = _mpi.meet(rank, world_size, join)
+    elif store is not None:
         if init_method is not None:
             raise ValueError("Cannot specify both init_method and store.")
         if rank < 0 or world_size < 0:
             raise ValueError("rank and world_size must be set with a store")
-        meeting = _rendezvous.Rendezvous(store, rank, world_size, None)
+        meeting = _rendezvous.Rendezvous(store, rank, world_size, None, _rendezvous.token())
     else:
         meeting = _rendezvous.meet(init_method, rank, world_size, join)
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1
-    native = meeting.store._native.prefixed(f"job{_joined}")
-    token = os.environ.get("CUPROUS_JOB_TOKEN")
-    session = DistSession(native, meeting.rank, meeting.world_size, meeting.master,
-                          token.encode() if token else None, seconds(join),
-                          meeting.store._native if meeting.has_launcher else None)  # fmt: skip
-    try:
-        ranks = list(range(meeting.world_size))
-        world = ProcessGroup(DistGroup(session, native, 0, ranks, seconds(timeout)), group_name or "default_pg")
-    except BaseException:
-        session.leave()
-        raise
+    session, native, world = connect(meeting, f"job{_joined}", timeout, backends, group_name or "default_pg", gpu)
     _job = _Job(session, native, world, timeout, os.getpid(), [world])
     _error_file.install(_report)
     atexit.register(_leave)
+
+
+def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta | None, backends: dict[str, str],
+            description: str, gpu: str | None = None) -> tuple[DistSession, DistStore, ProcessGroup]:  # fmt: skip
+    """Joins the ranks of a meeting, whose keys in the store begin with `prefix`, and connects their GPUs if this rank's
+    is given. Returns the group of all, and what makes others."""
+    store = meeting.store._native.prefixed(prefix)
+    join = JOIN_TIMEOUT if timeout is None else min(timeout, JOIN_TIMEOUT)
+    session = DistSession(store, meeting.rank, meeting.world_size, meeting.master,
+                          meeting.token.encode() if meeting.token else None, seconds(join),
+                          meeting.store._native if meeting.has_launcher else None)  # fmt: skip
+    try:
+        members = Members(session, store, meeting.rank, 0, range(meeting.world_size), timeout)
+        world = ProcessGroup(members, backends, description)
+        if gpu is not None:
+            world.connect(gpu)
+    except BaseException:
+        session.leave()
+        raise
+    return session, store, world
+
+
+def _gpu(function: str, backends: dict[str, str], device_id: Any) -> str | None:
+    """Returns the GPU of an argument, after checking that GPUs and NCCL exist if the group has no other backend."""
+    if "cpu" not in backends:
+        if _core.device_count() == 0:
+            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+        _core.dist_nccl_version()  # raises what to install
+    if device_id is None:
+        return None
+    device = _types.device(f"cuda:{device_id}" if isinstance(device_id, int) else device_id)
+    if device.type != "cuda" or "cuda" not in backends:
+        raise ValueError(
+            f'[{function}] device_id={device_id!r} must be a GPU of the backend "nccl"; leave it out for the CPU'
+        )
+    return f"cuda:{_types.current_gpu() if device.index is None else device.index}"
 
 
 def _report(kind: type[BaseException], error: BaseException, line: str) -> None:
@@ -209,7 +213,7 @@ def _leave() -> None:
     global _job
     if _job is not None and _job.pid == os.getpid():
         for each in _job.groups:
-            each._native.end(_END)
+            each._end(_job.session.verdict() is not None)
         _job.session.leave()
     _job = None
 
@@ -229,7 +233,7 @@ def destroy_process_group(group: Any = None) -> None:
         _error_file.uninstall()
     elif member in job().groups:
         job().groups.remove(member)
-        member._native.end(_END)
+        member._end(job().session.verdict() is not None)
 
 
 def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
@@ -238,12 +242,17 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     """Returns a group of some ranks. All ranks of the job call it in the same order, also those that are not in the
     group, which get `GroupMember.NON_GROUP_MEMBER`; with `use_local_synchronization` only its ranks do.
 
+    With `device_id` the GPUs of the group are connected at once, otherwise by the first collective.
+
     Raises:
-        ValueError: if ranks are repeated or out of range.
+        ValueError: if ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
     """
-    backend_name("new_group", backend)
-    unsupported("new_group", pg_options=pg_options, device_id=device_id)
     own = job()
+    backends = own.world._backends if backend is None else backends_by_device("new_group", backend)
+    unsupported("new_group", pg_options=pg_options)
+    gpu = _gpu("new_group", backends, device_id)
+    if backends.get("cpu") == "mpi" and own.world._backends.get("cpu") != "mpi":
+        raise ValueError('[new_group] backend "mpi" needs init_process_group(backend="mpi"), which finds MPI\'s ranks')
     members = list(range(own.world.size())) if ranks is None else sorted(ranks)
     if len(set(members)) != len(members):
         raise ValueError(f"[new_group] ranks are repeated: {members}")
@@ -260,9 +269,11 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     if own.world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     limit = own.timeout if timeout is None else timeout
-    native = DistGroup(own.session, own.store, number, members, seconds(limit))
-    made = ProcessGroup(native, group_desc or f"group{number}")
+    joined = Members(own.session, own.store, own.world.rank(), number, members, limit)
+    made = ProcessGroup(joined, backends, group_desc or f"group{number}")
     own.groups.append(made)
+    if gpu is not None:
+        made.connect(gpu)
     return made
 
 
@@ -279,14 +290,15 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Returns the name of a group's backend: "ring".
+    """Returns the name of a group's backend: "ring", "mpi", "nccl", or "cpu:ring,cuda:nccl" for both.
 
     Raises:
         ValueError: if this process is not in the group.
     """
-    if resolve(group) is None:
+    member = resolve(group)
+    if member is None:
         raise ValueError("Invalid process group specified")
-    return "ring"
+    return member.name()
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
@@ -343,11 +355,12 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Returns True for the names of the backend of CPU tensors."""
+    """Returns True for the names of backends that can be used here."""
     try:
-        return bool(backend_name("is_backend_available", backend))
+        names = backends_by_device("is_backend_available", backend).values()
     except (NotImplementedError, ValueError):
         return False
+    return ("mpi" not in names or is_mpi_available()) and ("nccl" not in names or is_nccl_available())
 
 
 def is_gloo_available() -> bool:
@@ -356,13 +369,16 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Returns False: collectives of GPU tensors are not supported yet."""
-    return False
+    """Returns True if NCCL, which moves tensors of GPUs, is installed."""
+    try:
+        return bool(_core.dist_nccl_version())
+    except DistBackendError:
+        return False
 
 
 def is_mpi_available() -> bool:
-    """Returns False: under MPI use the backend "ring"."""
-    return False
+    """Returns True if mpi4py is installed and finds an MPI library."""
+    return _mpi.is_available()
 
 
 def member_of(given: Any, function: str) -> ProcessGroup | None:

@@ -16,7 +16,8 @@ from cuprous.torch.distributed._work import Work
 def _begin(is_send: bool, tensor: Tensor, peer: int | None, group: ProcessGroup, tag: int) -> Work:
     if tag < 0:
         raise ValueError(f"tag must not be negative, got {tag}")
-    return Work(group._native.message(is_send, peer, tag, tensor), [tensor])
+    native = group.native("send" if is_send else "recv", [tensor])
+    return Work(native.messages([(is_send, peer, tag, tensor)])[0], [tensor])
 
 
 def _is_from_any(src: int | None, group_src: int | None) -> bool:
@@ -97,17 +98,33 @@ class P2POp:
                 "``torch.distributed.irecv``."
             )
         check_tensor(tensor, "tensor")
+        if tag < 0:
+            raise ValueError(f"tag must not be negative, got {tag}")
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
         self.group_peer = group_peer
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begins several messages and returns their work.
+    """Begins several messages, which do not wait for each other, and returns their work.
+
+    On GPUs, two ranks that send to each other must use it: of single messages a GPU does one after another.
 
     Raises:
         ValueError: if the list is empty or has something else.
     """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
-    works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
-    return [work for work in works if work is not None]
+    together: dict[tuple[ProcessGroup, str], list[tuple[int, tuple[bool, int | None, int, Tensor]]]] = {}
+    for k, op in enumerate(p2p_op_list):
+        member = member_of(op.group, "batch_isend_irecv")
+        if member is None:
+            continue
+        is_from_any = op.op is irecv and _is_from_any(op.peer, op.group_peer)
+        peer = None if is_from_any else _root(member, op.peer, op.group_peer, "peer")
+        message = k, (op.op is isend, peer, op.tag, op.tensor)
+        together.setdefault((member, op.tensor.device_name), []).append(message)
+    works: dict[int, Work] = {}
+    for (member, _), messages in together.items():
+        natives = member.native("batch_isend_irecv", [messages[0][1][3]]).messages([message for _, message in messages])
+        works |= {k: Work(native, [message[3]]) for (k, message), native in zip(messages, natives, strict=True)}
+    return [works[k] for k in sorted(works)]

@@ -19,6 +19,7 @@ from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed._collectives import _root
 from cuprous.torch.distributed._groups import member_of
 from cuprous.torch.distributed._messages import recv, send
+from cuprous.torch.distributed._process_group import ProcessGroup
 
 _ADVICE = (
     "pass None, bool, int, float, str, bytes, list, tuple, dict or Tensor. Objects of other classes are pickled with "
@@ -96,6 +97,12 @@ def _decode(tensor: Tensor, allow_pickle: bool) -> Any:
     return _unpack(packed, parts, allow_pickle)
 
 
+def _members(group: Any, function: str) -> ProcessGroup | None:
+    """Returns the ranks of a call, for tensors on the CPU."""
+    member = member_of(group, function)
+    return None if member is None else member.host
+
+
 def _sizes(n: int) -> list[Tensor]:
     return [_creation.zeros(1, dtype=_types.DTYPES["int64"], device="cpu") for _ in range(n)]
 
@@ -119,7 +126,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, al
         TypeError: for an object of another class.
         ValueError: for `allow_pickle` without a token.
     """
-    member = member_of(group, "all_gather_object")
+    member = _members(group, "all_gather_object")
     if member is None:
         return
     data, n = _encode(obj, allow_pickle), member.size()
@@ -140,7 +147,7 @@ def _length(data: Tensor) -> Tensor:
 def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
                   group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`."""
-    member = member_of(group, "gather_object")
+    member = _members(group, "gather_object")
     if member is None:
         return
     root, n = _root(member, dst, group_dst, "dst"), member.size()
@@ -161,7 +168,7 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
                           group_src: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`."""
     _check_device("broadcast_object_list", device)
-    member = member_of(group, "broadcast_object_list")
+    member = _members(group, "broadcast_object_list")
     if member is None:
         return
     root = _root(member, src, group_src, "src")
@@ -179,7 +186,7 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
                         allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` to the ranks, one to each, as the first item of their lists. See
     `all_gather_object`."""
-    member = member_of(group, "scatter_object_list")
+    member = _members(group, "scatter_object_list")
     if member is None:
         return
     if not scatter_object_output_list:
@@ -203,8 +210,11 @@ def send_object_list(object_list: list[Any], dst: int | None = None, group: Any 
     """Sends the objects in a list to rank `dst`. See `all_gather_object`."""
     _check_device("send_object_list", device)
     data = _encode(list(object_list), allow_pickle)
-    send(_length(data), dst, group, 0, group_dst)
-    send(data, dst, group, 0, group_dst)
+    member = _members(group, "send_object_list")
+    if member is None:
+        return
+    send(_length(data), dst, member, 0, group_dst)
+    send(data, dst, member, 0, group_dst)
 
 
 def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
@@ -212,10 +222,13 @@ def recv_object_list(object_list: list[Any], src: int | None = None, group: Any 
     """Receives objects into a list from rank `src`, or from any. Returns the sender's rank. See
     `all_gather_object`."""
     _check_device("recv_object_list", device)
+    member = _members(group, "recv_object_list")
+    if member is None:
+        return -1
     size = _sizes(1)[0]
-    source = recv(size, src, group, 0, group_src)
+    source = recv(size, src, member, 0, group_src)
     data = _room(int(size.item()))
-    recv(data, source, group)
+    recv(data, source, member)
     object_list[:] = _decode(data, allow_pickle)
     return source
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from cuprous._core import Tensor
 
-#: How long an operation takes at most, as with PyTorch's gloo.
-DEFAULT_TIMEOUT = timedelta(minutes=30)
+#: How long an operation takes at most, as with PyTorch's gloo and nccl.
+DEFAULT_TIMEOUT, NCCL_TIMEOUT = timedelta(minutes=30), timedelta(minutes=10)
 #: How long a job's ranks may take to join.
 JOIN_TIMEOUT = timedelta(seconds=300)
 
@@ -34,8 +34,8 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """The name of a backend. There is one, for tensors on the CPU: "ring", which PyTorch's names "gloo" and
-    "cpu:gloo,cuda:nccl" mean as well."""
+    """The name of a backend: "ring" (PyTorch's name "gloo" means it as well) or "mpi" for tensors on the CPU, "nccl"
+    for tensors on GPUs."""
 
     RING = "ring"
     GLOO = "gloo"
@@ -44,33 +44,40 @@ class Backend(str):
     UNDEFINED = "undefined"
 
 
-#: Names of the backend that exists.
-_RING = {"ring", "gloo", "cpu:ring", "cpu:gloo", "cpu:gloo,cuda:nccl", "cuda:nccl,cpu:gloo", "cpu:ring,cuda:nccl"}
-#: Why other backends do not exist, and what to do.
-_UNSUPPORTED = {
-    "nccl": 'collectives of GPU tensors are not supported yet; use backend="ring" and move tensors with .cpu()',
-    "cuda:nccl": 'collectives of GPU tensors are not supported yet; use backend="ring" and move tensors with .cpu()',
-    "mpi": 'it is not supported; under mpirun or srun use backend="ring", which reads their environment variables',
-    "ucc": 'it is not supported; use backend="ring"',
-    "xccl": 'it is not supported; use backend="ring"',
-}
+#: The backends, by name, with the type of device whose tensors they move.
+_BACKENDS = {"ring": ("cpu", "ring"), "gloo": ("cpu", "ring"), "mpi": ("cpu", "mpi"), "nccl": ("cuda", "nccl")}
+#: Backends of PyTorch that do not exist here.
+_UNSUPPORTED = {"ucc", "xccl"}
 
 
-def backend_name(function: str, backend: Any) -> str:
-    """Returns the name of the backend that a name means.
+def backends_by_device(function: str, backend: Any) -> dict[str, str]:
+    """Returns the backend for each type of device from a name such as "nccl" or "cpu:gloo,cuda:nccl". None means both.
 
     Raises:
         NotImplementedError: for a backend of PyTorch that does not exist here.
-        ValueError: for an unknown name.
+        ValueError: for an unknown name, or a backend that does not move tensors of its device.
     """
     if backend is None:
-        return "ring"
-    name = str(backend).lower()
-    if name in _RING:
-        return "ring"
-    if name in _UNSUPPORTED:
-        raise NotImplementedError(f'[{function}] backend "{name}": {_UNSUPPORTED[name]}')
-    raise ValueError(f'[{function}] Unknown backend: "{backend}"; use "ring"')
+        return {"cpu": "ring", "cuda": "nccl"}
+    found: dict[str, str] = {}
+    for part in str(backend).lower().split(","):
+        device, _, name = part.rpartition(":")
+        if name in _UNSUPPORTED:
+            raise NotImplementedError(f'[{function}] backend "{name}" is not supported; use "ring", "mpi" or "nccl"')
+        if name not in _BACKENDS:
+            raise ValueError(f'[{function}] Unknown backend: "{backend}"; use "ring", "mpi" or "nccl"')
+        kind, meant = _BACKENDS[name]
+        if device not in ("", kind):
+            raise NotImplementedError(f'[{function}] backend "{name}" moves tensors on "{kind}", not on "{device}"')
+        found[kind] = meant
+    return found
+
+
+def backend_name(backends: dict[str, str]) -> str:
+    """Returns the name of a group's backends, as `get_backend` does."""
+    if len(backends) == 1:
+        return next(iter(backends.values()))
+    return ",".join(f"{device}:{name}" for device, name in backends.items())
 
 
 def seconds(timeout: timedelta | float | int) -> float:

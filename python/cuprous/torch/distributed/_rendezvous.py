@@ -38,6 +38,8 @@ class Rendezvous:
     world_size: int
     #: The host and port by which the interface is chosen; None for one host.
     master: tuple[str, int] | None
+    #: The secret of the job, which connections must know.
+    token: str | None
     #: True if the launcher hosts the store, and writes there how ranks ended.
     has_launcher: bool = False
 
@@ -67,6 +69,11 @@ def _alone(where: str) -> dict[str, int]:
 def local_rank() -> int | None:
     """Returns the rank on this host as the launcher says it."""
     return int(os.environ["LOCAL_RANK"]) if "LOCAL_RANK" in os.environ else _launched().get("local_rank")
+
+
+def token() -> str | None:
+    """Returns the secret of the job as the launcher says it."""
+    return os.environ.get("CUPROUS_JOB_TOKEN") or None
 
 
 def _first_host(nodes: str) -> str:
@@ -131,7 +138,7 @@ def _tcp(host: str, port: int, rank: int, world_size: int, timeout: timedelta) -
             _SERVERS[host, port] = store
     run, restart = os.environ.get("TORCHELASTIC_RUN_ID", "none"), os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     prefixed = PrefixStore(f"cuprous/{run}/{restart}", store)
-    return Rendezvous(prefixed, rank, world_size, (host, store.port), launcher)
+    return Rendezvous(prefixed, rank, world_size, (host, store.port), token(), launcher)
 
 
 def _number(function_value: int, query: dict[str, list[str]], name: str) -> int:
@@ -167,5 +174,5 @@ def meet(init_method: str | None, rank: int, world_size: int, timeout: timedelta
     if url.scheme == "file":
         if not url.path or url.netloc:
             raise ValueError(f"[init_process_group] {init_method!r} needs an absolute path, as file:///shared/meeting")
-        return Rendezvous(FileStore(url.path), rank, world_size, None)
+        return Rendezvous(FileStore(url.path), rank, world_size, None, token())
     raise ValueError(f"[init_process_group] init_method {init_method!r} is unknown; use env://, tcp:// or file://")

@@ -14,14 +14,16 @@ from cuprous.torch.futures import Future
 class Work:
     """An operation that was called with `async_op=True`, or a message.
 
-    Operations on its tensors wait for it by themselves; `wait` also raises its error.
+    Operations on its tensors wait for it by themselves; `wait` also raises its error. On a GPU, waiting orders later
+    work of the GPU after the operation, and the program goes on.
     """
 
     def __init__(self, native: DistWork, result: list[Tensor], finish: Callable[[], None] | None = None) -> None:
         self._native, self._result, self._finish = native, result, finish
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Waits until the operation has ended. Returns True.
+        """Waits until the operation has ended; on a GPU, until later work comes after it, unless `timeout` is given.
+        Returns True.
 
         Raises:
             DistBackendError: if the operation failed, or has not ended within `timeout`.

@@ -10,7 +10,7 @@ import numpy as np
 from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.distributed._groups import GroupMember, ProcessGroup, get_rank, get_world_size, new_group
-from cuprous.torch.distributed._options import backend_name
+from cuprous.torch.distributed._options import backends_by_device
 
 
 class DeviceMesh:
@@ -153,7 +153,7 @@ def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_
     """
     if backend_override is not None:
         for override in backend_override.values():
-            backend_name("init_device_mesh", override)
+            backends_by_device("init_device_mesh", override)
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in {mesh_dim_names}")
     world = get_world_size()

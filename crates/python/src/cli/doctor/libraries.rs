@@ -42,6 +42,10 @@ pub(super) fn checks(needed: bool) -> Vec<Check> {
         .collect();
     install_together(&mut checks, driver.map_or(13, |version| version.0));
     checks.push(cudnn().of(Step::Cudnn));
+    #[cfg(unix)]
+    if driver::device_count().is_ok_and(|count| count > 1) {
+        checks.push(nccl().of(Step::Libraries));
+    }
     checks
 }
 
@@ -176,6 +180,25 @@ fn cudnn() -> Check {
             };
             let text = format!("{text}; optional: large convolutions on a GPU are faster with it");
             Check::note("cuDNN", text).with_cure(missing.cure)
+        }
+    }
+}
+
+#[cfg(unix)]
+fn nccl() -> Check {
+    match (sys::nccl(), cuprous_nccl::version()) {
+        (Ok(_), Ok(version)) => {
+            let path = probe::loaded_from("libnccl.so").map_or_else(String::new, |p| format!(", {}", p.display()));
+            Check::ok("NCCL", format!("{version}{path}"))
+        }
+        (Ok(_), Err(failure)) => Check::note("NCCL", failure.message),
+        (Err(missing), _) => {
+            let text = match &missing.refused {
+                Some((file, why)) => refused(file, why),
+                None => "not installed".into(),
+            };
+            let text = format!("{text}; optional: processes with one GPU each compute together with it");
+            Check::note("NCCL", text).with_cure(missing.cure)
         }
     }
 }

@@ -7,7 +7,7 @@ use super::values::fits;
 use super::*;
 
 /// The value does not fit.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct TooLarge;
 
 /// Returns the value of an expression of integer literals if int64 or uint64 holds it; `None` for other expressions.
@@ -68,28 +68,4 @@ fn applied(op: BinOp, a: i128, b: i128) -> Option<Result<i128, TooLarge>> {
         _ => return None,
     };
     Some(value.ok_or(TooLarge))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn divisions_round_down() {
-        for (a, b, quotient, rest) in [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -2, -3, 0)] {
-            assert_eq!(applied(BinOp::FloorDiv, a, b), Some(Ok(quotient)), "{a} // {b}");
-            assert_eq!(applied(BinOp::Mod, a, b), Some(Ok(rest)), "{a} % {b}");
-        }
-    }
-
-    #[test]
-    fn too_large_values_and_other_types_are_distinguished() {
-        assert_eq!(applied(BinOp::Pow, 2, 200), Some(Err(TooLarge)));
-        assert_eq!(applied(BinOp::Pow, 10, 19), Some(Ok(10_000_000_000_000_000_000)));
-        assert_eq!(applied(BinOp::Pow, 2, -1), None);
-        assert_eq!(applied(BinOp::Div, 4, 2), None);
-        assert_eq!(applied(BinOp::FloorDiv, 4, 0), None);
-        assert_eq!(applied(BinOp::LShift, 1, 64), Some(Ok(1 << 64)));
-        assert_eq!(applied(BinOp::LShift, 1, 5000), Some(Err(TooLarge)));
-    }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from cuprous import _core
@@ -211,7 +212,7 @@ class ParameterGroup:
             if p.whole.requires_grad != p.sharded.requires_grad:
                 p.whole.requires_grad = p.sharded.requires_grad
         if p.whole.requires_grad and not p.is_hooked:
-            p.whole.register_post_accumulate_grad_hook(lambda _, p=p: self._accumulated(p))
+            p.whole.register_post_accumulate_grad_hook(partial(lambda q, _: self._accumulated(q), p))
             p.is_hooked = True
         p.put(p.whole)
 

@@ -274,7 +274,7 @@ def _cross_entropy(input: Any, target: Any, *, reduction: str = "mean", **kwargs
 def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> DTensor:
     if training and p:
         raise NotImplementedError("[dropout] in training does not support DTensor: apply it to to_local()")
-    return FUNCTIONS["clone"](input)
+    return input if inplace else FUNCTIONS["clone"](input)
 
 
 def _to(self: DTensor, *args: Any, **kwargs: Any) -> DTensor:

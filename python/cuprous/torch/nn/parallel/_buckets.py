@@ -203,7 +203,7 @@ class Reducer:
         """Returns for each parameter whether some rank has used it."""
         used = [min(count, 1) for count in self._fired]
         flags = _creation.tensor(used, dtype=_types.DTYPES["uint8"], device="cpu")
-        dist.all_reduce(flags, dist.ReduceOp.MAX, self.group)
+        dist.all_reduce(flags, dist.ReduceOp.MAX, self.group.host)
         values: list[int] = flags.tolist()
         return values
 

@@ -16,6 +16,7 @@ from cuprous.torch.distributed._groups import resolve
 from cuprous.torch.distributed._options import unsupported
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parallel._buckets import Reducer, capacity
+from cuprous.torch.nn.parallel._replicas import ReplicaCheck, interval
 
 #: What a rank says at the beginning of each iteration in `join`.
 _GONE, _ACTIVE, _WITHOUT_SYNC = 0, 1, 2
@@ -26,11 +27,12 @@ class DistributedDataParallel(Module):
     averages over the ranks. The transfers run during the backward pass.
 
     The parameters and buffers of rank 0 are copied to all ranks first. Gradients are views of a few contiguous tensors.
+    With `CUPROUS_DDP_CHECK=100` in the environment the bits of the parameters are compared every 100 iterations.
 
     Args:
-        module: a module on the CPU, with the same parameters on all ranks.
-        device_ids: None, because modules on GPUs are not supported yet.
-        output_device: None.
+        module: a module on the CPU or on one GPU, with the same parameters on all ranks.
+        device_ids: a list with the GPU of the module, to which inputs are moved; None leaves them where they are.
+        output_device: that GPU, or None.
         dim: 0.
         broadcast_buffers: copies the buffers of rank 0 to all ranks at the beginning of each forward pass.
         init_sync: copies parameters and buffers of rank 0 to all ranks now.
@@ -46,6 +48,7 @@ class DistributedDataParallel(Module):
         device_mesh: None.
 
     Raises:
+        ValueError: if the module is on several devices, or `device_ids` names another one.
         RuntimeError: if no parameter requires a gradient; on all ranks, if their parameters differ, with the first
             one that does; at the end of a backward pass, if a parameter got no gradient.
         NotImplementedError: for an option that is not supported.
@@ -61,8 +64,8 @@ class DistributedDataParallel(Module):
                  delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
                  mixed_precision: Any = None, device_mesh: Any = None) -> None:  # fmt: skip
         super().__init__()
-        unsupported("DistributedDataParallel", device_ids=device_ids, output_device=output_device, dim=dim or None,
-                    check_reduction=check_reduction, delay_all_reduce_named_params=delay_all_reduce_named_params,
+        unsupported("DistributedDataParallel", dim=dim or None, check_reduction=check_reduction,
+                    delay_all_reduce_named_params=delay_all_reduce_named_params,
                     param_to_hook_all_reduce=param_to_hook_all_reduce, mixed_precision=mixed_precision,
                     device_mesh=device_mesh)  # fmt: skip
         group = resolve(process_group)
@@ -74,17 +77,14 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
                 "gradient."
             )
-        elsewhere = [name for name, p in module.named_parameters() if not p.device_name.startswith("cpu")]
-        if elsewhere:
-            raise NotImplementedError(
-                f"[DistributedDataParallel] the parameter {elsewhere[0]!r} is not on the CPU; groups of GPUs are not "
-                "supported yet, so move the module with .cpu()"
-            )
+        self.device_ids = _device_ids(module, device_ids, output_device)
+        self.output_device = None if self.device_ids is None else self.device_ids[0]
+        group.native("DistributedDataParallel", [trained[0][1]])
         self.module = module
         self.process_group, self.broadcast_buffers = group, broadcast_buffers
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view, self.require_backward_grad_sync = True, True
-        _check_same(module, group)
+        _check_same(module, group.host)
         if init_sync:
             with no_grad():
                 for tensor in [*module.parameters(), *module.buffers()]:
@@ -94,6 +94,8 @@ class DistributedDataParallel(Module):
         cap = capacity(bucket_cap_mb)
         self._reducer = Reducer(names, parameters, group, cap, find_unused_parameters, static_graph)
         self._join: _Join | None = None
+        every = interval()
+        self._check = ReplicaCheck(module, group, every) if every else None
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Returns the module's result."""
@@ -102,19 +104,24 @@ class DistributedDataParallel(Module):
         if _core.is_grad_enabled():
             reducer.is_enabled = syncs
             reducer.reset()
+            if self._check is not None and syncs and self._join is None:
+                self._check.step()
         if self._join is not None and _core.is_grad_enabled():
             self._join.begin(_ACTIVE if syncs else _WITHOUT_SYNC)
         if self.broadcast_buffers and (syncs or not self.training):
             self._copy_buffers(0 if self._join is None else self._join.first)
+        if self.device_ids is not None:
+            device = f"cuda:{self.device_ids[0]}"
+            inputs, kwargs = _moved(inputs, device), _moved(kwargs, device)
         return self.module(*inputs, **kwargs)
 
     def _copy_buffers(self, source: int) -> None:
-        """Copies the buffers of one rank to all others, those of a dtype together."""
-        by_dtype: dict[str, list[Tensor]] = {}
+        """Copies the buffers of one rank to all others, those of a device and dtype together."""
+        alike: dict[tuple[str, str], list[Tensor]] = {}
         for buffer in self.module.buffers():
-            by_dtype.setdefault(buffer.dtype_name, []).append(buffer)
+            alike.setdefault((buffer.device_name, buffer.dtype_name), []).append(buffer)
         with no_grad():
-            for buffers in by_dtype.values():
+            for buffers in alike.values():
                 flat = _core.t_cat([buffer.detach().reshape(-1) for buffer in buffers], 0)
                 dist.broadcast(flat, group=self.process_group, group_src=source)
                 if self.process_group.rank() == source:
@@ -185,7 +192,7 @@ class _Join:
 
     def begin(self, own: int) -> list[int]:
         """Exchanges what the ranks are about to do."""
-        group = self._module.process_group
+        group = self._module.process_group.host
         all_ = _creation.zeros(group.size(), dtype=_types.DTYPES["int32"], device="cpu")
         state = _creation.tensor([own], dtype=_types.DTYPES["int32"], device="cpu")
         dist.all_gather_into_tensor(all_, state, group)
@@ -215,7 +222,44 @@ class _Join:
                 dist.broadcast(tensor.detach(), group=module.process_group, group_src=self.first)
 
 
-def _check_same(module: Module, group: Any) -> None:
+def _device_ids(module: Module, device_ids: Any, output_device: Any) -> list[int] | None:
+    """Returns the GPU to which inputs are moved, after checking that the module is there."""
+    devices = sorted({p.device_name for p in module.parameters()})
+    if len(devices) > 1:
+        raise ValueError(
+            f"DistributedDataParallel's input module must be on one device, but its parameters are on {devices}"
+        )
+    if not device_ids:
+        if output_device is not None and _types.device(output_device) != _types.device(devices[0]):
+            raise ValueError(f"output_device={output_device!r} is not the device of the module, {devices[0]}")
+        return None
+    if len(device_ids) > 1:
+        raise ValueError("device_ids can only be None or contain a single element.")
+    names = {str(_types.device(f"cuda:{d}" if isinstance(d, int) else d))
+             for d in (device_ids[0], device_ids[0] if output_device is None else output_device)}  # fmt: skip
+    if names != set(devices):
+        raise ValueError(
+            "DistributedDataParallel device_ids and output_device arguments only work with "
+            "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
+            f"{device_ids}, output_device {output_device}, and module parameters {set(devices)}."
+        )
+    return [int(devices[0].partition(":")[2] or 0)]
+
+
+def _moved(value: Any, device: str) -> Any:
+    """Returns inputs with their tensors on a device."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return type(value)((key, _moved(item, device)) for key, item in value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_moved(item, device) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(item, device) for item in value)
+    return value
+
+
+def _check_same(module: Module, group: dist.ProcessGroup) -> None:
     """Raises on all ranks if parameters or buffers differ, and names the first that does."""
     own = [f"{name} {p.dtype_name}{list(p.dims)} requires_grad={p.requires_grad}"
            for name, p in [*module.named_parameters(), *module.named_buffers()]]  # fmt: skip

@@ -1,0 +1,184 @@
+"""Docstrings and signatures of ufuncs, composed when they are read.
+
+The summary is the row's of the operation table, the dtypes are what the table accepts, and the example is a row of
+`EXAMPLES`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from inspect import Parameter, Signature
+from typing import Any
+
+from cuprous import _core
+
+#: The kinds of dtypes in docstrings: a dtype of each, and its name.
+_KINDS = {"bool": "bool", "int64": "integers", "float64": "floats", "complex128": "complex numbers"}
+#: The rows of the operation table that give the first result of ufuncs with two results.
+_FIRST_RESULTS = {"divmod": "floor_divide", "frexp": "frexp_mantissa", "modf": "modf_fraction"}
+#: The keywords of all ufuncs, their defaults and what they are.
+_KEYWORDS: dict[str, tuple[Any, str]] = {
+    "where": (True, "a bool mask that broadcasts to the result; other elements of `out` are left as they are."),
+    "casting": ("same_kind", 'the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".'),
+    "order": ("K", 'the memory order of the result: "C", "F", "A" or "K" (that of the operands).'),
+    "dtype": (None, "the dtype to compute in; by default the one that the operands promote to."),
+    "subok": (True, "has no effect, because arrays have no subclasses."),
+}
+
+#: An example of each ufunc: arguments, and the representation of what it returns.
+EXAMPLES = {
+    "add": ("[1, 2], [10, 20]", "array([11, 22])"),
+    "subtract": ("[10, 20], [1, 2]", "array([ 9, 18])"),
+    "multiply": ("[1, 2], [3, 4]", "array([3, 8])"),
+    "divide": ("[1, 3], 2", "array([0.5, 1.5])"),
+    "floor_divide": ("[7, -7], 2", "array([ 3, -4])"),
+    "remainder": ("[7, -7], 3", "array([1, 2])"),
+    "fmod": ("[7, -7], 3", "array([ 1, -1])"),
+    "power": ("[2, 3], [3, 2]", "array([8, 9])"),
+    "float_power": ("[2, 4], 0.5", "array([1.41421356, 2.        ])"),
+    "maximum": ("[1, 5], [3, 2]", "array([3, 5])"),
+    "minimum": ("[1, 5], [3, 2]", "array([1, 2])"),
+    "fmax": ("[1, np.nan], [0, 2]", "array([1., 2.])"),
+    "fmin": ("[1, np.nan], [0, 2]", "array([0., 2.])"),
+    "negative": ("[1, -2]", "array([-1,  2])"),
+    "positive": ("[1, -2]", "array([ 1, -2])"),
+    "absolute": ("[-3, 4]", "array([3, 4])"),
+    "fabs": ("[-3, 4]", "array([3., 4.])"),
+    "sign": ("[-3.5, 0.0, 2.0]", "array([-1.,  0.,  1.])"),
+    "square": ("[2, -3]", "array([4, 9])"),
+    "reciprocal": ("[2.0, 4.0]", "array([0.5 , 0.25])"),
+    "sqrt": ("[4, 9]", "array([2., 3.])"),
+    "rsqrt": ("[4.0, 16.0]", "array([0.5 , 0.25])"),
+    "cbrt": ("[8, 27]", "array([2., 3.])"),
+    "hypot": ("[3, 5], [4, 12]", "array([ 5., 13.])"),
+    "copysign": ("[1.0, 2.0], [-1.0, 1.0]", "array([-1.,  2.])"),
+    "nextafter": ("[0.0], [1.0]", "array([5.e-324])"),
+    "spacing": ("[1.0, 1024.0]", "array([2.22044605e-16, 2.27373675e-13])"),
+    "heaviside": ("[-1.5, 0.0, 2.0], 0.5", "array([0. , 0.5, 1. ])"),
+    "ldexp": ("[1.0, 3.0], [3, 2]", "array([ 8., 12.])"),
+    "gcd": ("[12, 18], 8", "array([4, 2])"),
+    "lcm": ("[4, 6], 10", "array([20, 30])"),
+    "rint": ("[0.5, 1.5, 2.7]", "array([0., 2., 3.])"),
+    "floor": ("[1.7, -1.7]", "array([ 1., -2.])"),
+    "ceil": ("[1.2, -1.2]", "array([ 2., -1.])"),
+    "trunc": ("[1.7, -1.7]", "array([ 1., -1.])"),
+    "exp": ("[0, 1]", "array([1.        , 2.71828183])"),
+    "exp2": ("[0, 3]", "array([1., 8.])"),
+    "expm1": ("[0.0, 1e-10]", "array([0.e+00, 1.e-10])"),
+    "log": ("[1.0, 10.0]", "array([0.        , 2.30258509])"),
+    "log2": ("[1, 8]", "array([0., 3.])"),
+    "log10": ("[1, 1000]", "array([0., 3.])"),
+    "log1p": ("[0.0, 1e-10]", "array([0.e+00, 1.e-10])"),
+    "logaddexp": ("[1000.0], [1000.0]", "array([1000.69314718])"),
+    "logaddexp2": ("[0.0, 3.0], [0.0, 3.0]", "array([1., 4.])"),
+    "sin": ("[0.0, np.pi / 2]", "array([0., 1.])"),
+    "cos": ("[0.0, np.pi]", "array([ 1., -1.])"),
+    "tan": ("[0.0, np.pi / 4]", "array([0., 1.])"),
+    "arcsin": ("[0, 1]", "array([0.        , 1.57079633])"),
+    "arccos": ("[1, 0]", "array([0.        , 1.57079633])"),
+    "arctan": ("[0, 1]", "array([0.        , 0.78539816])"),
+    "arctan2": ("[1, -1], [1, -1]", "array([ 0.78539816, -2.35619449])"),
+    "sinh": ("[0, 1]", "array([0.        , 1.17520119])"),
+    "cosh": ("[0, 1]", "array([1.        , 1.54308063])"),
+    "tanh": ("[0, 1]", "array([0.        , 0.76159416])"),
+    "arcsinh": ("[0, 1]", "array([0.        , 0.88137359])"),
+    "arccosh": ("[1, 2]", "array([0.       , 1.3169579])"),
+    "arctanh": ("[0.0, 0.5]", "array([0.        , 0.54930614])"),
+    "degrees": ("[0, np.pi]", "array([  0., 180.])"),
+    "radians": ("[0, 180]", "array([0.        , 3.14159265])"),
+    "equal": ("[1, 2], [1, 3]", "array([ True, False])"),
+    "not_equal": ("[1, 2], [1, 3]", "array([False,  True])"),
+    "less": ("[1, 2, 3], 2", "array([ True, False, False])"),
+    "less_equal": ("[1, 2, 3], 2", "array([ True,  True, False])"),
+    "greater": ("[1, 2, 3], 2", "array([False, False,  True])"),
+    "greater_equal": ("[1, 2, 3], 2", "array([False,  True,  True])"),
+    "logical_and": ("[True, True, False], [True, False, False]", "array([ True, False, False])"),
+    "logical_or": ("[True, True, False], [True, False, False]", "array([ True,  True, False])"),
+    "logical_xor": ("[True, True, False], [True, False, False]", "array([False,  True, False])"),
+    "logical_not": ("[True, False]", "array([False,  True])"),
+    "isnan": ("[1.0, np.nan]", "array([False,  True])"),
+    "isinf": ("[1.0, -np.inf]", "array([False,  True])"),
+    "isfinite": ("[1.0, np.nan, np.inf]", "array([ True, False, False])"),
+    "signbit": ("[1.5, -1.5, -0.0]", "array([False,  True,  True])"),
+    "bitwise_and": ("[12, 10], 6", "array([4, 2])"),
+    "bitwise_or": ("[12, 10], 6", "array([14, 14])"),
+    "bitwise_xor": ("[12, 10], 6", "array([10, 12])"),
+    "invert": ("[0, 5]", "array([-1, -6])"),
+    "left_shift": ("[1, 3], 2", "array([ 4, 12])"),
+    "right_shift": ("[8, 12], 2", "array([2, 3])"),
+    "bitwise_count": ("[1, 7, 8]", "array([1, 3, 1], dtype=uint8)"),
+    "conjugate": ("[1 + 2j, 3]", "array([1.-2.j, 3.-0.j])"),
+    "divmod": ("[7, -7], 2", "(array([ 3, -4]), array([1, 1]))"),
+    "frexp": ("[4.0, 10.0]", "(array([0.5  , 0.625]), array([3, 4], dtype=int32))"),
+    "modf": ("[1.5, -2.25]", "(array([ 0.5 , -0.25]), array([ 1., -2.]))"),
+}  # fmt: skip
+
+
+def signature(ufunc: Any) -> Signature:
+    """Returns the signature of a ufunc's calls."""
+    operands = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in _operands(ufunc)]
+    out = Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=None if ufunc.nout == 1 else (None,) * ufunc.nout)
+    keywords = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, (value, _) in _KEYWORDS.items()]
+    return Signature([*operands, out, *keywords])
+
+
+def docstring(ufunc: Any) -> str:
+    """Returns the docstring of a ufunc."""
+    name = ufunc.__name__
+    accepted = _accepted(_FIRST_RESULTS.get(name, name), ufunc.nin)
+    kinds = [[kind for kind in _KINDS if any(kinds[i] == kind for kinds in accepted)] for i in range(ufunc.nin)]
+    results = set(accepted.values())
+    converted = accepted.get(("int64",) * ufunc.nin) == "float64" and any("float64" in found for found in kinds)
+    several = ufunc.nin > 1
+    arguments = {
+        x: f"a scalar, array or array-like of {_listed([_KINDS[kind] for kind in found])}."
+        for x, found in zip(_operands(ufunc), kinds, strict=True)
+    }
+    arguments["out"] = (
+        "an array of the result's shape to write to, whose dtype the result must cast to."
+        if ufunc.nout == 1
+        else f"a tuple of {ufunc.nout} arrays or None to write to."
+    )
+    arguments |= {keyword: text for keyword, (_, text) in _KEYWORDS.items()}
+    single = "A bool array" if results == {"bool"} else "An array"
+    array = single if ufunc.nout == 1 else f"A tuple of {ufunc.nout} arrays"
+    shape = "of the shape that the operands broadcast to" if several else "of the shape of `x`"
+    raises = {"TypeError": "for other dtypes, and for a cast that `casting` forbids."}
+    if several:
+        raises["ValueError"] = "for shapes that do not broadcast."
+    values, result = EXAMPLES[name]
+    returns = f"{array} {shape}.{' Integers are computed in floating point.' if converted else ''}"
+    return compose(f"{name}{signature(ufunc)}", ufunc._doc, arguments, returns, raises, f"cp.{name}({values})", result)
+
+
+def compose(
+    call: str, summary: str, arguments: dict[str, str], returns: str, raises: dict[str, str], example: str, result: str
+) -> str:
+    """Returns a docstring with all sections, which begins with the signature."""
+    return "\n".join([
+        call, "", summary, "",
+        "Args:", *(f"    {name}: {text}" for name, text in arguments.items()), "",
+        "Returns:", f"    {returns}", "",
+        "Raises:", *(f"    {name}: {text}" for name, text in raises.items()), "",
+        "Examples:", f"    >>> {example}", f"    {result}", "",
+    ])  # fmt: skip
+
+
+def _listed(words: list[str]) -> str:
+    """Returns words as in "a, b or c"."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _operands(ufunc: Any) -> list[str]:
+    return ["x"] if ufunc.nin == 1 else [f"x{i + 1}" for i in range(ufunc.nin)]
+
+
+def _accepted(row: str, count: int) -> dict[tuple[str, ...], str]:
+    """Returns the dtype of the result for each combination of operands' dtypes that a row of the table accepts."""
+    found = {}
+    for kinds in itertools.product(_KINDS, repeat=count):
+        try:
+            found[kinds] = _core.result_dtype(row, *(_core.empty((1,), kind) for kind in kinds))
+        except TypeError:
+            continue
+    return found
