@@ -98,8 +98,10 @@ $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 	$(VENV)/bin/python -m pip install --quiet --requirement requirements-bench.txt
 	touch $@
 
-$(VENV)/.clients: requirements-clients.txt $(VENV)/.dev
+# Some libraries have PyTorch among their dependencies, so they are installed without these.
+$(VENV)/.clients: requirements-clients.txt requirements-programs.txt $(VENV)/.dev
 	$(VENV)/bin/python -m pip install --quiet --requirement requirements-clients.txt
+	$(VENV)/bin/python -m pip install --quiet --no-deps --requirement requirements-programs.txt
 	touch $@
 
 $(VENV)/.docs: requirements-docs.txt $(VENV)/.dev

@@ -66,15 +66,17 @@ _HINTS = {
     "Python's protocol: arrays hold no other objects": "_array.methods.deepcopy.memo",
     "Python's protocol: there are no subclasses": "_array.methods.construct.cls",
     "Python's protocol: a descriptor gets the class, too": "_ufuncs.methods.__get__.owner",
-    "the bar of a download, and nothing is downloaded": """
-        torchvision.models.alexnet.progress torchvision.models.make.progress""",
+    "the import system's and IPython's protocols": """
+        runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
+        runner.hooks.load_ipython_extension.ipython runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
     "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",
     "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
     "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
     "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",
-    "Pillow smooths in any case, as with torchvision": "torchvision.transforms.functional.resize.antialias",
+    "Pillow smooths in any case, as with torchvision": """
+        torchvision.transforms.functional.resize.antialias torchvision.transforms.functional.resized_crop.antialias""",
     "all is always checked": "scipy.sparse._compressed.check_format.full_check",
     "the other format shares nothing": "scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy",
     "an order of elimination, which changes rounding alone": "scipy.sparse.linalg._matfuncs.spsolve.permc_spec",
@@ -94,7 +96,8 @@ _TORCH_HINTS = {
         _ordering.argsort.stable _ordering.sort.stable _ordering.topk.sorted _ordering.unique.sorted""",
     "a promise about the input, which needs none here": "_statistics.isin.assume_unique",
     "a transfer never outlives the call": """
-        _tensor.type_.non_blocking _tensor.copy_.non_blocking nn.modules.module._target.non_blocking""",
+        _tensor.type_.non_blocking _tensor.copy_.non_blocking nn.modules.module._target.non_blocking
+        _foreach._foreach_copy_.non_blocking""",
     "a choice between ways to one result": """
         autograd._checkpoint.checkpoint.use_reentrant autograd._checkpoint.checkpoint.early_stop
         autograd._gradcheck.gradcheck.fast_mode autograd._gradcheck.gradcheck.check_undefined_grad
@@ -105,11 +108,53 @@ _TORCH_HINTS = {
         nn.utils._gradients.clip_grad_value_.foreach amp._autocast.__init__.cache_enabled""",
     "programs are recorded, fused and replayed without a compiler's options": """
         _settings.compile.fullgraph _settings.compile.dynamic _settings.compile.backend _settings.compile.disable
-        _settings.disable.recursive _settings.disable.reason""",
+        _C._ignored.args _dynamo.graph_break.msg _dynamo.list_backends.exclude_tags _dynamo.mark_dynamic.bounds
+        _dynamo.mark_dynamic.index _dynamo.mark_dynamic.t _dynamo.mark_static_address.guard
+        _dynamo.mark_static_address.t _dynamo.optimize.args _dynamo.optimize.options
+        autograd.graph.disable_saved_tensors_hooks.error_message autograd.graph.save_on_cpu.device_type
+        autograd.graph.save_on_cpu.pin_memory backends.can_use_flash_attention.debug
+        backends.can_use_flash_attention.params compiler.disable.reason compiler.disable.recursive
+        compiler.list_backends.exclude_tags compiler.set_stance.options compiler.set_stance.stance
+        compiler.substitute_in_graph.can_constant_fold_through compiler.substitute_in_graph.is_embedded_type
+        compiler.substitute_in_graph.original_fn compiler.substitute_in_graph.skip_signature_check jit.Attribute.type
+        jit.annotate.the_type jit.enable_onednn_fusion.enabled jit.ignore.kwargs
+        jit.optimized_execution.should_optimize jit.script._frames_up jit.script._rcb jit.script.example_inputs
+        jit.script.optimize jit.set_fusion_strategy.strategy jit.trace._compilation_unit jit.trace._force_outplace
+        jit.trace._module_class jit.trace._store_inputs jit.trace.check_inputs jit.trace.check_tolerance
+        jit.trace.check_trace jit.trace.example_inputs jit.trace.example_kwarg_inputs jit.trace.optimize
+        jit.trace.strict jit.trace_module.inputs jit.trace_module.options library.custom_op.mutates_args
+        library.custom_op.schema library.custom_op.tags library.define.alias_analysis library.define.lib
+        library.define.schema library.define.tags library.impl.allow_override library.impl.lib
+        library.impl.with_keyset library.register_autograd.lib library.register_fake._stacklevel
+        library.register_fake.allow_override library.register_fake.lib library.register_fake.op
+        library.register_kernel.lib nn.attention.flex_attention.create_block_mask._compile
+        nn.attention.flex_attention.create_block_mask.options nn.attention.flex_attention.create_mask.options
+        nn.attention.flex_attention.flex_attention.kernel_options
+        optim.optimizer._default_to_fused_or_foreach.differentiable
+        optim.optimizer._default_to_fused_or_foreach.params optim.optimizer._default_to_fused_or_foreach.use_fused
+        optim.optimizer._get_capturable_supported_devices.supports_xla
+        utils._pytree.register_pytree_node.from_dumpable_context
+        utils._pytree.register_pytree_node.register_fake_type
+        utils._pytree.register_pytree_node.serialized_type_name
+        utils._pytree.register_pytree_node.to_dumpable_context utils.flop_counter.__init__.custom_mapping
+        utils.flop_counter.__init__.display utils.flop_counter.__init__.mods""",
+    "nothing is reported to anybody": "_C._log_api_usage_once.event",
+    "nothing is downloaded, so no bar shows it, and a local folder is neither cached nor asked about": """
+        hub.help.force_reload hub.help.skip_validation hub.help.trust_repo hub.list.force_reload
+        hub.list.skip_validation hub.list.trust_repo hub.list.verbose hub.load.force_reload hub.load.skip_validation
+        hub.load.trust_repo hub.load.verbose hub.load_state_dict_from_url.progress""",
+    "there is one CPU, without streams": """
+        cpu.current_stream.device cpu.set_device.device cpu.stream.stream cpu.synchronize.device
+        cpu.wait_stream.stream""",
+    "there are no subclasses and no other layouts": """
+        testing.assert_close.allow_subclasses testing.assert_close.check_layout
+        utils._python_dispatch.is_traceable_wrapper_subclass.t""",
+    "how a file is read, which changes no result": "serialization._read.load.mmap",
+    "the size of a message, which changes no result": "distributed.utils._sync_module_states.broadcast_bucket_size",
     "a function is called once, whatever it draws": "func.jacfwd.randomness",
     "the function returns False: denormals are never flushed": "_settings.set_flush_denormal.mode",
     "both devices are always measured": "profiler.__init__.activities profiler.__init__.use_cuda",
-    "availability is always checked": "accelerator.current_accelerator.check_available",
+    "availability is always checked": "accelerator.current_accelerator.check_available _C._get_accelerator.check",
     "there is one device": "nn.parallel.data_parallel.data_parallel.dim",
     "all ranks are always named": "distributed._collectives.monitored_barrier.wait_all_ranks",
     "each backward pass waits for its reductions": """
@@ -126,10 +171,18 @@ _TORCH_HINTS = {
         nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
     "Python's protocol": """
         _alternative_names.find_spec.path _alternative_names.find_spec.target _alternative_names.create_module.spec
-        _tensor.__reduce_ex__.protocol nn.__getattr__.name nn.modules.__getattr__.name""",
+        _tensor.__reduce_ex__.protocol nn.modules.__getattr__.name""",
     "taken by __new__": """
         autograd._modes.__init__.function""",
     "a signature that several functions or classes share": """
+        _creation.__init__.data _unsupported_parts.<lambda>.args _utils._rebuild_parameter.backward_hooks
+        _utils._rebuild_tensor_v2.backward_hooks _utils._rebuild_tensor_v2.metadata
+        distributed.algorithms._checkpoint.checkpoint_wrapper._with_prefix.module
+        distributed.algorithms._checkpoint.checkpoint_wrapper._without_prefix.module
+        nn.attention.flex_attention.noop_mask.batch nn.attention.flex_attention.noop_mask.head
+        nn.attention.flex_attention.noop_mask.token_kv nn.modules._state.<lambda>.module
+        nn.modules.module._target.memory_format nn.utils.prune.__call__.inputs
+        nn.utils.prune.compute_mask.default_mask nn.utils.prune.compute_mask.t utils._pytree.<lambda>.c
         _printing.__init__.floating
         distributed.fsdp._fully_shard._after_forward.args distributed.tensor._api.<lambda>.inputs
         distributed.tensor.parallel.style._apply.device_mesh distributed.tensor.parallel.style._apply.module
@@ -319,8 +372,8 @@ def _index() -> Any:
 
 #: Calls of `cuprous.torch` with an argument that is refused: (call, class of the error, words of the message).
 TORCH_REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "clone memory_format": (lambda: _x().clone(memory_format=1), NotImplementedError, "clone.*memory_format"),
-    "float memory_format": (lambda: _x().float(memory_format=1), NotImplementedError, "float32.*memory_format"),
+    "clone memory_format": (lambda: _x().clone(memory_format=1), TypeError, "must be torch.memory_format"),
+    "float memory_format": (lambda: _x().float(memory_format=1), TypeError, "must be torch.memory_format"),
     "gather sparse_grad": (
         lambda: torch.gather(_x(), 0, _index(), sparse_grad=True), NotImplementedError, "gather.*sparse_grad",
     ),

@@ -77,4 +77,18 @@ torch.distributions.constraints.simplex.check(torch.tensor([[0.5, 0.5], [0.5, 0.
 torch.distributions.constraints.positive.check(x)
 torch.nn.init._calculate_fan_in_and_fan_out(e(2, 3, 4)); torch.autograd.graph.save_on_cpu().__class__.__name__ and 1
 torch.cuda.CUDAGraph.__name__; torch.onnx.is_in_onnx_export(); torch.backends.cudnn.enabled; torch.mps.is_available()
+torch.distributions.Gamma(p, p + 1).log_prob(p); torch.distributions.Gamma(p, p + 1).entropy()
+torch.distributions.Gamma(p, 2.0).variance
+torch.distributions.Gamma(p, p).cdf(p); torch.distributions.Chi2(p).log_prob(p)
+torch.distributions.StudentT(p, x, p).log_prob(y)
+torch.distributions.StudentT(p * 3).variance; torch.distributions.StudentT(p).entropy()
+torch.distributions.Beta(p, p * 2).log_prob(p / 9)
+torch.distributions.Beta(p, 1.5).entropy(); torch.distributions.Beta(p, 1.5).mean
+torch.distributions.Dirichlet(p).log_prob(p.softmax(1))
+torch.distributions.Dirichlet(p).entropy(); torch.distributions.Dirichlet(p).variance
+torch.distributions.Binomial(4, p / 9).log_prob(i.float())
+torch.distributions.Binomial(4, logits=x).mean; torch.distributions.Binomial(4, p / 9).variance
+torch.distributions.kl_divergence(torch.distributions.Gamma(p, 1.5), torch.distributions.Gamma(2.0, p))
+torch.distributions.kl_divergence(torch.distributions.Beta(p, 1.5), torch.distributions.Beta(2.0, p))
+torch.distributions.kl_divergence(torch.distributions.Dirichlet(p), torch.distributions.Dirichlet(p * 2))
 """

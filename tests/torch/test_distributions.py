@@ -99,3 +99,56 @@ def test_vectors_and_divergences() -> None:
         D.kl_divergence(D.Normal(0.0, 1.0), D.Bernoulli(0.5))
     with pytest.raises(ValueError, match="parameter scale"):
         D.Normal(0.0, -1.0)
+
+
+D = torch.distributions
+_MANY = 100_000
+
+
+def _parameters(*values: float) -> Any:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("made", [
+    lambda a, b: D.Gamma(a, b), lambda a, b: D.StudentT(a + 8, b, b), lambda a, b: D.Beta(a, b),
+    lambda a, b: D.Dirichlet(a),
+    lambda a, b: D.Binomial(10, b / 5), lambda a, b: D.Chi2(a),
+], ids=["Gamma", "StudentT", "Beta", "Dirichlet", "Binomial", "Chi2"])  # fmt: skip
+def test_moments_of_what_is_made_of_gammas(made: Any) -> None:
+    torch.manual_seed(0)
+    d = made(_parameters(0.3, 1.0, 2.5, 20.0), _parameters(0.5, 2.0, 1.0, 3.0))
+    x = d.sample((_MANY,))
+    assert x.shape == (_MANY, 4) and not x.requires_grad
+    assert float(((x.mean(0) - d.mean).abs() / d.variance.sqrt()).max()) < 0.02
+    assert float((x.var(0) / d.variance - 1).abs().max()) < 0.1
+
+
+def test_gradients_of_gamma_samples() -> None:
+    """The mean of a gamma variate is its shape, so that of the gradients is 1; single ones are SciPy's quotients."""
+    torch.manual_seed(0)
+    shape = _parameters(0.2, 1.0, 4.0, 50.0).requires_grad_()
+    x = D.Gamma(shape, 1.0).rsample((_MANY,))
+    x.sum().backward()
+    assert (shape.grad / _MANY).tolist() == pytest.approx([1.0] * 4, rel=0.03)
+    special = pytest.importorskip("scipy.special")
+    a = torch.tensor([0.1, 0.5, 3.0, 40.0], dtype=torch.float64, requires_grad=True)
+    torch.manual_seed(1)
+    (found,) = torch.autograd.grad(D.Gamma(a, 1.0).rsample().sum(), a)
+    torch.manual_seed(1)
+    value = D.Gamma(a.detach(), 1.0).sample().numpy()
+    p = special.gammainc(a.detach().numpy(), value)
+    step = 1e-5 * a.detach().numpy()
+    high, low = (special.gammaincinv(a.detach().numpy() + s, p) for s in (step, -step))
+    assert found.tolist() == pytest.approx(((high - low) / (2 * step)).tolist(), rel=1e-4)
+
+
+def test_registered_divergences() -> None:
+    class Own(D.Normal):
+        pass
+
+    @D.register_kl(Own, Own)
+    def _own(p: Any, q: Any) -> Any:
+        return p.loc - q.loc
+
+    assert float(D.kl_divergence(Own(3.0, 1.0), Own(1.0, 1.0))) == 2.0
+    assert float(D.kl_divergence(D.Normal(3.0, 1.0), Own(1.0, 1.0))) == 2.0

@@ -32,13 +32,14 @@ def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
 
     @functools.wraps(function)
-    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def inside(*args: Any, **kwargs: Any) -> Any:
         before = _core.get_device()
-        if a.device_name == before:
-            return function(a, *args, **kwargs)
-        _core.set_device(a.device_name)
+        device = (args[0] if args else next(iter(kwargs.values()))).device_name
+        if device == before:
+            return function(*args, **kwargs)
+        _core.set_device(device)
         try:
-            return function(a, *args, **kwargs)
+            return function(*args, **kwargs)
         finally:
             _core.set_device(before)
 

@@ -37,7 +37,7 @@ class Finder(MetaPathFinder):
     """Finds the modules and the metadata of bound packages."""
 
     def __init__(self) -> None:
-        #: The bound packages. `numpy` is not among them: its importers are told apart (`_imports`).
+        #: The bound packages. `numpy` is not among them: whether it is bound depends on the importer (`_imports`).
         self.packages: tuple[str, ...] = ()
 
     def find_spec(

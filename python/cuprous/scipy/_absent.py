@@ -21,7 +21,7 @@ class Absent(Unsupported):
         super().__init__(name)
 
     @property
-    def alternative(self) -> str:
+    def unsupported(self) -> str:
         """What to use instead."""
         return self._alternative
 

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _products, _shape
-from cuprous.torch._args import by_name, tensor_of
+from cuprous.torch._args import by_name, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._types import DTYPES
 from cuprous.torch.linalg import multi_dot
@@ -90,6 +90,7 @@ def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False
 ) -> Tensor:
     """Returns a tensor without dimensions; without a dtype it is a float."""
+    unsupported("scalar_tensor", layout=(layout, None))
     return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, pin_memory=pin_memory)
 
 

@@ -103,9 +103,11 @@ def accepting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*args, **kwargs)
         return result if out is None else _written(out, result)
 
+    special = frozenset((*renamed, *by_position, *(["out"] * takes_out), *(["out_dtype"] * takes_dtype)))
+
     @functools.wraps(function)
     def accept(*args: Any, **kwargs: Any) -> Any:
-        return translate(args, kwargs) if kwargs else function(*args)
+        return function(*args, **kwargs) if special.isdisjoint(kwargs) else translate(args, kwargs)
 
     accept.__module__, accept.__qualname__ = "cuprous.torch", name  # where it is found, also by pickle
     return accept

@@ -9,7 +9,7 @@ from cuprous.torch import _creation, fft
 from cuprous.torch._args import by_name
 from cuprous.torch._pointwise import complex as make_complex
 from cuprous.torch._shape import stack
-from cuprous.torch.nn._convolution import fold
+from cuprous.torch.nn import _convolution
 from cuprous.torch.nn._padding import pad
 
 
@@ -134,7 +134,7 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
 def _added(frames: Any, total: int, hop: int) -> Any:
     """Returns the sums of overlapping frames (batch, count, size)."""
     columns = frames.transpose(1, 2)
-    return fold(columns, (1, total), (1, frames.shape[-1]), stride=(1, hop))[:, 0, 0]
+    return _convolution.fold(columns, (1, total), (1, frames.shape[-1]), stride=(1, hop))[:, 0, 0]
 
 
 FUNCTIONS = by_name(stft, istft)

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._args import by_name, named
+from cuprous.torch._args import by_name, named, unsupported
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._types import DTYPES
 
@@ -23,6 +23,14 @@ def _positions(window_length: int, periodic: bool, dtype: Any, device: Any) -> A
     kind = DTYPES["float64"] if dtype is None or dtype.name == "float64" else DTYPES["float32"]
     k = _creation.arange(window_length, dtype=kind, device=device)
     return k / max(window_length if periodic else window_length - 1, 1)
+
+
+def _finished(name: str, window: Any, dtype: Any, layout: Any, pin_memory: bool, requires_grad: bool) -> Tensor:
+    """Returns a window with the options of functions that create tensors."""
+    unsupported(name, layout=(layout, None))
+    result: Any = window.to(dtype or get_default_dtype())
+    result = result.pin_memory() if pin_memory else result
+    return result.requires_grad_(requires_grad)
 
 
 def _cosines(
@@ -47,8 +55,7 @@ def _cosines(
         else:
             x = _positions(window_length, periodic, DTYPES["float64"], device)
             result = sum(c * _map("cos", 2 * math.pi * k * x) for k, c in enumerate(coefficients(**values)))
-        result = result.to(dtype or get_default_dtype())
-        return result.requires_grad_() if requires_grad else result
+        return _finished(name, result, dtype, layout, pin_memory, requires_grad)
 
     return named(window, name, doc)
 
@@ -64,7 +71,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     """Returns a triangular window."""
     x = _positions(window_length, periodic, DTYPES["float64"], device)
     result = 1 - _map("absolute", 2 * x - 1) if window_length != 1 else _creation.ones(1, device=device)
-    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
+    return _finished("bartlett_window", result, dtype, layout, pin_memory, requires_grad)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
@@ -76,7 +83,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     zero = _creation.zeros((), dtype=DTYPES["float64"], device=device)
     result = _map("i0", beta * _map("sqrt", inside)) / _map("i0", zero + beta)
     result = result if window_length != 1 else _creation.ones(1, device=device)
-    return result.to(dtype or get_default_dtype()).requires_grad_(requires_grad)
+    return _finished("kaiser_window", result, dtype, layout, pin_memory, requires_grad)
 
 
 FUNCTIONS = by_name(bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window)

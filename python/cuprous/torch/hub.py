@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -42,16 +43,22 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     Args:
         url: where PyTorch finds the file; its last part is the file's name.
         model_dir: the folder, by default `checkpoints` in `get_dir()`.
+        check_hash: whether to compare the file's checksum with the beginning of it that its name has.
         file_name: another name.
         map_location, weights_only: see `torch.load`.
 
     Raises:
         UnsupportedError: if the file is not there.
+        RuntimeError: if the checksum differs.
     """
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     path = folder / (file_name or os.path.basename(urlparse(url).path))
     if not path.is_file():
         raise UnsupportedError(f"[torch.hub] {url} is not downloaded: put the file at {path}")
+    if check_hash and (named := HASH_REGEX.search(path.name)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if not digest.startswith(named[1]):
+            raise RuntimeError(f'invalid hash value (expected "{named[1]}", got "{digest}")')
     found: dict[str, Any] = load_file(str(path), map_location=map_location, weights_only=weights_only)
     return found
 

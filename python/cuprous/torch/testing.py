@@ -10,6 +10,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders, _pointwise, _types
+from cuprous.torch._memory_format import in_format
 
 #: The tolerances (relative, absolute) of dtypes; others must be equal.
 _TOLERANCES = {
@@ -110,7 +111,7 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
         result = _pointwise.where(result == 0, _creation.ones_like(result), result)
     if noncontiguous and result.numel() > 1:
         result = result.repeat_interleave(2, -1)[..., ::2]
-    return result.requires_grad_(requires_grad)
+    return in_format(result, memory_format).requires_grad_(requires_grad)
 
 
 def __getattr__(name: str) -> Any:

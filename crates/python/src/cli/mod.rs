@@ -48,7 +48,8 @@ enum Command {
     ///
     /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages, what
     /// several processes need; then runs a kernel on each device. Each fault is shown with its cause and a fix. A
-    /// machine without a GPU is not an error.
+    /// machine without a GPU is not an error. With programs, `cuprous doctor train.py`, it lists the names that they
+    /// use and Cuprous lacks.
     Doctor {
         /// Prints JSON
         #[arg(long)]
@@ -77,6 +78,12 @@ enum Command {
     /// Estimates how much faster several GPUs or hosts train
     #[command(disable_help_flag = true)]
     Scaling {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
+    /// Runs a program that imports PyTorch, CuPy, Numba's CUDA or PyCUDA, with these bound to Cuprous
+    #[command(disable_help_flag = true)]
+    Run {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
@@ -130,6 +137,7 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Some(Command::Scaling { .. }) => {
             writeln!(err, "cuprous: the estimate of several GPUs is `python -m cuprous scaling`").map(|()| 2)
         }
+        Some(Command::Run { .. }) => writeln!(err, "cuprous: programs run by `python -m cuprous run`").map(|()| 2),
         Some(Command::Serve(options)) => serve::run(&options, out, err),
         Some(Command::Top(options)) => top::run(&options, out, err),
         Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),

@@ -31,7 +31,7 @@ class _AllToAll(Function):
 
 
 def all_to_all_single_autograd(self: Tensor, output_split_sizes: Any, input_split_sizes: Any, group: Any) -> Tensor:
-    """Returns what the ranks send to this one; its gradient takes the way back."""
+    """Returns what the ranks send to this one; its gradient is sent in the opposite direction."""
     return _AllToAll.apply(output_split_sizes, input_split_sizes, group, self)
 
 

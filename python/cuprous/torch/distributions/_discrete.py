@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _sampling, _shape
+from cuprous.torch._creation import default_generator
+from cuprous.torch._ordering import on_array_device
 from cuprous.torch._pointwise import clamp, xlogy
 from cuprous.torch._statistics import poisson
 from cuprous.torch.distributions._base import Distribution, common, unit
@@ -238,3 +240,51 @@ class Poisson(Distribution):
         return self.rate
 
     variance = mean
+
+
+@on_array_device
+def _binomial(probs: Tensor, count: Tensor) -> Tensor:
+    """Returns the numbers of successes among `count` trials, in float64."""
+    parameter = _map("make_complex", _core.t_cast(count, "float64"), _core.t_cast(probs, "float64"))
+    size = max(math.prod(probs.dims), 1)
+    seed, position = default_generator.initial_seed(), default_generator._position.take(size)
+    drawn = _core.random("random_binomial", list(probs.dims), seed, position, parameter.as_array())
+    return _core.t_cast(_core.t_wrap(drawn), "float64")
+
+
+class Binomial(Distribution):
+    """The binomial distribution: the number of successes in `total_count` trials."""
+
+    _parameters: ClassVar[dict[str, str]] = {"total_count": "nonnegative", "probs": "unit", "logits": "real"}
+
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        _one_of("Binomial", probs, logits)
+        given = common(total_count, probs if logits is None else logits)
+        self.total_count = given[0]
+        self.probs = given[1] if logits is None else _map("expit", given[1])
+        safe = _inner(self.probs)
+        self.logits = given[1] if logits is not None else _map("log", safe) - _map("log1p", -safe)
+        super().__init__(self.probs.dims, (), validate_args)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Returns numbers of successes."""
+        shape = self._extended(sample_shape)
+        probs, count = (_shape.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
+        return _core.t_cast(_binomial(probs, count), self.probs.dtype_name)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Returns the logarithms of the probabilities."""
+        n = self.total_count
+        ways = _map("gammaln", n + 1) - _map("gammaln", value + 1) - _map("gammaln", n - value + 1)
+        return ways + value * self.logits - n * _map("logaddexp", 0, self.logits)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        return self.total_count * self.probs * (1 - self.probs)

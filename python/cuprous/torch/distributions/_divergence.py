@@ -11,6 +11,14 @@ from cuprous.torch import _reductions
 from cuprous.torch.distributions._base import Distribution, Independent
 from cuprous.torch.distributions._continuous import Exponential, Laplace, Normal, Uniform
 from cuprous.torch.distributions._discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
+from cuprous.torch.distributions._gamma import (
+    Beta,
+    Dirichlet,
+    Gamma,
+    beta_divergence,
+    dirichlet_divergence,
+    gamma_divergence,
+)
 
 _map = _core.t_map
 
@@ -52,8 +60,23 @@ def _poisson(p: Any, q: Any) -> Tensor:
 #: The formula for each class of distributions.
 _FORMULAS: dict[type[Distribution], Callable[[Any, Any], Tensor]] = {
     Normal: _normal, Laplace: _laplace, Exponential: _exponential, Uniform: _uniform, Categorical: _categorical,
-    OneHotCategorical: _categorical, Bernoulli: _bernoulli, Poisson: _poisson,
+    OneHotCategorical: _categorical, Bernoulli: _bernoulli, Poisson: _poisson, Gamma: gamma_divergence,
+    Beta: beta_divergence, Dirichlet: dirichlet_divergence,
 }  # fmt: skip
+
+
+#: Formulas of the program's own.
+_registered: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Returns a decorator that registers a function as the divergence of distributions of two classes."""
+
+    def register(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        _registered[type_p, type_q] = function
+        return function
+
+    return register
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
@@ -64,6 +87,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """
     if isinstance(p, Independent) and isinstance(q, Independent) and p.count == q.count:
         return p._total(kl_divergence(p.base_dist, q.base_dist))
+    for (first, second), registered in _registered.items():
+        if isinstance(p, first) and isinstance(q, second):
+            return registered(p, q)
     for kind, formula in _FORMULAS.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return formula(p, q)

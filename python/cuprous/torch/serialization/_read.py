@@ -147,7 +147,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     objects, whose loading may run code from the file.
 
     Tensors are loaded to their original device, or to `map_location`: a device, a dictionary of devices by name, or a
-    function of storage and device name.
+    function of storage and device name. `mmap` has no effect: files are read whole.
 
     Raises:
         RuntimeError: for a file that is damaged, of another format, or with tensors of a GPU if none is available.

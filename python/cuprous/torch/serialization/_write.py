@@ -137,6 +137,10 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
     Tensors that share memory share it again when they are loaded; only the range that they use is written. NumPy
     scalars become Python numbers. Other objects, such as whole modules, are pickled: only `load(weights_only=False)`
     reads them, in a process that has their classes. A `state_dict()` is read everywhere.
+
+    Raises:
+        NotImplementedError: for other pickles than those of protocol 2.
+        AttributeError: for what is neither a path nor a file.
     """
     if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")

@@ -3,6 +3,7 @@ are read from local files: see `torch.hub.load_state_dict_from_url`."""
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +29,20 @@ for _name in _OTHERS.split():
 
 
 def list_models(module: Any = None, include: Any = None, exclude: Any = None) -> list[str]:
-    """Returns the names of the networks."""
-    return sorted(WEIGHTS)
+    """Returns the names of the networks.
+
+    Args:
+        module: lists only networks of this module.
+        include: patterns with wildcards, one of which must match.
+        exclude: patterns with wildcards, none of which may match.
+    """
+
+    def matches(name: str, patterns: Any) -> bool:
+        return any(fnmatch.fnmatch(name, p) for p in ([patterns] if isinstance(patterns, str) else patterns))
+
+    names = [name for name in sorted(WEIGHTS) if module is None or hasattr(module, name)]
+    names = [name for name in names if include is None or matches(name, include)]
+    return [name for name in names if exclude is None or not matches(name, exclude)]
 
 
 def get_model_builder(name: str) -> Callable[..., Any]:

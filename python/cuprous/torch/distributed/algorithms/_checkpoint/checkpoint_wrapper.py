@@ -23,6 +23,8 @@ class CheckpointWrapper(Module):
     def __init__(
         self, mod: Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT, **options: Any
     ) -> None:
+        if options:
+            raise NotImplementedError(f"[CheckpointWrapper] {', '.join(options)} is not supported")
         super().__init__()
         self._checkpoint_wrapped_module = mod
         self._reentrant = checkpoint_impl is CheckpointImpl.REENTRANT
@@ -55,7 +57,7 @@ def checkpoint_wrapper(module: Module, checkpoint_impl: CheckpointImpl = Checkpo
     """
     if checkpoint_fn is not None:
         raise NotImplementedError("[checkpoint_wrapper] checkpoint_fn is not supported")
-    return CheckpointWrapper(module, checkpoint_impl)
+    return CheckpointWrapper(module, checkpoint_impl, **options)
 
 
 def apply_activation_checkpointing(model: Module, checkpoint_wrapper_fn: Callable[..., Module] = checkpoint_wrapper,

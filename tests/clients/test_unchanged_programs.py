@@ -1,0 +1,56 @@
+"""transformers, timm, lightning, accelerate and torchmetrics run unchanged under `cuprous run`, with PyTorch's results.
+
+The programs in `programs` import `torch`; PyTorch 2.11 wrote their results into JSON files beside them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runner.programs import run
+
+PROGRAMS = Path(__file__).with_name("programs")
+NEEDED = ("transformers", "timm", "lightning", "accelerate", "torchmetrics")
+#: Results that are sums with cancellation, so that their rounding errors are large beside them.
+LOOSE = {"StructuralSimilarityIndexMeasure": 1e-4}
+
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, NEEDED)), reason=f"{', '.join(NEEDED)} (requirements-programs.txt)"
+)
+
+
+def results(program: str, folder: Path) -> dict[str, Any]:
+    """Runs a program and returns what it prints."""
+    done = run(folder, "--quiet", str(PROGRAMS / f"{program}.py"), HF_HUB_OFFLINE="1")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULTS "))
+    found: dict[str, Any] = json.loads(line.removeprefix("RESULTS "))
+    return found
+
+
+def expected(program: str) -> dict[str, Any]:
+    """Returns PyTorch's results."""
+    found: dict[str, Any] = json.loads((PROGRAMS / f"{program}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_models(tmp_path: Path) -> None:
+    """The output, the loss and the gradients of 38 models."""
+    ours, theirs = results("models", tmp_path), expected("models")
+    assert ours.keys() == theirs.keys() and len(ours) == 38
+    off = {name: (ours[name], theirs[name]) for name in ours if ours[name] != pytest.approx(theirs[name], 1e-4, 1e-5)}
+    assert off == {}
+
+
+def test_libraries(tmp_path: Path) -> None:
+    """Generation, both Trainers, accelerate's loop and metrics."""
+    ours, theirs = results("libraries", tmp_path), expected("libraries")
+    assert ours["generation"] == theirs["generation"]
+    for name in ("trainer", "fit", "loop"):
+        assert ours[name] == pytest.approx(theirs[name], 1e-5), name
+    for name, value in theirs["metrics"].items():
+        assert ours["metrics"][name] == pytest.approx(value, LOOSE.get(name, 1e-5)), name
