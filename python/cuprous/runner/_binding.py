@@ -19,7 +19,18 @@ VARIABLE = "CUPROUS_BIND"
 
 
 def bound() -> tuple[str, ...]:
-    """Returns the names of the packages that are bound in this process."""
+    """Returns the names of the packages that are bound in this process.
+
+    Returns:
+        The names, in the order of the table of packages.
+
+    Example:
+        >>> import cuprous
+        >>> cuprous.bind("pycuda", quiet=True)
+        >>> cuprous.bound()
+        ('pycuda',)
+        >>> cuprous.unbind()
+    """
     return chosen((*FINDER.packages, *(["numpy"] if numpy_rule in IMPORTS.rules else [])))
 
 
@@ -61,7 +72,15 @@ def bind(*names: str, quiet: bool = False) -> None:
 
 
 def unbind() -> None:
-    """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them."""
+    """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them.
+
+    Example:
+        >>> import cuprous
+        >>> cuprous.bind("pycuda", quiet=True)
+        >>> cuprous.unbind()
+        >>> cuprous.bound()
+        ()
+    """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     drop_modules(FINDER.packages)

@@ -41,6 +41,9 @@ def real_package(name: str) -> ModuleType:
     Args:
         name: the module, such as "torch" or "torch.nn".
 
+    Returns:
+        The module.
+
     Raises:
         ModuleNotFoundError: if the package is not installed.
 
