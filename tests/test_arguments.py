@@ -65,6 +65,7 @@ _HINTS = {
     "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
     "Python's protocol: arrays hold no other objects": "_array.methods.deepcopy.memo",
     "Python's protocol: there are no subclasses": "_array.methods.construct.cls",
+    "Python's protocol: a descriptor gets the class, too": "_ufuncs.methods.__get__.owner",
     "the import system's and IPython's protocols": """
         runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
         runner.hooks.load_ipython_extension.ipython runner.hooks.unload_ipython_extension.ipython""",

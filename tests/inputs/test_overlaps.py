@@ -58,6 +58,8 @@ ROWS: dict[str, Write] = {
     "matvec": lambda xp, x, o: xp.matvec(x, x[0], out=o), "vecmat": lambda xp, x, o: xp.vecmat(x[0], x, out=o),
     "outer": lambda xp, x, o: xp.outer(x[0], x[:, 1], out=o), "vecdot": lambda xp, x, o: xp.vecdot(x, x[::-1], out=o),
     "stack": lambda xp, x, o: xp.stack((x[1], x[0]), out=o),
+    "divmod": lambda xp, x, o: xp.divmod(x, x[::-1], out=(None, o))[1],
+    "frexp": lambda xp, x, o: xp.frexp(x, out=(o, None))[0], "modf": lambda xp, x, o: xp.modf(x, out=(o, None))[0],
     "linalg.multi_dot": lambda xp, x, o: xp.linalg.multi_dot([x, x, x], out=o),
 }  # fmt: skip
 

@@ -205,11 +205,35 @@ def test_python_packages(machine: Machine) -> None:
     assert report["ml_dtypes"]["cure"] == 'pip install "ml_dtypes>=0.5"'
 
 
+@pytest.mark.parametrize(
+    ("variables", "state", "found"),
+    [
+        ({}, "note", "mpirun start ranks"),
+        ({"RANK": "1", "WORLD_SIZE": "4"}, "ok", "rank 1 of 4 by torchrun's variables"),
+        ({"PMI_RANK": "0", "PMI_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}, "ok", "is reached from 127.0.0.1"),
+        ({"RANK": "4", "WORLD_SIZE": "4"}, "broken", 'rank "4" of "4"'),
+        ({"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "no.such.host.invalid"}, "broken", "cannot be reached"),
+    ],
+)
+def test_ranks(machine: Machine, variables: dict[str, str], state: str, found: str) -> None:
+    """Which rank a process would be, whether rank 0 can be reached, and what is installed for several processes."""
+    report = doctor(machine.set(**variables), hidden=["mpi4py"])
+    assert report["ranks"]["state"] == state and found in report["ranks"]["found"], report["ranks"]
+    assert (report["mpi"]["state"], report["mpi"]["cure"]) == ("note", "pip install mpi4py mpich")
+    assert {report[name]["step"] for name in ("ranks", "mpi")} == {"ranks"}
+
+
+def test_mpi_is_named(machine: Machine) -> None:
+    report = doctor(machine, mpi4py="4.1.2", mpich="5.0.2")
+    assert (report["mpi"]["state"], report["mpi"]["found"]) == ("ok", "mpi4py 4.1.2 on mpich 5.0.2")
+
+
 def test_steps_in_words(machine: Machine) -> None:
     done = command("doctor", timeout=120, **machine.card().nodes().driver(cuda=11040).environment())
     assert done.returncode == 1
     titles = [
         "1. This machine", "2. NVIDIA GPU", "3. Driver", "4. CUDA libraries", "5. cuDNN", "6. Python packages",
+        "7. Several processes",
     ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1

@@ -129,6 +129,28 @@ def test_own_processes_are_listed(tmp_path: Path) -> None:
 
 
 @linux_only
+def test_ranks_are_named(tmp_path: Path) -> None:
+    """While a process is one of several, also where no launcher's variables say so."""
+    code = """
+import json, subprocess, sys
+import cuprous as cp, cuprous.torch.distributed as dist
+cp.set_device("cpu")
+float(cp.ones(10).sum())
+def row():
+    done = subprocess.run([sys.executable, "-m", "cuprous", "top", "--json"], capture_output=True, text=True)
+    (own,) = [row for row in json.loads(done.stdout)["processes"] if row["own"]]
+    return own["rank"]
+before = row()
+dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+during = row()
+text = subprocess.run([sys.executable, "-m", "cuprous", "top", "--once"], capture_output=True, text=True).stdout
+dist.destroy_process_group()
+print(before, during, row(), "rank 0 of 1: " in text)
+"""
+    assert output(code, CUPROUS_RUNTIME_DIR=str(tmp_path)) == "None [0, 1] None True"
+
+
+@linux_only
 def test_page_of_a_killed_process_is_ignored(tmp_path: Path) -> None:
     with user(tmp_path) as process:
         process.kill()

@@ -6,18 +6,28 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 
+from cuprous import _core
 from tests.distributed.jobs import LIMIT, begin, finish, run
 from tests.distributed.sequences import SEQUENCES
 from tests.simulated import FOLDER
 
-#: What the programs get: tensors are on the GPU unless they say otherwise.
-GPU = {"TEST_DEVICE": "cuda", "TEST_BACKEND": "nccl"}
 #: Seconds within which every rank knows, from the moment of a failure.
 SOON = 2.0
+
+
+def _run(program: str, n: int = 2, **more: str) -> None:
+    """Runs a program whose tensors are on a GPU unless it says otherwise."""
+    run(program, n, TEST_DEVICE="cuda", TEST_BACKEND="nccl", **more)
+
+
+def _begin(program: str, n: int = 2, **more: str) -> tuple[list[subprocess.Popen[str]], _core.DistStore, float]:
+    return begin(program, n, TEST_DEVICE="cuda", TEST_BACKEND="nccl", **more)
+
 
 _NET = """
 from torch_name import nn, optim
@@ -46,7 +56,7 @@ def same_on_all_ranks(module):
 @pytest.mark.parametrize(("n", "steps", "seed"), [(2, 200, "5"), (3, 120, "6"), (4, 60, "7")])
 def test_random_sequences_of_collectives_agree_with_numpy(n: int, steps: int, seed: str) -> None:
     """Any operations, dtypes, sizes, groups and roots, in order and overlapping, with streams that run late."""
-    run(SEQUENCES, n, TEST_SEED=seed, TEST_STEPS=str(steps), **GPU | _simulator(f"seed={seed}"))
+    _run(SEQUENCES, n, TEST_SEED=seed, TEST_STEPS=str(steps), **_simulator(f"seed={seed}"))
 
 
 def _simulator(setting: str) -> dict[str, str]:
@@ -55,7 +65,7 @@ def _simulator(setting: str) -> dict[str, str]:
 
 def test_tensors_wait_for_operations_and_keep_what_autograd_saved() -> None:
     """An operation under way is a write like any other, and its memory stays its own until it has ended."""
-    run(
+    _run(
         """
     for round in range(20):
         x = torch.full((30_000,), float(rank + 1))
@@ -90,13 +100,12 @@ def test_tensors_wait_for_operations_and_keep_what_autograd_saved() -> None:
     dist.barrier()
     dist.destroy_process_group()
     """,
-        **GPU,
     )
 
 
 def test_messages_of_a_batch_do_not_wait_for_each_other() -> None:
     """Rings of large tensors, several messages in order, empty ones."""
-    run(
+    _run(
         """
     right, left = (rank + 1) % n, (rank - 1) % n
     for size in (100_000, 3, 0):
@@ -119,13 +128,12 @@ def test_messages_of_a_batch_do_not_wait_for_each_other() -> None:
     dist.barrier()
     """,
         3,
-        **GPU,
     )
 
 
 def test_backends_by_device() -> None:
     """CPU and GPU tensors in one group, GPUs connected at once, wrong devices, objects, barriers, what NCCL lacks."""
-    run(
+    _run(
         """
     def fails(error, text, call):
         try:
@@ -172,14 +180,13 @@ def test_backends_by_device() -> None:
     dist.all_reduce(y)
     assert y.tolist() == [2, 2]
     """,
-        **GPU,
     )
 
 
 @pytest.mark.parametrize("n", [2, 4])
 def test_ddp_has_the_losses_of_one_process_and_the_same_bits_on_all_ranks(n: int) -> None:
     """With several buckets, buffers, accumulated gradients, and a rank that alone reads, hooks and saves."""
-    run(
+    _run(
         _NET
         + """
 import io
@@ -226,13 +233,12 @@ for p, q in zip(model.module[0].parameters(), single.parameters()):
 """,
         n,
         TEST_STEPS="60" if n == 2 else "25",
-        **GPU,
     )
 
 
 def test_hooks_compress_and_errors_name_the_device() -> None:
     """bfloat16 on the wire, unused parameters, and modules that DDP cannot have."""
-    run(
+    _run(
         _NET
         + """
 from cuprous.torch.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -256,7 +262,6 @@ for error, text, call in (
     else:
         raise SystemExit(text)
 """,
-        **GPU,
     )
 
 
@@ -275,7 +280,7 @@ for step in range(1_000_000):
 def _fails(event: str, n: int = 3, **more: str) -> list[str]:
     """Runs a loop in which something happens on rank 1 after 20 steps. Returns the outputs of the ranks."""
     program = _LOOP.format(event=f"if step == 20 and rank == 1: {event}")
-    processes, _store, started = begin(program, n, **GPU | more)
+    processes, _store, started = _begin(program, n, **more)
     ended = finish(processes, started)
     assert all(each.code == 1 for rank, each in enumerate(ended) if rank != 1), ended
     return [each.out for each in ended]
@@ -283,7 +288,7 @@ def _fails(event: str, n: int = 3, **more: str) -> list[str]:
 
 def test_a_killed_rank_is_named_on_all_others_with_its_signal_and_last_call() -> None:
     """While they wait for their GPUs: within two seconds, with host and line."""
-    processes, _store, started = begin(_LOOP.format(event="pass"), 3, **GPU)
+    processes, _store, started = _begin(_LOOP.format(event="pass"), 3)
     assert processes[1].stdout is not None
     while "READY" not in processes[1].stdout.readline():
         pass
@@ -334,7 +339,7 @@ def test_messages_and_parts_that_do_not_fit_fail() -> None:
          "                [torch.ones(2 + rank)] * 2)\ntime.sleep(5)\ndist.barrier()",
          r"rank (1 sends 12 bytes to rank 0, which expects 36|0 sends 8 bytes to rank 1, which expects 12)"),
     ):  # fmt: skip
-        processes, _store, started = begin(program, **GPU)
+        processes, _store, started = _begin(program)
         for each in finish(processes, started):
             assert each.code == 1 and re.search(text, each.out), each.out
 
@@ -347,7 +352,7 @@ def test_a_rank_that_ends_before_the_others_is_named() -> None:
 
 def test_a_stuck_rank_is_named_after_ten_seconds_and_an_error_at_the_timeout() -> None:
     """SIGSTOP: the others' GPUs are freed."""
-    processes, _store, started = begin(_LOOP.format(event="pass"), 2, **GPU, TEST_TIMEOUT="12")
+    processes, _store, started = _begin(_LOOP.format(event="pass"), 2, TEST_TIMEOUT="12")
     assert processes[1].stdout is not None
     while "READY" not in processes[1].stdout.readline():
         pass
@@ -376,7 +381,7 @@ def test_an_error_of_the_library_is_the_error_of_all_ranks(function: str, after:
     if rank == 0:
         simulator.cuprous_sim_fail({function.encode()!r}, {after}, 2)
     """
-    processes, _store, started = begin(fail + _LOOP.format(event="pass").replace("\n", "\n    "), 2, **GPU)
+    processes, _store, started = _begin(fail + _LOOP.format(event="pass").replace("\n", "\n    "), 2)
     for each in finish(processes, started):
         assert each.code == 1 and f"{function}" in each.out and "DistBackendError" in each.out, each.out
         assert each.after < LIMIT - 20

@@ -3,7 +3,7 @@
 //! A row is, for example,
 //!
 //! ```text
-//! (Hypot, "hypot", 2, Float => Same, "Hypotenuse of a right triangle with these legs.",
+//! (Hypot, "hypot", 2, Float => Same, "Returns the hypotenuse of a right triangle with these legs.",
 //!     cost 20, vector Never, prelude Math, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
 //! ```
 //!
@@ -187,92 +187,92 @@ macro_rules! for_each_fun {
     ($callback:path) => {
         $callback! {
             // --- arithmetic
-            (Add, "add", 2, Num => Same, "Sum of two arrays.",
+            (Add, "add", 2, Num => Same, "Returns the sum of two arrays.",
                 cost 1, vector All, prelude Basic, cpu |a, b| a.add(b), cuda "add({0}, {1})")
-            (Subtract, "subtract", 2, Num => Same, "Difference of two arrays.",
+            (Subtract, "subtract", 2, Num => Same, "Returns the difference of two arrays.",
                 cost 1, vector All, prelude Basic, cpu |a, b| a.sub(b), cuda "sub({0}, {1})")
-            (Multiply, "multiply", 2, Num => Same, "Product of two arrays.",
+            (Multiply, "multiply", 2, Num => Same, "Returns the product of two arrays.",
                 cost 1, vector All, prelude Basic, cpu |a, b| a.mul(b), cuda "mul({0}, {1})")
-            (Divide, "divide", 2, Divide => Same, "Quotient of two arrays; integers divide to float64.",
+            (Divide, "divide", 2, Divide => Same, "Returns the quotient of two arrays. Integers divide to float64.",
                 cost 8, vector Real, prelude Basic, cpu |a, b| a.div(b), cuda "div({0}, {1})")
-            (FloorDivide, "floor_divide", 2, Real => Same, "Quotient rounded towards minus infinity.",
+            (FloorDivide, "floor_divide", 2, Real => Same, "Returns the quotient, rounded towards minus infinity.",
                 cost 12, vector Float, prelude Arithmetic, cpu |a, b| a.floor_divide(b), cuda "floor_divide({0}, {1})")
-            (Remainder, "remainder", 2, Real => Same, "Remainder with the sign of the divisor.",
+            (Remainder, "remainder", 2, Real => Same, "Returns the remainder with the sign of the divisor.",
                 cost 12, vector Float, prelude Arithmetic, cpu |a, b| a.remainder(b), cuda "remainder_({0}, {1})")
-            (Fmod, "fmod", 2, Real => Same, "Remainder with the sign of the dividend.",
+            (Fmod, "fmod", 2, Real => Same, "Returns the remainder with the sign of the dividend.",
                 cost 12, vector Float, prelude Arithmetic, cpu |a, b| a.fmod(b), cuda "fmod_({0}, {1})")
-            (Power, "power", 2, Num => Same, "First operand raised to the second.",
+            (Power, "power", 2, Num => Same, "Returns the first operand raised to the second.",
                 cost 80, vector Float, prelude Arithmetic, cpu |a, b| a.power(b), cuda "power({0}, {1})")
-            (FloatPower, "float_power", 2, Double => Same, "First operand raised to the second, in double precision.",
+            (FloatPower, "float_power", 2, Double => Same, "Returns the power of two operands, in double precision.",
                 cost 80, vector Branching, prelude Arithmetic, cpu |a, b| a.power(b), cuda "power({0}, {1})")
-            (Maximum, "maximum", 2, All => Same, "The greater of two elements; NaN if either is.",
+            (Maximum, "maximum", 2, All => Same, "Returns the greater of two elements, NaN if either is.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.maximum(b), cuda "maximum({0}, {1})")
-            (Minimum, "minimum", 2, All => Same, "The lesser of two elements; NaN if either is.",
+            (Minimum, "minimum", 2, All => Same, "Returns the lesser of two elements, NaN if either is.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.minimum(b), cuda "minimum({0}, {1})")
-            (Fmax, "fmax", 2, All => Same, "The greater of two elements; NaN only if both are.",
+            (Fmax, "fmax", 2, All => Same, "Returns the greater of two elements, NaN only if both are.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.fmax(b), cuda "fmax_({0}, {1})")
-            (Fmin, "fmin", 2, All => Same, "The lesser of two elements; NaN only if both are.",
+            (Fmin, "fmin", 2, All => Same, "Returns the lesser of two elements, NaN only if both are.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.fmin(b), cuda "fmin_({0}, {1})")
-            (Negative, "negative", 1, Num => Same, "The negated elements.",
+            (Negative, "negative", 1, Num => Same, "Returns the negated elements.",
                 cost 1, vector All, prelude Basic, cpu |a| a.neg(), cuda "neg({0})")
-            (Positive, "positive", 1, All => Same, "The elements unchanged (a copy).",
+            (Positive, "positive", 1, All => Same, "Returns a copy of the elements.",
                 cost 1, vector All, prelude Inline, cpu |a| a, cuda "{0}")
-            (Absolute, "absolute", 1, All => Component, "Magnitude of the elements.",
+            (Absolute, "absolute", 1, All => Component, "Returns the magnitude of the elements.",
                 cost 1, vector Real, prelude Basic, cpu |a| a.absolute(), cuda "absolute({0})")
-            (Fabs, "fabs", 1, Float => Same, "Magnitude of real elements, as floats.",
+            (Fabs, "fabs", 1, Float => Same, "Returns the magnitude of real elements, as floats.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.absolute(), cuda "absolute({0})")
-            (Sign, "sign", 1, Num => Same, "-1, 0 or 1 by the sign; z / |z| for complex numbers.",
+            (Sign, "sign", 1, Num => Same, "Returns -1, 0 or 1 by the sign, and z / |z| for complex numbers.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.sign(), cuda "sign({0})")
-            (Square, "square", 1, Num => Same, "The elements squared.",
+            (Square, "square", 1, Num => Same, "Returns the elements squared.",
                 cost 1, vector All, prelude Basic, cpu |a| a.mul(a), cuda "mul({0}, {0})")
-            (Reciprocal, "reciprocal", 1, Num => Same, "One over the elements.",
+            (Reciprocal, "reciprocal", 1, Num => Same, "Returns one over the elements.",
                 cost 8, vector Real, prelude Arithmetic, cpu |a| a.reciprocal(), cuda "reciprocal({0})")
-            (Sqrt, "sqrt", 1, Inexact => Same, "Square root.",
+            (Sqrt, "sqrt", 1, Inexact => Same, "Returns the square root.",
                 cost 8, vector Real, prelude Math, cpu |a| a.sqrt(), cuda "sqrt_({0})")
-            (Rsqrt, "rsqrt", 1, Float => Same, "One over the square root (as CuPy; not in NumPy).",
+            (Rsqrt, "rsqrt", 1, Float => Same, "Returns one over the square root (as CuPy; not in NumPy).",
                 cost 8, vector Real, prelude Math, cpu |a| a.rsqrt(), cuda "rsqrt_({0})")
-            (Cbrt, "cbrt", 1, Float => Same, "Cube root.",
+            (Cbrt, "cbrt", 1, Float => Same, "Returns the cube root.",
                 cost 20, vector Never, prelude Math, cpu |a| a.cbrt(), cuda "cbrt_({0})")
-            (Hypot, "hypot", 2, Float => Same, "Hypotenuse of a right triangle with these legs.",
+            (Hypot, "hypot", 2, Float => Same, "Returns the hypotenuse of a right triangle with these legs.",
                 cost 20, vector Never, prelude Math, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
-            (Copysign, "copysign", 2, Float => Same, "Magnitude of the first with the sign of the second.",
+            (Copysign, "copysign", 2, Float => Same, "Returns the first operand's magnitude with the second's sign.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.copysign(b), cuda "copysign_({0}, {1})")
-            (Nextafter, "nextafter", 2, Float => Same, "The next float after the first, towards the second.",
+            (Nextafter, "nextafter", 2, Float => Same, "Returns the float next to the first one, towards the second.",
                 cost 20, vector Never, prelude Math, cpu |a, b| a.nextafter(b), cuda "nextafter_({0}, {1})")
-            (Spacing, "spacing", 1, Float => Same, "Distance to the next float away from zero.",
+            (Spacing, "spacing", 1, Float => Same, "Returns the distance to the next float away from zero.",
                 cost 20, vector Never, prelude Math, cpu |a| a.spacing(), cuda "spacing({0})")
-            (Heaviside, "heaviside", 2, Float => Same, "0 below zero, 1 above, the second operand at zero.",
+            (Heaviside, "heaviside", 2, Float => Same, "Returns 0 below zero, 1 above, and the second operand at zero.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.heaviside(b), cuda "heaviside({0}, {1})")
-            (Ldexp, "ldexp", 2, Float => Special, "The first times two to the power of the second.",
+            (Ldexp, "ldexp", 2, Float => Special, "Returns the first operand times two to the power of the second.",
                 cost 12, vector Branching, prelude Math, special)
-            (FrexpMantissa, "frexp_mantissa", 1, Float => Same, "Mantissa of `frexp`, in [0.5, 1).",
+            (FrexpMantissa, "frexp_mantissa", 1, Float => Same, "Returns the mantissa of `frexp`, in [0.5, 1).",
                 cost 12, vector Never, prelude Math, cpu |a| a.frexp_mantissa(), cuda "frexp_mantissa({0})")
-            (FrexpExponent, "frexp_exponent", 1, Float => Special, "Exponent of `frexp`.",
+            (FrexpExponent, "frexp_exponent", 1, Float => Special, "Returns the exponent of `frexp`.",
                 cost 12, vector Branching, prelude Math, special)
-            (ModfFraction, "modf_fraction", 1, Float => Same, "Fractional part, with the sign of the operand.",
+            (ModfFraction, "modf_fraction", 1, Float => Same, "Returns the fractional part, with the operand's sign.",
                 cost 12, vector Real, prelude Math, cpu |a| a.modf_fraction(), cuda "modf_fraction({0})")
-            (Gcd, "gcd", 2, Int => Same, "Greatest common divisor.",
+            (Gcd, "gcd", 2, Int => Same, "Returns the greatest common divisor.",
                 cost 120, vector Never, prelude Arithmetic, cpu |a, b| a.gcd(b), cuda "gcd({0}, {1})")
-            (Lcm, "lcm", 2, Int => Same, "Least common multiple.",
+            (Lcm, "lcm", 2, Int => Same, "Returns the least common multiple.",
                 cost 120, vector Never, prelude Arithmetic, cpu |a, b| a.lcm(b), cuda "lcm({0}, {1})")
             // --- rounding
-            (Rint, "rint", 1, Inexact => Same, "Nearest integer, ties to even.",
+            (Rint, "rint", 1, Inexact => Same, "Returns the nearest integer, with ties to even.",
                 cost 1, vector All, prelude Arithmetic, cpu |a| a.rint(), cuda "rint_({0})")
-            (Floor, "floor", 1, RealBool => Same, "Greatest integer not above.",
+            (Floor, "floor", 1, RealBool => Same, "Returns the greatest integer that is not above.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.floor(), cuda "floor_({0})")
-            (Ceil, "ceil", 1, RealBool => Same, "Least integer not below.",
+            (Ceil, "ceil", 1, RealBool => Same, "Returns the least integer that is not below.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.ceil(), cuda "ceil_({0})")
-            (Trunc, "trunc", 1, RealBool => Same, "Integer part, towards zero.",
+            (Trunc, "trunc", 1, RealBool => Same, "Returns the integer part: rounds towards zero.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.trunc(), cuda "trunc_({0})")
             // --- exponentials and logarithms
-            (Exp, "exp", 1, Inexact => Same, "e to the power of the elements.",
+            (Exp, "exp", 1, Inexact => Same, "Returns e to the power of the elements.",
                 cost 20, vector Real, prelude Math, cpu |a| a.exp(), cuda "exp_({0})")
-            (Exp2, "exp2", 1, Inexact => Same, "Two to the power of the elements.",
+            (Exp2, "exp2", 1, Inexact => Same, "Returns two to the power of the elements.",
                 cost 20, vector Real, prelude Math, cpu |a| a.exp2(), cuda "exp2_({0})")
-            (Expm1, "expm1", 1, Inexact => Same, "exp(x) - 1, precise near zero.",
+            (Expm1, "expm1", 1, Inexact => Same, "Returns exp(x) - 1, precise near zero.",
                 cost 30, vector Real, prelude Math, cpu |a| a.expm1(), cuda "expm1_({0})")
             // In double precision, because exp(x) overflows in float32 where the quotient does not.
-            (Exprel, "exprel", 1, Float => Same, "(exp(x) - 1) / x, 1 at 0.",
+            (Exprel, "exprel", 1, Float => Same, "Returns (exp(x) - 1) / x, and 1 at 0.",
                 cost 60, vector Never, prelude Math,
                 cpu |a| {
                     let x = a.to_f64();
@@ -280,156 +280,156 @@ macro_rules! for_each_fun {
                 },
                 cuda "cast<decltype(neg({0}))>(cast<double>({0}) == 0 || isinf_({0}) ? exp(cast<double>({0})) \
                       : expm1(cast<double>({0})) / cast<double>({0}))")
-            (Log, "log", 1, Inexact => Same, "Natural logarithm.",
+            (Log, "log", 1, Inexact => Same, "Returns the natural logarithm.",
                 cost 20, vector Real, prelude Math, cpu |a| a.ln(), cuda "log_({0})")
-            (Log2, "log2", 1, Inexact => Same, "Logarithm to base two.",
+            (Log2, "log2", 1, Inexact => Same, "Returns the logarithm to base two.",
                 cost 20, vector Real, prelude Math, cpu |a| a.log2(), cuda "log2_({0})")
-            (Log10, "log10", 1, Inexact => Same, "Logarithm to base ten.",
+            (Log10, "log10", 1, Inexact => Same, "Returns the logarithm to base ten.",
                 cost 20, vector Real, prelude Math, cpu |a| a.log10(), cuda "log10_({0})")
-            (Log1p, "log1p", 1, Inexact => Same, "log(1 + x), precise near zero.",
+            (Log1p, "log1p", 1, Inexact => Same, "Returns log(1 + x), precise near zero.",
                 cost 30, vector Real, prelude Math, cpu |a| a.ln_1p(), cuda "log1p_({0})")
-            (Logaddexp, "logaddexp", 2, Float => Same, "log(exp(a) + exp(b)) without overflow.",
+            (Logaddexp, "logaddexp", 2, Float => Same, "Returns log(exp(a) + exp(b)) without overflow.",
                 cost 40, vector Real, prelude Math, cpu |a, b| a.logaddexp(b), cuda "logaddexp({0}, {1})")
-            (Logaddexp2, "logaddexp2", 2, Float => Same, "log2(2**a + 2**b) without overflow.",
+            (Logaddexp2, "logaddexp2", 2, Float => Same, "Returns log2(2**a + 2**b) without overflow.",
                 cost 40, vector Real, prelude Math, cpu |a, b| a.logaddexp2(b), cuda "logaddexp2({0}, {1})")
             // --- trigonometry
-            (Sin, "sin", 1, Inexact => Same, "Sine.",
+            (Sin, "sin", 1, Inexact => Same, "Returns the sine of angles in radians.",
                 cost 20, vector Branching, prelude Math, cpu |a| a.sin(), cuda "sin_({0})")
-            (Cos, "cos", 1, Inexact => Same, "Cosine.",
+            (Cos, "cos", 1, Inexact => Same, "Returns the cosine of angles in radians.",
                 cost 20, vector Branching, prelude Math, cpu |a| a.cos(), cuda "cos_({0})")
-            (Tan, "tan", 1, Inexact => Same, "Tangent.",
+            (Tan, "tan", 1, Inexact => Same, "Returns the tangent of angles in radians.",
                 cost 30, vector Branching, prelude Math, cpu |a| a.tan(), cuda "tan_({0})")
-            (Arcsin, "arcsin", 1, Inexact => Same, "Inverse sine.",
+            (Arcsin, "arcsin", 1, Inexact => Same, "Returns the inverse sine, in radians.",
                 cost 40, vector Real, prelude Math, cpu |a| a.asin(), cuda "asin_({0})")
-            (Arccos, "arccos", 1, Inexact => Same, "Inverse cosine.",
+            (Arccos, "arccos", 1, Inexact => Same, "Returns the inverse cosine, in radians.",
                 cost 40, vector Real, prelude Math, cpu |a| a.acos(), cuda "acos_({0})")
-            (Arctan, "arctan", 1, Inexact => Same, "Inverse tangent.",
+            (Arctan, "arctan", 1, Inexact => Same, "Returns the inverse tangent, in radians.",
                 cost 30, vector Real, prelude Math, cpu |a| a.atan(), cuda "atan_({0})")
-            (Arctan2, "arctan2", 2, Float => Same, "Angle of the point (second, first).",
+            (Arctan2, "arctan2", 2, Float => Same, "Returns the angle of the point (second, first), in radians.",
                 cost 40, vector Branching, prelude Math, cpu |a, b| a.atan2(b), cuda "atan2_({0}, {1})")
-            (Sinh, "sinh", 1, Inexact => Same, "Hyperbolic sine.",
+            (Sinh, "sinh", 1, Inexact => Same, "Returns the hyperbolic sine.",
                 cost 30, vector Branching, prelude Math, cpu |a| a.sinh(), cuda "sinh_({0})")
-            (Cosh, "cosh", 1, Inexact => Same, "Hyperbolic cosine.",
+            (Cosh, "cosh", 1, Inexact => Same, "Returns the hyperbolic cosine.",
                 cost 30, vector Branching, prelude Math, cpu |a| a.cosh(), cuda "cosh_({0})")
-            (Tanh, "tanh", 1, Inexact => Same, "Hyperbolic tangent.",
+            (Tanh, "tanh", 1, Inexact => Same, "Returns the hyperbolic tangent.",
                 cost 30, vector Real, prelude Math, cpu |a| a.tanh(), cuda "tanh_({0})")
-            (Arcsinh, "arcsinh", 1, Inexact => Same, "Inverse hyperbolic sine.",
+            (Arcsinh, "arcsinh", 1, Inexact => Same, "Returns the inverse hyperbolic sine.",
                 cost 40, vector Real, prelude Math, cpu |a| a.asinh(), cuda "asinh_({0})")
-            (Arccosh, "arccosh", 1, Inexact => Same, "Inverse hyperbolic cosine.",
+            (Arccosh, "arccosh", 1, Inexact => Same, "Returns the inverse hyperbolic cosine.",
                 cost 40, vector Real, prelude Math, cpu |a| a.acosh(), cuda "acosh_({0})")
-            (Arctanh, "arctanh", 1, Inexact => Same, "Inverse hyperbolic tangent.",
+            (Arctanh, "arctanh", 1, Inexact => Same, "Returns the inverse hyperbolic tangent.",
                 cost 40, vector Real, prelude Math, cpu |a| a.atanh(), cuda "atanh_({0})")
-            (Degrees, "degrees", 1, Float => Same, "Radians to degrees.",
+            (Degrees, "degrees", 1, Float => Same, "Converts radians to degrees.",
                 cost 1, vector Real, prelude Math, cpu |a| a.degrees(), cuda "degrees({0})")
-            (Radians, "radians", 1, Float => Same, "Degrees to radians.",
+            (Radians, "radians", 1, Float => Same, "Converts degrees to radians.",
                 cost 1, vector Real, prelude Math, cpu |a| a.radians(), cuda "radians({0})")
             // --- comparison and logic
-            (Equal, "equal", 2, All => Bool, "a == b.",
+            (Equal, "equal", 2, All => Bool, "Returns true where a == b.",
                 cost 1, vector All, prelude Basic, cpu |a, b| a.eq(b), cuda "equal({0}, {1})")
-            (NotEqual, "not_equal", 2, All => Bool, "a != b.",
+            (NotEqual, "not_equal", 2, All => Bool, "Returns true where a != b.",
                 cost 1, vector All, prelude Basic, cpu |a, b| a.ne(b), cuda "not_equal({0}, {1})")
-            (Less, "less", 2, All => Bool, "a < b.",
+            (Less, "less", 2, All => Bool, "Returns true where a < b.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.lt(b), cuda "less({0}, {1})")
-            (LessEqual, "less_equal", 2, All => Bool, "a <= b.",
+            (LessEqual, "less_equal", 2, All => Bool, "Returns true where a <= b.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
-            (Greater, "greater", 2, All => Bool, "a > b.",
+            (Greater, "greater", 2, All => Bool, "Returns true where a > b.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
-            (GreaterEqual, "greater_equal", 2, All => Bool, "a >= b.",
+            (GreaterEqual, "greater_equal", 2, All => Bool, "Returns true where a >= b.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
             // (int64, uint64) in either order -> int8: -1, 0 or 1, as the first value is less, equal or greater
-            (CompareIntegers, "compare_integers", 2, Int => Special, "Sign of the exact difference of an int64 and a uint64.",
+            (CompareIntegers, "compare_integers", 2, Int => Special, "Returns the sign of the exact difference of an int64 and a uint64.",
                 cost 1, vector Real, prelude Arithmetic, special)
-            (LogicalAnd, "logical_and", 2, Bool => Same, "Truth of both.",
+            (LogicalAnd, "logical_and", 2, Bool => Same, "Returns true where both are nonzero.",
                 cost 1, vector Real, prelude Inline, cpu |a, b| a & b, cuda "({0} && {1})")
-            (LogicalOr, "logical_or", 2, Bool => Same, "Truth of either.",
+            (LogicalOr, "logical_or", 2, Bool => Same, "Returns true where either is nonzero.",
                 cost 1, vector Real, prelude Inline, cpu |a, b| a | b, cuda "({0} || {1})")
-            (LogicalXor, "logical_xor", 2, Bool => Same, "Truth of exactly one.",
+            (LogicalXor, "logical_xor", 2, Bool => Same, "Returns true where exactly one is nonzero.",
                 cost 1, vector Real, prelude Inline, cpu |a, b| a ^ b, cuda "({0} != {1})")
-            (LogicalNot, "logical_not", 1, Bool => Same, "Falsehood.",
+            (LogicalNot, "logical_not", 1, Bool => Same, "Returns true where elements are zero.",
                 cost 1, vector Real, prelude Inline, cpu |a| !a, cuda "(!{0})")
-            (Isnan, "isnan", 1, Inexact => Bool, "Where elements are NaN.",
+            (Isnan, "isnan", 1, Inexact => Bool, "Returns true where elements are NaN.",
                 cost 1, vector All, prelude Arithmetic, cpu |a| a.is_nan(), cuda "isnan_({0})")
-            (Isinf, "isinf", 1, Inexact => Bool, "Where elements are infinite.",
+            (Isinf, "isinf", 1, Inexact => Bool, "Returns true where elements are infinite.",
                 cost 1, vector All, prelude Arithmetic, cpu |a| a.is_inf(), cuda "isinf_({0})")
-            (Isfinite, "isfinite", 1, Inexact => Bool, "Where elements are neither infinite nor NaN.",
+            (Isfinite, "isfinite", 1, Inexact => Bool, "Returns true where elements are neither infinite nor NaN.",
                 cost 1, vector All, prelude Arithmetic, cpu |a| a.is_finite(), cuda "isfinite_({0})")
-            (Signbit, "signbit", 1, Float => Bool, "Where the sign bit is set.",
+            (Signbit, "signbit", 1, Float => Bool, "Returns true where the sign bit is set.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.signbit(), cuda "signbit_({0})")
             // --- bits
-            (BitwiseAnd, "bitwise_and", 2, IntBool => Same, "Bits set in both.",
+            (BitwiseAnd, "bitwise_and", 2, IntBool => Same, "Returns the bits that are set in both.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a & b, cuda "bit_and({0}, {1})")
-            (BitwiseOr, "bitwise_or", 2, IntBool => Same, "Bits set in either.",
+            (BitwiseOr, "bitwise_or", 2, IntBool => Same, "Returns the bits that are set in either.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a | b, cuda "bit_or({0}, {1})")
-            (BitwiseXor, "bitwise_xor", 2, IntBool => Same, "Bits set in exactly one.",
+            (BitwiseXor, "bitwise_xor", 2, IntBool => Same, "Returns the bits that are set in exactly one.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a ^ b, cuda "bit_xor({0}, {1})")
-            (Invert, "invert", 1, IntBool => Same, "All bits flipped; `not` for bool.",
+            (Invert, "invert", 1, IntBool => Same, "Returns all bits flipped, which is `not` for bool.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| !a, cuda "bit_not({0})")
-            (LeftShift, "left_shift", 2, Int => Same, "Bits shifted to the left.",
+            (LeftShift, "left_shift", 2, Int => Same, "Returns the first operand's bits shifted to the left.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.left_shift(b), cuda "left_shift({0}, {1})")
-            (RightShift, "right_shift", 2, Int => Same, "Bits shifted to the right.",
+            (RightShift, "right_shift", 2, Int => Same, "Returns the first operand's bits shifted to the right.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a, b| a.right_shift(b), cuda "right_shift({0}, {1})")
-            (BitwiseCount, "bitwise_count", 1, Int => Special, "Number of bits set in the magnitude.",
+            (BitwiseCount, "bitwise_count", 1, Int => Special, "Returns the number of bits set in the magnitude.",
                 cost 1, vector Real, prelude Arithmetic, special)
             // --- complex numbers
-            (Conjugate, "conjugate", 1, Num => Same, "Complex conjugate.",
+            (Conjugate, "conjugate", 1, Num => Same, "Returns the complex conjugate.",
                 cost 1, vector All, prelude Basic, cpu |a| a.conj(), cuda "conj_({0})")
-            (Real, "real", 1, Complex => Component, "Real part.",
+            (Real, "real", 1, Complex => Component, "Returns the real part.",
                 cost 1, vector All, prelude Inline, cpu |a| a.re, cuda "{0}.re")
-            (Imag, "imag", 1, Complex => Component, "Imaginary part.",
+            (Imag, "imag", 1, Complex => Component, "Returns the imaginary part.",
                 cost 1, vector All, prelude Inline, cpu |a| a.im, cuda "{0}.im")
-            (Angle, "angle", 1, Complex => Component, "Argument of a complex number.",
+            (Angle, "angle", 1, Complex => Component, "Returns the argument of a complex number.",
                 cost 40, vector Real, prelude Math, cpu |a| a.im.atan2(a.re), cuda "atan2_({0}.im, {0}.re)")
-            (MakeComplex, "make_complex", 2, Float => Special, "Complex number of a real and an imaginary part.",
+            (MakeComplex, "make_complex", 2, Float => Special, "Returns the complex number of two parts.",
                 cost 1, vector Real, prelude Inline, special)
             // --- special functions
-            (Erf, "erf", 1, Float => Same, "Error function.",
+            (Erf, "erf", 1, Float => Same, "Returns the error function.",
                 cost 50, vector Real, prelude Special, cpu |a| a.erf(), cuda "erf_({0})")
-            (Erfc, "erfc", 1, Float => Same, "Complementary error function, 1 - erf(x).",
+            (Erfc, "erfc", 1, Float => Same, "Returns the complementary error function, 1 - erf(x).",
                 cost 50, vector Real, prelude Special, cpu |a| a.erfc(), cuda "erfc_({0})")
-            (Erfinv, "erfinv", 1, Float => Same, "Inverse of the error function.",
+            (Erfinv, "erfinv", 1, Float => Same, "Returns the inverse of the error function.",
                 cost 80, vector Never, prelude Special, cpu |a| a.erfinv(), cuda "erfinv_({0})")
-            (Gamma, "gamma", 1, Float => Same, "Gamma function.",
+            (Gamma, "gamma", 1, Float => Same, "Returns the gamma function.",
                 cost 120, vector Never, prelude Special, cpu |a| a.gamma(), cuda "gamma_({0})")
-            (Gammaln, "gammaln", 1, Float => Same, "Logarithm of the magnitude of the gamma function.",
+            (Gammaln, "gammaln", 1, Float => Same, "Returns the logarithm of the magnitude of the gamma function.",
                 cost 80, vector Never, prelude Special, cpu |a| a.gammaln(), cuda "gammaln_({0})")
-            (Digamma, "digamma", 1, Float => Same, "Derivative of the logarithm of the gamma function.",
+            (Digamma, "digamma", 1, Float => Same, "Returns the derivative of the logarithm of the gamma function.",
                 cost 80, vector Never, prelude Special, cpu |a| a.digamma(), cuda "digamma_({0})")
-            (Expit, "expit", 1, Float => Same, "Logistic function, 1 / (1 + exp(-x)).",
+            (Expit, "expit", 1, Float => Same, "Returns the logistic function, 1 / (1 + exp(-x)).",
                 cost 30, vector Real, prelude Special, cpu |a| a.expit(), cuda "expit({0})")
-            (Ndtr, "ndtr", 1, Float => Same, "Distribution function of the standard normal distribution.",
+            (Ndtr, "ndtr", 1, Float => Same, "Returns the distribution function of the standard normal distribution.",
                 cost 50, vector Real, prelude Special, cpu |a| a.ndtr(), cuda "ndtr({0})")
-            (I0, "i0", 1, Float => Same, "Modified Bessel function of the first kind, order 0.",
+            (I0, "i0", 1, Float => Same, "Returns the modified Bessel function of the first kind, order 0.",
                 cost 50, vector Never, prelude Special, cpu |a| a.i0(), cuda "bessel_i0({0})")
-            (Sinc, "sinc", 1, Float => Same, "sin(pi x) / (pi x), 1 at 0.",
+            (Sinc, "sinc", 1, Float => Same, "Returns sin(pi x) / (pi x), and 1 at 0.",
                 cost 30, vector Real, prelude Special, cpu |a| a.sinc(), cuda "sinc({0})")
             // --- selection and conversion: where is (bool, T, T) -> T, cast is S -> T by value, bitcast is S -> T by
             // bits (S and T have the same size)
-            (Where, "where", 3, All => Special, "Second operand where the first is true, else the third.",
+            (Where, "where", 3, All => Special, "Returns the second operand where the first is true, else the third.",
                 cost 1, vector Real, prelude Inline, special)
-            (Cast, "cast", 1, All => Special, "Value in another dtype.",
+            (Cast, "cast", 1, All => Special, "Returns the value in another dtype.",
                 cost 1, vector Real, prelude Inline, special)
-            (Bitcast, "bitcast", 1, All => Special, "Bits as another dtype of the same size.",
+            (Bitcast, "bitcast", 1, All => Special, "Returns the bits as another dtype of the same size.",
                 cost 1, vector Real, prelude Inline, special)
             // --- random numbers: (index: int64, seed: uint64, offset: uint64); the devices' `philox` generates them
-            (RandomBits32, "random_bits32", 3, Int => Special, "32 random bits.",
+            (RandomBits32, "random_bits32", 3, Int => Special, "Returns 32 random bits.",
                 cost 25, vector Branching, prelude RandomBits, special)
-            (RandomBits64, "random_bits64", 3, Int => Special, "64 random bits.",
+            (RandomBits64, "random_bits64", 3, Int => Special, "Returns 64 random bits.",
                 cost 50, vector Branching, prelude RandomBits, special)
-            (RandomUnit32, "random_unit32", 3, Int => Special, "Uniform in [0, 1), float32.",
+            (RandomUnit32, "random_unit32", 3, Int => Special, "Returns a uniform number in [0, 1), float32.",
                 cost 25, vector Branching, prelude RandomBits, special)
-            (RandomUnit64, "random_unit64", 3, Int => Special, "Uniform in [0, 1), float64.",
+            (RandomUnit64, "random_unit64", 3, Int => Special, "Returns a uniform number in [0, 1), float64.",
                 cost 50, vector Branching, prelude RandomBits, special)
-            (RandomNormal32, "random_normal32", 3, Int => Special, "Standard normal, float32.",
+            (RandomNormal32, "random_normal32", 3, Int => Special, "Returns a standard normal number, float32.",
                 cost 50, vector Branching, prelude RandomNormal, special)
-            (RandomNormal64, "random_normal64", 3, Int => Special, "Standard normal, float64.",
+            (RandomNormal64, "random_normal64", 3, Int => Special, "Returns a standard normal number, float64.",
                 cost 100, vector Branching, prelude RandomNormal, special)
             // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 or int64
-            (RandomGamma, "random_gamma", 3, Int => Special, "Gamma distribution of a shape.",
+            (RandomGamma, "random_gamma", 3, Int => Special, "Returns a number of the gamma distribution of a shape.",
                 cost 400, vector Branching, prelude RandomRejection, special)
-            (RandomPoisson, "random_poisson", 3, Int => Special, "Poisson distribution of a rate.",
+            (RandomPoisson, "random_poisson", 3, Int => Special, "Returns a number of the Poisson distribution.",
                 cost 400, vector Branching, prelude RandomRejection, special)
             // The parameter of a binomial distribution is complex128(n, p).
-            (RandomBinomial, "random_binomial", 3, Int => Special, "Binomial distribution of n and p.",
+            (RandomBinomial, "random_binomial", 3, Int => Special, "Returns a number of the binomial distribution.",
                 cost 400, vector Branching, prelude RandomRejection, special)
         }
     };

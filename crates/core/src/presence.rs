@@ -1,4 +1,5 @@
-//! What this process publishes for monitors: a page of shared memory with its memory counters for each device.
+//! What this process publishes for monitors: a page of shared memory with its memory counters for each device, and its
+//! rank in a job of several processes.
 //!
 //! The allocators keep their counters in that page, so publishing them costs nothing. The page is a file in a directory
 //! that belongs to the user. The process holds a lock on the file, which the system releases when the process ends for
@@ -93,7 +94,7 @@ const BYTES: usize = 4096;
 /// The longest command line, in bytes.
 const NAME: usize = 512;
 /// The last digit is the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"cuprous1");
+const MAGIC: u64 = u64::from_le_bytes(*b"cuprous2");
 
 #[repr(C)]
 struct Slot {
@@ -109,6 +110,8 @@ struct Page {
     pid: u32,
     name_length: u32,
     name: [u8; NAME],
+    /// The number of ranks in the upper half and this process's rank in the lower one; 0 without a job.
+    rank: AtomicU64,
     slots: [Slot; SLOTS],
 }
 
@@ -178,6 +181,20 @@ pub fn counters(device: Device) -> &'static Counters {
     Counters::private()
 }
 
+/// The rank, for a page that is made later.
+static RANK: AtomicU64 = AtomicU64::new(0);
+
+/// Publishes this process's rank and the number of ranks, or that it has none.
+pub fn set_rank(rank: Option<[u32; 2]>) {
+    let rank = rank.map_or(0, |[rank, world]| u64::from(world) << 32 | u64::from(rank));
+    RANK.store(rank, Relaxed);
+    if let Some(Some(published)) = PUBLISHED.get() {
+        let published = published.lock().unwrap_or_else(|e| e.into_inner());
+        // SAFETY: the page stays mapped until the process ends.
+        unsafe { &(*published.page).rank }.store(rank, Relaxed);
+    }
+}
+
 /// Removes the page, because the process is about to end.
 pub fn withdraw() {
     if let Some(Some(published)) = PUBLISHED.get() {
@@ -222,6 +239,7 @@ fn publish() -> io::Result<Option<PublishedPage>> {
         (*page).pid = pid;
         std::ptr::copy_nonoverlapping(name.as_ptr(), (&raw mut (*page).name).cast::<u8>(), name.len());
         (*page).name_length = name.len() as u32;
+        (*page).rank.store(RANK.load(Relaxed), Relaxed);
         (*page).magic = MAGIC;
         FORKED_PAGE.store(page as u64, Relaxed);
         FORKED_FILE.store(file.as_raw_fd() as u32, Relaxed);
@@ -286,6 +304,8 @@ pub struct Process {
     pub here: bool,
     /// Its command line.
     pub name: String,
+    /// Its rank and the number of ranks, if it is one of several processes of a job.
+    pub rank: Option<[u32; 2]>,
     /// The devices that it uses, with the bytes in use, reserved and in use at the peak.
     pub devices: Vec<(Device, [u64; 3])>,
 }
@@ -344,7 +364,9 @@ fn read(file: File, here: bool) -> Option<Process> {
             Some((device, [slot.counters.used(), slot.counters.reserved(), slot.counters.peak()]))
         })
         .collect();
-    Some(Process { pid: page.pid, here, name: name.trim().to_owned(), devices })
+    let rank = page.rank.load(Relaxed);
+    let rank = (rank != 0).then_some([rank as u32, (rank >> 32) as u32]);
+    Some(Process { pid: page.pid, here, name: name.trim().to_owned(), rank, devices })
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use cuprous_core::presence;
+
 use crate::call::{self, Call};
 use crate::failure::{Failure, Kind, Result};
 use crate::ledger::Ledger;
@@ -163,6 +165,7 @@ impl Session {
             .spawn(move || Watch::new(&watched).run(&ended))
             .map_err(io)?;
         *session.thread.lock().unwrap_or_else(|e| e.into_inner()) = Some(thread);
+        presence::set_rank(Some([rank, world]));
         Ok(session)
     }
 
@@ -297,6 +300,7 @@ impl Session {
         }
         self.wakers.lock().unwrap_or_else(|e| e.into_inner()).clear();
         self.decide(Failure::backend("the process group was destroyed"));
+        presence::set_rank(None);
     }
 
     /// Closes this session's descriptors in a child process, so that other ranks notice when the parent ends.

@@ -76,10 +76,11 @@ impl Monitor {
                 };
                 let same = |(row, _): &&mut (Process, bool)| gpu.is_some() && (row.pid, row.gpu) == (process.pid, gpu);
                 match rows.iter_mut().find(|row| process.here && same(row)) {
-                    Some((row, _)) => row.own = own,
+                    Some((row, _)) => (row.own, row.rank) = (own, process.rank),
                     None => {
                         let name = process.name.clone();
-                        let row = Process { pid: process.pid, gpu, name, own, ..Process::default() };
+                        let row =
+                            Process { pid: process.pid, gpu, name, rank: process.rank, own, ..Process::default() };
                         rows.push((row, process.here));
                     }
                 }

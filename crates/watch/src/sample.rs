@@ -102,6 +102,8 @@ pub struct Process {
     pub gpu: Option<u32>,
     /// Its command line.
     pub name: String,
+    /// Its rank and the number of ranks, if Cuprous knows it as one of several processes of a job.
+    pub rank: Option<[u32; 2]>,
     /// Bytes on the GPU, as counted by the driver.
     pub memory: Option<u64>,
     /// Percent of the GPU.

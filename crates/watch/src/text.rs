@@ -97,7 +97,10 @@ pub fn cells(process: &Process) -> [String; 9] {
         or_dash(process.utilization, ""),
         or_dash(process.cpu.map(|percent| format!("{percent:.0}")), ""),
         or_dash(process.host_memory.map(bytes), ""),
-        process.name.clone(),
+        match process.rank {
+            Some([rank, world]) => format!("rank {rank} of {world}: {}", process.name),
+            None => process.name.clone(),
+        },
     ]
 }
 

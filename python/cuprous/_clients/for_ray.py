@@ -128,7 +128,8 @@ class CuprousGroup(BaseGroup):
     def _message(self, is_send: bool, tensor: list[Any], peer: int) -> None:
         given = _tensor(tensor[0], writes=not is_send)
         staged = given.contiguous()
-        Work(self._group._native.message(is_send, peer, 0, staged), [staged]).wait()
+        native = self._group.native("send" if is_send else "recv", [staged])
+        Work(native.messages([(is_send, peer, 0, staged)])[0], [staged]).wait()
         if not is_send and staged is not given:
             given.copy_(staged)
 

@@ -62,7 +62,7 @@ class _IdentityType:
 
 
 #: The default of `initial`: a reduction starts with its identity. None means that it starts with the first element.
-IDENTITY: Any = _IdentityType()
+IDENTITY: _IdentityType = _IdentityType()
 
 
 def check_without_initial(ufunc: str, where: Any, reduced_count: int) -> None:

@@ -629,7 +629,21 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
 
 
 class _Grid:
-    """`mgrid` and `ogrid`: coordinate arrays by slice notation. An imaginary step is the number of points."""
+    """`mgrid` and `ogrid`: coordinate arrays by slice notation. An imaginary step is the number of points.
+
+    Indexing with a slice for each axis returns the coordinates: `mgrid` one array of shape (ndim, *shape), `ogrid` a
+    tuple of arrays that broadcast to the shape.
+
+    Examples:
+        >>> cp.mgrid[0:2, 0:3]
+        array([[[0, 0, 0],
+                [1, 1, 1]],
+        <BLANKLINE>
+               [[0, 1, 2],
+                [0, 1, 2]]])
+        >>> cp.ogrid[0:1:3j]
+        array([0. , 0.5, 1. ])
+    """
 
     def __init__(self, sparse: bool) -> None:
         self._sparse = sparse
@@ -693,7 +707,18 @@ def _slice_values(s: slice) -> ndarray:
 
 
 class _Joiner:
-    """`r_` and `c_`: arrays, scalars and slices joined by index notation."""
+    """`r_` and `c_`: arrays, scalars and slices joined by index notation.
+
+    `r_` joins along the first axis, `c_` along the last one, with vectors as columns. A text in front, such as "0,2",
+    gives the axis and the least number of axes.
+
+    Examples:
+        >>> cp.r_[0:3, 7, [8, 9]]
+        array([0, 1, 2, 7, 8, 9])
+        >>> cp.c_[[1, 2], [3, 4]]
+        array([[1, 3],
+               [2, 4]])
+    """
 
     def __init__(self, axis: int, columns: bool) -> None:
         self._axis = axis

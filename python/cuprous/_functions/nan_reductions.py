@@ -105,7 +105,7 @@ def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
         axis: the axis or axes to reduce; None (the default) reduces all.
         out: an array of the result's shape to write to, whose dtype the result must cast to.
         keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
+        initial: a value that is compared, too; needed with `where` and where no element is reduced.
         where: a bool mask that broadcasts to the array; only elements where it is true take part.
 
     Returns:
@@ -130,7 +130,7 @@ def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
         axis: the axis or axes to reduce; None (the default) reduces all.
         out: an array of the result's shape to write to, whose dtype the result must cast to.
         keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
+        initial: a value that is compared, too; needed with `where` and where no element is reduced.
         where: a bool mask that broadcasts to the array; only elements where it is true take part.
 
     Returns:

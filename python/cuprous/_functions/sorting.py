@@ -391,9 +391,6 @@ def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any
         order: None, because arrays have no fields.
         stable: has no effect, because sorts are stable.
 
-    Returns:
-        None.
-
     Raises:
         AxisError: for an axis out of bounds.
 

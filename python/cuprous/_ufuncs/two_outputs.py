@@ -73,8 +73,15 @@ def _pair(first: str, second: str) -> Callable[..., tuple[ndarray, ndarray]]:
     return compute
 
 
-divmod = TwoOutputs("divmod", 2, _pair("floor_divide", "remainder"), "Floor quotient and remainder.")
-frexp = TwoOutputs("frexp", 1, _pair("frexp_mantissa", "frexp_exponent"), "Mantissa in [0.5, 1) and power of two.")
+divmod = TwoOutputs(
+    "divmod",
+    2,
+    _pair("floor_divide", "remainder"),
+    "Returns the quotient, rounded towards minus infinity, and the remainder.",
+)
+frexp = TwoOutputs(
+    "frexp", 1, _pair("frexp_mantissa", "frexp_exponent"), "Returns the mantissa, in [0.5, 1), and the exponent of two."
+)
 
 
 def _modf(x: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
@@ -82,6 +89,6 @@ def _modf(x: Any, dtype: str | None) -> tuple[ndarray, ndarray]:
     return fraction, _core.map("trunc", x, dtype=fraction.dtype_name)
 
 
-modf = TwoOutputs("modf", 1, _modf, "Fractional and integer parts, both with the sign of the element.")
+modf = TwoOutputs("modf", 1, _modf, "Returns the fractional and integer parts, both with the sign of the element.")
 
 __all__ = ["divmod", "frexp", "modf"]

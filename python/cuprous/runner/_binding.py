@@ -22,14 +22,13 @@ def bound() -> tuple[str, ...]:
     """Returns the names of the packages that are bound in this process.
 
     Returns:
-        The names, in the order of the table of packages.
+        A tuple of strings.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.bind("pycuda", quiet=True)
-        >>> cuprous.bound()
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
+        >>> cp.bound()
         ('pycuda',)
-        >>> cuprous.unbind()
+        >>> cp.unbind()
     """
     return chosen((*FINDER.packages, *(["numpy"] if numpy_rule in IMPORTS.rules else [])))
 
@@ -48,13 +47,12 @@ def bind(*names: str, quiet: bool = False) -> None:
     Raises:
         ValueError: for a package that cannot be bound.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.bind("pycuda", quiet=True)
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
         >>> import pycuda.gpuarray
         >>> pycuda.gpuarray.__name__
         'cuprous.pycuda.gpuarray'
-        >>> cuprous.unbind()
+        >>> cp.unbind()
     """
     packages = chosen((*bound(), *(names or DEFAULT)))
     FINDER.packages = tuple(name for name in packages if name != "numpy")
@@ -74,11 +72,10 @@ def bind(*names: str, quiet: bool = False) -> None:
 def unbind() -> None:
     """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.bind("pycuda", quiet=True)
-        >>> cuprous.unbind()
-        >>> cuprous.bound()
+    Examples:
+        >>> cp.bind("pycuda", quiet=True)
+        >>> cp.unbind()
+        >>> cp.bound()
         ()
     """
     if FINDER in sys.meta_path:

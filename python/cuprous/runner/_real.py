@@ -47,9 +47,8 @@ def real_package(name: str) -> ModuleType:
     Raises:
         ModuleNotFoundError: if the package is not installed.
 
-    Example:
-        >>> import cuprous
-        >>> cuprous.real_package("math").sqrt(4)
+    Examples:
+        >>> cp.real_package("math").sqrt(4)
         2.0
     """
     package = _package(name)

@@ -1,4 +1,4 @@
-//! The `cuprous` command. `demo`, `kernels` and `profile` are written in Python; the other commands are here.
+//! The `cuprous` command. `demo`, `kernels`, `profile` and `scaling` are written in Python; the other commands are here.
 
 mod calibrate;
 mod doctor;
@@ -46,9 +46,10 @@ enum Command {
     Calibrate(calibrate::Options),
     /// Checks the installation and suggests fixes
     ///
-    /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages; then
-    /// runs a kernel on each device. Each fault is shown with its cause and a fix. A machine without a GPU is not an
-    /// error. With programs, `cuprous doctor train.py`, it lists the names that they use and Cuprous lacks.
+    /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages, what
+    /// several processes need; then runs a kernel on each device. Each fault is shown with its cause and a fix. A
+    /// machine without a GPU is not an error. With programs, `cuprous doctor train.py`, it lists the names that they
+    /// use and Cuprous lacks.
     Doctor {
         /// Prints JSON
         #[arg(long)]
@@ -71,6 +72,12 @@ enum Command {
     /// Profiles a Python script line by line
     #[command(disable_help_flag = true)]
     Profile {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
+    /// Estimates how much faster several GPUs or hosts train
+    #[command(disable_help_flag = true)]
+    Scaling {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
@@ -126,6 +133,9 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Some(Command::Estimate(options)) => estimate::run(&options, out, err),
         Some(Command::Profile { .. }) => {
             writeln!(err, "cuprous: the profiler is `python -m cuprous profile`").map(|()| 2)
+        }
+        Some(Command::Scaling { .. }) => {
+            writeln!(err, "cuprous: the estimate of several GPUs is `python -m cuprous scaling`").map(|()| 2)
         }
         Some(Command::Run { .. }) => writeln!(err, "cuprous: programs run by `python -m cuprous run`").map(|()| 2),
         Some(Command::Serve(options)) => serve::run(&options, out, err),

@@ -36,6 +36,8 @@ pub(super) enum Step {
     Libraries,
     Cudnn,
     Packages,
+    /// Several processes.
+    Ranks,
     /// Running a kernel.
     Run,
 }
@@ -49,6 +51,7 @@ impl Step {
             Step::Libraries => "CUDA libraries",
             Step::Cudnn => "cuDNN",
             Step::Packages => "Python packages",
+            Step::Ranks => "Several processes",
             Step::Run => "Kernels",
         }
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};

@@ -210,7 +210,23 @@ _DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
     Raises:
         ValueError: for an unknown type, fewer than one point, or an unknown `norm`.
         RuntimeError: for DCT-1 of a single point.
+
+    Examples:
+        >>> cp.scipy.fft.{name}({example}).round(6)
+        {result}
     """
+#: What the functions return for the example.
+_RESULTS = {
+    "dct": "array([20.      , -6.308644,  0.      , -0.448342])",
+    "idct": "array([ 1.499953, -1.137868,  0.327208, -0.189293])",
+    "dst": "array([13.06563 , -5.656854,  5.411961, -4.      ])",
+    "idst": "array([ 1.642134, -0.202489,  0.090404, -0.064973])",
+    "dctn": "array([[ 40.      ,  -5.656854],\n       [-11.313708,   0.      ]])",
+    "idctn": "array([[ 1.004442, -0.349112],\n       [-0.525888,  0.120558]])",
+    "dstn": "array([[ 20.      ,  -5.656854],\n       [-11.313708,   0.      ]])",
+    "idstn": "array([[ 0.816942, -0.036612],\n       [-0.213388, -0.066942]])",
+}  # fmt: skip
+_EXAMPLES = {"": "[1.0, 2.0, 3.0, 4.0]", "n": "[[1.0, 2.0], [3.0, 4.0]]"}
 FUNCTIONS: dict[str, Callable[..., ndarray]] = {}
 for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):
     for _forward in (True, False):
@@ -220,4 +236,10 @@ for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):
             (_planes, "n", {"where": "several axes", "points": "s", "axes": "axes"}),
         ):
             _name = f"{'' if _forward else 'i'}{_kind.lower()}{_end}"
-            FUNCTIONS[_name] = _make(_name, _kind, _forward, _DOC.format(name=_name, **_words, **_more))
+            FUNCTIONS[_name] = _make(
+                _name, _kind, _forward,
+                _DOC.format(
+                    name=_name, example=_EXAMPLES[_end], result=_RESULTS[_name].replace("\n", "\n        "),
+                    **_words, **_more,
+                ),
+            )  # fmt: skip

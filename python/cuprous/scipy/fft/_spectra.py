@@ -93,16 +93,74 @@ _TABLE: dict[str, tuple[Kernel, bool, str]] = {
     "hfft": (half_to_real, True, "Discrete Fourier transform of the first half of Hermitian input, with real output"),
     "ihfft": (real_to_half, False, "Inverse of hfft"),
 }
-_NOTE = """
+#: What the functions return for the example.
+_RESULTS = {
+    "fft": "array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])",
+    "ifft": "array([ 2.5+0.j , -0.5-0.5j, -0.5+0.j , -0.5+0.5j])",
+    "rfft": "array([10.+0.j, -2.+2.j, -2.+0.j])",
+    "irfft": "array([ 2.5     , -0.666667,  0.      , -0.166667,  0.      , -0.666667])",
+    "hfft": "array([15., -4.,  0., -1.,  0., -4.])",
+    "ihfft": "array([ 2.5+0.j , -0.5-0.5j, -0.5+0.j ])",
+    "fft2": "array([[10.+0.j, -2.+0.j],\n       [-4.+0.j,  0.+0.j]])",
+    "ifft2": "array([[ 2.5+0.j, -0.5+0.j],\n       [-1. +0.j,  0. +0.j]])",
+    "rfft2": "array([[10.+0.j, -2.+0.j],\n       [-4.+0.j,  0.+0.j]])",
+    "irfft2": "array([[ 2.5, -0.5],\n       [-1. ,  0. ]])",
+    "hfft2": "array([[10., -2.],\n       [-4.,  0.]])",
+    "ihfft2": "array([[ 2.5+0.j, -0.5+0.j],\n       [-1. +0.j,  0. +0.j]])",
+    "fftn": "array([[10.+0.j, -2.+0.j],\n       [-4.+0.j,  0.+0.j]])",
+    "ifftn": "array([[ 2.5+0.j, -0.5+0.j],\n       [-1. +0.j,  0. +0.j]])",
+    "rfftn": "array([[10.+0.j, -2.+0.j],\n       [-4.+0.j,  0.+0.j]])",
+    "irfftn": "array([[ 2.5, -0.5],\n       [-1. ,  0. ]])",
+    "hfftn": "array([[10., -2.],\n       [-4.,  0.]])",
+    "ihfftn": "array([[ 2.5+0.j, -0.5+0.j],\n       [-1. +0.j,  0. +0.j]])",
+}  # fmt: skip
+#: Arguments and keywords of the example, by the end of the name.
+_EXAMPLES = {"": "[1.0, 2.0, 3.0, 4.0]", "2": "[[1.0, 2.0], [3.0, 4.0]]", "n": "[[1.0, 2.0], [3.0, 4.0]]"}
+_DOC = """{what} along {where}. Half precision is computed and returned in single precision.
 
-    The arguments are those of `cuprous.fft.{0}`. Half precision is computed and returned in single precision.
-    `overwrite_x` has no effect, `workers` is only validated, and `plan` raises NotImplementedError.
-    """
+Args:
+    x: real or complex points; `rfft`, `ihfft` and similar take only real ones.
+    {points}: the number of points along {each}: the array is truncated or padded with zeros.
+    {axes}: {where} to transform; by default {default}.
+    norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the forward
+        one for "forward". With "ortho" both are divided by its root.
+    overwrite_x: has no effect.
+    workers: only validated; has no effect.
+    plan: not supported.
+
+Returns:
+    A complex array, or a real one for `irfft`, `hfft` and similar: in single precision for single and half precision,
+    otherwise in double precision.
+
+Raises:
+    ValueError: for fewer than one point, or any other `norm`.
+    TypeError: for complex points where real ones are needed.
+    NotImplementedError: for a `plan`.
+
+Examples:
+    >>> cp.scipy.fft.{name}({example}).round(6)
+    {result}
+"""
+
+
+def _documented(name: str, end: str) -> str:
+    where, points, axes, each, default = _WORDS[end]
+    return _DOC.format(
+        what=_TABLE[name][2], where=where, points=points, axes=axes, each=each, default=default, name=name + end,
+        example=_EXAMPLES[end], result=_RESULTS[name + end].replace("\n", "\n    "),
+    )  # fmt: skip
+
+
+#: By the end of the name: the axes, the names of the arguments, and the axes by default.
+_WORDS = {
+    "": ("an axis", "n", "axis", "the axis", "the last"),
+    "2": ("two axes", "s", "axes", "each axis", "the last two"),
+    "n": ("several axes", "s", "axes", "each axis", "all"),
+}
 FUNCTIONS: dict[str, Callable[..., ndarray]] = {
-    **{name: _lines(name, kernel, forward, f"{what} along an axis.{_NOTE.format(name)}")
-       for name, (kernel, forward, what) in _TABLE.items()},
-    **{f"{name}2": _planes(f"{name}2", kernel, forward, False, f"{what} along two axes.{_NOTE.format(name)}")
-       for name, (kernel, forward, what) in _TABLE.items()},
-    **{f"{name}n": _planes(f"{name}n", kernel, forward, True, f"{what} along several axes.{_NOTE.format(name)}")
-       for name, (kernel, forward, what) in _TABLE.items()},
+    **{name: _lines(name, kernel, forward, _documented(name, "")) for name, (kernel, forward, _) in _TABLE.items()},
+    **{f"{name}2": _planes(f"{name}2", kernel, forward, False, _documented(name, "2"))
+       for name, (kernel, forward, _) in _TABLE.items()},
+    **{f"{name}n": _planes(f"{name}n", kernel, forward, True, _documented(name, "n"))
+       for name, (kernel, forward, _) in _TABLE.items()},
 }  # fmt: skip

@@ -36,7 +36,15 @@ def check(workers: int | None, plan: Any) -> None:
 
 
 def get_workers() -> int:
-    """Returns the default of `workers`."""
+    """Returns the default of `workers`.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cp.scipy.fft.get_workers()
+        1
+    """
     return getattr(_default, "workers", 1)
 
 
@@ -44,8 +52,19 @@ def get_workers() -> int:
 def set_workers(workers: int) -> Iterator[None]:
     """Returns a context manager that sets the default of `workers`. It has no effect on results or speed.
 
+    Args:
+        workers: the number of workers.
+
+    Returns:
+        A context manager.
+
     Raises:
         ValueError: for 0 or values below minus the number of processors.
+
+    Examples:
+        >>> with cp.scipy.fft.set_workers(2):
+        ...     cp.scipy.fft.get_workers()
+        2
     """
     before = get_workers()
     _default.workers = _count(operator.index(workers))
@@ -75,8 +94,19 @@ def _target(target: int) -> int:
 def next_fast_len(target: int, real: bool = False) -> int:
     """Returns the smallest length of at least `target` whose transform is fast; `real` selects real input.
 
+    Args:
+        target: the least length.
+        real: whether the input is real.
+
+    Returns:
+        An integer.
+
     Raises:
         ValueError: for a negative length.
+
+    Examples:
+        >>> cp.scipy.fft.next_fast_len(97)
+        98
     """
     target = _target(target)
     # Some power of two is below twice the target.
@@ -86,8 +116,19 @@ def next_fast_len(target: int, real: bool = False) -> int:
 def prev_fast_len(target: int, real: bool = False) -> int:
     """Returns the greatest length of at most `target` whose transform is fast; `real` selects real input.
 
+    Args:
+        target: the greatest length.
+        real: whether the input is real.
+
+    Returns:
+        An integer.
+
     Raises:
         ValueError: for a negative length.
+
+    Examples:
+        >>> cp.scipy.fft.prev_fast_len(97)
+        96
     """
     target = _target(target)
     return max(_sizes(real, target)) if target else 0

@@ -29,6 +29,11 @@ class BSpline:
 
     Raises:
         ValueError: for inconsistent shapes, and decreasing knots.
+
+    Examples:
+        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+        >>> line(0.5)
+        array(3.)
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -88,8 +93,19 @@ class BSpline:
     def derivative(self, nu: int = 1) -> BSpline:
         """Returns the derivative of order `nu`.
 
+        Args:
+            nu: the order.
+
+        Returns:
+            A `BSpline`.
+
         Raises:
             NotImplementedError: for `nu` below 0.
+
+        Examples:
+            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+            >>> line.derivative()(0.5)
+            array(2.)
         """
         if nu < 0:
             raise NotImplementedError(
@@ -151,12 +167,20 @@ def make_interp_spline(
         axis: the axis of `y`.
         check_finite: whether to raise for values that are not finite; coordinates are always checked.
 
+    Returns:
+        A `BSpline`.
+
     Raises:
         NotImplementedError: for periodic splines, conditions for degrees other than 3 or together with knots, and
             several conditions at one end.
         ValueError: for inconsistent shapes, negative degrees, too few points or knots, coordinates that do not
             increase, knots that decrease or leave points out, unknown conditions, and a condition at only one end.
         LinAlgError: if no spline with these knots passes through the points.
+
+    Examples:
+        >>> curve = cp.scipy.interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
+        >>> curve(1.5).round(6)
+        array(3.375)
     """
     k = operator.index(k)
     if k < 0:

@@ -27,6 +27,11 @@ class CubicHermiteSpline(PPoly):
 
     Raises:
         ValueError: for inconsistent shapes, and coordinates that do not increase.
+
+    Examples:
+        >>> curve = cp.scipy.interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 2.0])
+        >>> curve(0.5)
+        array(0.25)
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -56,6 +61,11 @@ class CubicSpline(CubicHermiteSpline):
     Raises:
         ValueError: for inconsistent shapes, coordinates that do not increase, values that are not finite, unknown
             conditions, and "periodic" with different first and last values.
+
+    Examples:
+        >>> curve = cp.scipy.interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0])
+        >>> curve([0.5, 1.5]).round(6)
+        array([0.25, 2.25])
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
@@ -174,7 +184,19 @@ class PchipInterpolator(CubicHermiteSpline):
     """Piecewise cubics that preserve monotonicity (F. N. Fritsch and J. Butland, SIAM Journal on Scientific and
     Statistical Computing 5 (1984)).
 
-    Args and errors as for `CubicHermiteSpline`; complex values raise ValueError.
+    Args:
+        x: increasing coordinates.
+        y: the values along `axis`.
+        axis: the axis of `y`.
+        extrapolate: as for `PPoly`.
+
+    Raises:
+        ValueError: for inconsistent shapes, coordinates that do not increase, and complex values.
+
+    Examples:
+        >>> curve = cp.scipy.interpolate.PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+        >>> curve(0.5)
+        array(0.3125)
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -212,13 +234,18 @@ class Akima1DInterpolator(CubicHermiteSpline):
     """Piecewise cubics whose slopes depend only on the five nearest points (H. Akima, Journal of the ACM 17 (1970)).
 
     Args:
-        method: "akima", or "makima" (which prefers the flatter side if the slopes on each side are equal).
         x, y, axis: as for `CubicHermiteSpline`.
+        method: "akima", or "makima" (which prefers the flatter side if the slopes on each side are equal).
         extrapolate: as for `CubicHermiteSpline`, but False by default.
 
     Raises:
         ValueError: as for `CubicHermiteSpline`, and for complex values.
         NotImplementedError: for unknown methods.
+
+    Examples:
+        >>> curve = cp.scipy.interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 4.0, 9.0, 16.0])
+        >>> curve(1.5)
+        array(2.25)
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:

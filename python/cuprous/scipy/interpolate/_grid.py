@@ -25,11 +25,18 @@ class RegularGridInterpolator:
             them to a tolerance).
         bounds_error: whether to raise for points outside the grid, which waits for the device.
         fill_value: the value outside the grid otherwise; None extrapolates.
+        solver: not supported.
+        solver_args: not supported.
 
     Raises:
         NotImplementedError: for the methods "quintic" and "pchip", `solver` and `solver_args`.
         ValueError: for points that do not match the values, a complex fill value for real ones, and evaluation outside
             the grid with `bounds_error`.
+
+    Examples:
+        >>> f = cp.scipy.interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
+        >>> f([[0.5, 1.0]])
+        array([1.5])
     """
 
     def __init__(
@@ -153,5 +160,24 @@ def _known(method: str) -> str:
 def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = math.nan
 ) -> ndarray:
-    """Computes `RegularGridInterpolator(points, values, …)(xi)`."""
+    """Computes `RegularGridInterpolator(points, values, …)(xi)`.
+
+    Args:
+        points: increasing (or decreasing) coordinates, one vector for each axis.
+        values: an array whose first axes are the grid's.
+        xi: the points to evaluate at, with the coordinates along the last axis.
+        method: as for `RegularGridInterpolator`.
+        bounds_error: whether to raise for points outside the grid, which waits for the device.
+        fill_value: the value outside the grid otherwise; None extrapolates.
+
+    Returns:
+        An array of the values at the points.
+
+    Raises:
+        ValueError: for points that do not match the values, and points outside the grid with `bounds_error`.
+
+    Examples:
+        >>> cp.scipy.interpolate.interpn(([0.0, 1.0], [0.0, 2.0]), cp.asarray([[0.0, 2.0], [1.0, 3.0]]), [[0.5, 1.0]])
+        array([1.5])
+    """
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)

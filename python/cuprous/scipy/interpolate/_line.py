@@ -34,6 +34,11 @@ class interp1d:
     Raises:
         NotImplementedError: for unknown kinds and negative degrees.
         ValueError: for inconsistent or too few points, and evaluation outside their range with `bounds_error`.
+
+    Examples:
+        >>> f = cp.scipy.interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 10.0, 40.0])
+        >>> f([0.5, 1.5])
+        array([ 5., 25.])
     """
 
     def __init__(

@@ -57,6 +57,11 @@ class PPoly:
 
     Raises:
         ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
+
+    Examples:
+        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
+        >>> square(1.5)
+        array(2.25)
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
@@ -119,7 +124,19 @@ class PPoly:
         return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """Returns the derivative of order `nu`; for negative orders an antiderivative."""
+        """Returns the derivative of order `nu`; for negative orders an antiderivative.
+
+        Args:
+            nu: the order.
+
+        Returns:
+            A `PPoly`.
+
+        Examples:
+            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
+            >>> square.derivative()(1.5)
+            array(3.)
+        """
         if nu < 0:
             return self.antiderivative(-nu)
         k = self.c.shape[0]
@@ -130,7 +147,19 @@ class PPoly:
         return self._like(self.c[: k - nu] * factors.reshape([k - nu] + [1] * (self.c.ndim - 1)))
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint."""
+        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
+
+        Args:
+            nu: the order.
+
+        Returns:
+            A `PPoly`.
+
+        Examples:
+            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
+            >>> square.antiderivative()(2.0)
+            array(8.)
+        """
         if nu <= 0:
             return self.derivative(-nu)
         result = self
@@ -143,8 +172,21 @@ class PPoly:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
         """Returns the integral from `a` to `b`.
 
+        Args:
+            a: the lower end.
+            b: the upper end.
+            extrapolate: as for `PPoly`; by default as for the polynomial.
+
+        Returns:
+            An array with the other axes of the coefficients.
+
         Raises:
             NotImplementedError: for "periodic" extrapolation.
+
+        Examples:
+            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
+            >>> square.integrate(0.0, 2.0)
+            array(8.)
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if extrapolate == "periodic":

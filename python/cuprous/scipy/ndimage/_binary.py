@@ -133,10 +133,17 @@ def binary_erosion(
         brute_force: ignored, as it does not affect SciPy's results either.
         axes: the axes that the structure applies to; None for all.
 
+    Returns:
+        A bool array of the shape of `input`.
+
     Raises:
         TypeError: for complex input.
         RuntimeError: for a structure or mask of the wrong shape.
         ValueError: for an origin outside the structure.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_erosion(cp.asarray([0, 1, 1, 1, 0]))
+        array([False, False,  True, False, False])
     """
     return _delivered(("minimum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
@@ -145,8 +152,30 @@ def binary_dilation(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilates an image: centers the structure on each nonzero element and marks what it covers. Arguments as for
-    `binary_erosion`."""
+    """Dilates an image: centers the structure on each nonzero element and marks what it covers.
+
+    Args:
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
+            occasionally.
+        mask: the elements that may change; others keep their values.
+        output: the array for the result; by default a new bool array.
+        border_value: the value beyond the edges, 0 or 1.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        brute_force: ignored, as it does not affect SciPy's results either.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure or mask of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_dilation(cp.asarray([0, 0, 1, 0, 0]))
+        array([False,  True,  True,  True, False])
+    """
     return _delivered(("maximum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
@@ -154,7 +183,30 @@ def binary_opening(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Erodes, then dilates; arguments as for `binary_erosion`."""
+    """Erodes, then dilates.
+
+    Args:
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
+            occasionally.
+        output: the array for the result; by default a new bool array.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        mask: the elements that may change; others keep their values.
+        border_value: the value beyond the edges, 0 or 1.
+        brute_force: ignored, as it does not affect SciPy's results either.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure or mask of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_opening(cp.asarray([1, 0, 1, 1, 1]))
+        array([False, False,  True,  True,  True])
+    """
     return _delivered(("minimum", "maximum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
@@ -162,7 +214,30 @@ def binary_closing(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilates, then erodes; arguments as for `binary_erosion`."""
+    """Dilates, then erodes.
+
+    Args:
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
+            occasionally.
+        output: the array for the result; by default a new bool array.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        mask: the elements that may change; others keep their values.
+        border_value: the value beyond the edges, 0 or 1.
+        brute_force: ignored, as it does not affect SciPy's results either.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure or mask of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_closing(cp.asarray([0, 1, 0, 1, 0]))
+        array([False,  True,  True,  True, False])
+    """
     return _delivered(("maximum", "minimum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
@@ -170,8 +245,27 @@ def binary_hit_or_miss(
     input: ArrayLike, structure1: ArrayLike = None, structure2: ArrayLike = None, output: Any = None,
     origin1: Any = 0, origin2: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Matches a pattern: True where `structure1` covers only nonzero elements and `structure2` (by default the
-    complement of `structure1`) only zeros. Other arguments as for `binary_erosion`."""
+    """Matches a pattern: True where `structure1` covers only nonzero elements and `structure2` only zeros.
+
+    Args:
+        input: a real array of any shape.
+        structure1: the elements that must be nonzero.
+        structure2: the elements that must be zero; by default the complement of `structure1`.
+        output: the array for the result; by default a new bool array.
+        origin1: the shift of the center of `structure1`.
+        origin2: the shift of the center of `structure2`; by default `origin1`.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_hit_or_miss(cp.asarray([0, 1, 0, 1, 1]), [0, 1, 0])
+        array([False,  True, False, False, False])
+    """
     a = source(input, real=True)
     out = _target(a, output)
     found = check_axes(axes, a.ndim)
@@ -187,14 +281,52 @@ def binary_propagation(
     input: ArrayLike, structure: ArrayLike = None, mask: ArrayLike = None, output: Any = None, border_value: int = 0,
     origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilates repeatedly within `mask` until nothing changes; arguments as for `binary_erosion`."""
+    """Dilates repeatedly within `mask` until nothing changes.
+
+    Args:
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        mask: the elements that may change; others keep their values.
+        output: the array for the result; by default a new bool array.
+        border_value: the value beyond the edges, 0 or 1.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure or mask of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_propagation(cp.asarray([0, 1, 0, 0]), mask=cp.asarray([1, 1, 1, 0]))
+        array([ True,  True,  True, False])
+    """
     return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
 
 
 def binary_fill_holes(
     input: ArrayLike, structure: ArrayLike = None, output: Any = None, origin: Any = 0, *, axes: Any = None
 ) -> ndarray:
-    """Fills holes: zeros that are not connected to the border. Arguments as for `binary_erosion`."""
+    """Fills holes: zeros that are not connected to the border.
+
+    Args:
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        output: the array for the result; by default a new bool array.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        axes: the axes that the structure applies to; None for all.
+
+    Returns:
+        A bool array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a structure of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.binary_fill_holes(cp.asarray([1, 0, 1, 0]))
+        array([ True,  True,  True, False])
+    """
     a = source(input)
     out = _target(a, output)
     outside = _morphed("maximum", _core.full(a.shape, False, "bool"), structure, -1, a == 0, 1, origin, axes)

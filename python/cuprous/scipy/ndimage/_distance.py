@@ -169,6 +169,11 @@ def distance_transform_edt(
 
     Raises:
         RuntimeError: for `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
+
+    Examples:
+        >>> cp.scipy.ndimage.distance_transform_edt(cp.asarray([[0, 1, 1], [1, 1, 1]]))
+        array([[0.        , 1.        , 2.        ],
+               [1.        , 1.41421356, 2.23606798]])
     """
     a = source(input)
     a = a.reshape([1]) if a.ndim == 0 else a
@@ -200,6 +205,10 @@ def distance_transform_cdt(
         ValueError: for an unknown metric, and for `distances` or `indices` of the wrong shape or dtype.
         RuntimeError: if nothing is requested.
         NotImplementedError: for other structures.
+
+    Examples:
+        >>> cp.scipy.ndimage.distance_transform_cdt(cp.asarray([0, 1, 1, 1]))
+        array([0, 1, 2, 3], dtype=int32)
     """
     a = source(input)
     if isinstance(metric, str):
@@ -226,13 +235,29 @@ def distance_transform_bf(
     input: ArrayLike, metric: str = "euclidean", sampling: Any = None, return_distances: bool = True,
     return_indices: bool = False, distances: Any = None, indices: Any = None,
 ) -> Any:  # fmt: skip
-    """Computes `distance_transform_edt` (float64) for "euclidean", or counts steps (uint32) for "taxicab" and
-    "chessboard".
+    """Computes the distance of each element to the nearest zero: `distance_transform_edt` (float64) for "euclidean", or
+    steps (uint32) for "taxicab" and "chessboard".
+
+    Args:
+        input: a real array of any shape.
+        metric: "euclidean", "taxicab" (or "cityblock", "manhattan") or "chessboard".
+        sampling: the distances between elements, one for all axes or one for each.
+        return_distances: whether to return the distances.
+        return_indices: whether to return the coordinates of the nearest zero.
+        distances: an array that receives the distances, which are then not returned.
+        indices: an int32 array that receives the coordinates, which are then not returned.
+
+    Returns:
+        The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
     Raises:
         RuntimeError: for an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is
             requested.
         NotImplementedError: for `sampling` with metrics that count steps.
+
+    Examples:
+        >>> cp.scipy.ndimage.distance_transform_bf(cp.asarray([0, 1, 1, 1]), metric="taxicab")
+        array([0, 1, 2, 3], dtype=uint32)
     """
     a = source(input)
     if metric.lower() not in _NAMES:

@@ -61,9 +61,16 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
         axis: the axis of the real transform.
         output: the result's dtype, or an array for the result.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         RuntimeError: for a wrong number of standard deviations.
         AxisError: if the axis does not exist.
+
+    Examples:
+        >>> cp.scipy.ndimage.fourier_gaussian(cp.ones(4), 1.0).round(6)
+        array([1.      , 0.291213, 0.007192, 0.291213])
     """
     a, name, out = _prepared(input, output, False)
     total: Any = 0.0
@@ -73,8 +80,25 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
 
 
 def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """Multiplies the Fourier transform of an array by that of a box of `size`; other arguments as for
-    `fourier_gaussian`."""
+    """Multiplies the Fourier transform of an array by that of a box.
+
+    Args:
+        input: the Fourier transform.
+        size: the extents of the box, one for all axes or one for each.
+        n: for a transform of real numbers, their number along `axis`; otherwise -1.
+        axis: the axis of the real transform.
+        output: the result's dtype, or an array for the result.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a wrong number of extents.
+
+    Examples:
+        >>> cp.scipy.ndimage.fourier_uniform(cp.ones(4), 2.0).round(6)
+        array([1.     , 0.63662, 0.     , 0.63662])
+    """
     a, name, out = _prepared(input, output, False)
     total: Any = 1.0
     for f, extent in _axes(a, size, "size", n, axis):
@@ -83,11 +107,24 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
 
 
 def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid with the diameters
-    `size`; other arguments as for `fourier_gaussian`.
+    """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid.
+
+    Args:
+        input: the Fourier transform.
+        size: the diameters, one for all axes or one for each.
+        n: for a transform of real numbers, their number along `axis`; otherwise -1.
+        axis: the axis of the real transform.
+        output: the result's dtype, or an array for the result.
+
+    Returns:
+        An array of the shape of `input`.
 
     Raises:
         NotImplementedError: for more axes.
+
+    Examples:
+        >>> cp.scipy.ndimage.fourier_ellipsoid(cp.ones(4), 2.0).round(6)
+        array([1.     , 0.63662, 0.     , 0.63662])
     """
     a, name, out = _prepared(input, output, False)
     if a.ndim > 3:
@@ -107,8 +144,26 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
 
 
 def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """Returns the Fourier transform (complex) of the array shifted by `shift` elements; other arguments as for
-    `fourier_gaussian`."""
+    """Returns the Fourier transform of the shifted array.
+
+    Args:
+        input: the Fourier transform.
+        shift: the number of elements, one for all axes or one for each.
+        n: for a transform of real numbers, their number along `axis`; otherwise -1.
+        axis: the axis of the real transform.
+        output: the result's dtype, or an array for the result.
+
+    Returns:
+        A complex array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for a wrong number of shifts.
+
+    Examples:
+        >>> shifted = cp.scipy.ndimage.fourier_shift(cp.fft.fft([1.0, 2.0, 3.0, 4.0]), 1)
+        >>> cp.fft.ifft(shifted).real.round(6)
+        array([4., 1., 2., 3.])
+    """
     a, name, out = _prepared(input, output, True)
     total: Any = 0.0
     for f, step in _axes(a, shift, "shift", n, axis):

@@ -78,8 +78,15 @@ def gaussian_filter1d(
         truncate: half the window's width, in standard deviations.
         radius: half the window's width, in elements; overrides `truncate`.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         ValueError: for a negative order or radius.
+
+    Examples:
+        >>> cp.scipy.ndimage.gaussian_filter1d(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+        array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
     """
     a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
@@ -104,8 +111,27 @@ def gaussian_filter(
 ) -> ndarray:  # fmt: skip
     """Filters with a Gaussian, axis by axis.
 
-    Arguments as for `gaussian_filter1d`; `sigma`, `order`, `mode` and `radius` may be sequences with one entry per
-    axis, and `axes` names the axes to filter along (None means all).
+    Args:
+        input: an array of any dtype and shape.
+        sigma: the standard deviation, in elements; one for all axes or one for each.
+        order: 0 for the Gaussian, n for its n-th derivative; one for all axes or one for each.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        truncate: half the window's width, in standard deviations.
+        radius: half the window's width, in elements; overrides `truncate`.
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: for a negative order or radius.
+
+    Examples:
+        >>> cp.scipy.ndimage.gaussian_filter(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+        array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
     """
     a, name, out = prepared(input, output)
     return deliver(_gaussian(a, sigma, order, mode, cval, truncate, radius, axes, name), out)
@@ -124,14 +150,47 @@ def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any
 
 
 def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0) -> ndarray:
-    """Returns the derivative along `axis` by Sobel's stencil: (-1, 0, 1) along it, (1, 2, 1) along the other axes."""
+    """Returns the derivative along `axis` by Sobel's stencil: (-1, 0, 1) along it, (1, 2, 1) along the other axes.
+
+    Args:
+        input: an array of any dtype and shape.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+
+    Returns:
+        An array of the shape of `input`.
+
+    Examples:
+        >>> cp.scipy.ndimage.sobel(cp.asarray([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]))
+        array([[4., 8., 4.],
+               [4., 8., 4.]])
+    """
     return _stencils(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
 
 
 def prewitt(
     input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0
 ) -> ndarray:
-    """Returns the derivative along `axis` by Prewitt's stencil: (-1, 0, 1) along it, (1, 1, 1) along the other axes."""
+    """Returns the derivative along `axis` by Prewitt's stencil: (-1, 0, 1) along it, (1, 1, 1) along the other axes.
+
+    Args:
+        input: an array of any dtype and shape.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+
+    Returns:
+        An array of the shape of `input`.
+
+    Examples:
+        >>> cp.scipy.ndimage.prewitt(cp.asarray([0.0, 1.0, 4.0, 9.0]))
+        array([1., 4., 8., 5.])
+    """
     return _stencils(input, axis, output, mode, cval, (1.0, 1.0, 1.0))
 
 
@@ -158,7 +217,23 @@ def _combined(
 def laplace(
     input: ArrayLike, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> ndarray:
-    """Returns the sum of the second differences (1, -2, 1) along the axes."""
+    """Returns the sum of the second differences (1, -2, 1) along the axes.
+
+    Args:
+        input: an array of any dtype and shape.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Examples:
+        >>> cp.scipy.ndimage.laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]))
+        array([ 1.,  2.,  2., -5.])
+    """
 
     def second_difference(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
         middle = [1 if k == axis else 0 for k in range(a.ndim)]
@@ -171,7 +246,29 @@ def gaussian_laplace(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the Laplacian by second derivatives of Gaussians; arguments as for `gaussian_filter`."""
+    """Returns the Laplacian by second derivatives of Gaussians.
+
+    Args:
+        input: an array of any dtype and shape.
+        sigma: the standard deviation, in elements; one for all axes or one for each.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        axes: the axes to filter along; None for all.
+        truncate: half the window's width, in standard deviations.
+        radius: half the window's width, in elements; overrides `truncate`.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: for a negative radius.
+
+    Examples:
+        >>> cp.scipy.ndimage.gaussian_laplace(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+        array([ 0.197428,  0.002007, -0.398943,  0.002007,  0.197428])
+    """
     a = source(input)
     found = check_axes(axes, a.ndim)
     sigmas = spread(per_axis(sigma, len(found)), found, a.ndim, 0)
@@ -187,9 +284,31 @@ def gaussian_gradient_magnitude(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the gradient's magnitude by first derivatives of Gaussians; arguments as for `gaussian_filter`. `axes`
-    selects the derivatives only: as in SciPy, each smooths along all axes, so `sigma` and `radius` cover all of
-    them."""
+    """Returns the gradient's magnitude by first derivatives of Gaussians.
+
+    As in SciPy, each derivative smooths along all axes, so `sigma` and `radius` cover all of them.
+
+    Args:
+        input: an array of any dtype and shape.
+        sigma: the standard deviation, in elements; one for all axes or one for each.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        axes: the axes of the derivatives; None for all.
+        truncate: half the window's width, in standard deviations.
+        radius: half the window's width, in elements; overrides `truncate`.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: for a negative radius.
+
+    Examples:
+        >>> cp.scipy.ndimage.gaussian_gradient_magnitude(cp.asarray([0.0, 0.0, 1.0, 1.0]), 1.0).round(6)
+        array([0.107982, 0.363249, 0.363249, 0.107982])
+    """
     a = source(input)
     sigmas = per_axis(sigma, a.ndim)
 
@@ -228,9 +347,29 @@ def generic_laplace(
     input: ArrayLike, derivative2: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the sum of second derivatives along the axes. Each is computed by a call `derivative2(input, axis,
-    output, mode, cval, *extra_arguments, **extra_keywords)`. In the first call `output` is the array for the result; in
-    the others it is the dtype of the result to return."""
+    """Returns the sum of second derivatives along the axes, each computed by a function.
+
+    Args:
+        input: an array of any dtype and shape.
+        derivative2: `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`. In the first
+            call `output` is the array for the result; in the others it is the dtype of the result to return.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        extra_arguments: further arguments of the function.
+        extra_keywords: keyword arguments of the function.
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Examples:
+        >>> def second(a, axis, output, mode, cval):
+        ...     return cp.scipy.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)
+        >>> cp.scipy.ndimage.generic_laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]), second)
+        array([ 1.,  2.,  2., -5.])
+    """
     return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
 
@@ -238,5 +377,27 @@ def generic_gradient_magnitude(
     input: ArrayLike, derivative: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the gradient's magnitude; `derivative` computes each component, as for `generic_laplace`."""
+    """Returns the gradient's magnitude of components that a function computes.
+
+    Args:
+        input: an array of any dtype and shape.
+        derivative: `derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, as for
+            `generic_laplace`.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
+            for all axes or one for each.
+        cval: the value beyond the edges for "constant".
+        extra_arguments: further arguments of the function.
+        extra_keywords: keyword arguments of the function.
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Examples:
+        >>> image = cp.asarray([[0.0, 1.0], [2.0, 3.0]])
+        >>> cp.scipy.ndimage.generic_gradient_magnitude(image, cp.scipy.ndimage.prewitt).round(6)
+        array([[6.708204, 6.708204],
+               [6.708204, 6.708204]])
+    """
     return _generic(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, True)

@@ -97,11 +97,18 @@ def generic_filter(
         extra_keywords: passed on to the function.
         axes: the axes that the window applies to; None for all.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         TypeError: for complex input, and if the function returns something other than a real number.
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
         ValueError: for an origin outside the window, and for a function that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`.
+
+    Examples:
+        >>> cp.scipy.ndimage.generic_filter(cp.asarray([1.0, 5.0, 2.0]), max, size=3)
+        array([5., 5., 5.])
     """
     import numpy as np
 
@@ -145,7 +152,15 @@ def generic_filter1d(
             value is ignored.
         filter_size: the length of the filter.
         axis: the axis.
-        output: this and the remaining arguments are those of `generic_filter`.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        extra_arguments: further arguments of the function.
+        extra_keywords: keyword arguments of the function.
+
+    Returns:
+        An array of the shape of `input`.
 
     Raises:
         TypeError: for complex input.
@@ -153,6 +168,12 @@ def generic_filter1d(
         ValueError: for an origin outside the filter, and for a function that is not callable.
         AxisError: if the axis does not exist.
         NotImplementedError: for a `scipy.LowLevelCallable`.
+
+    Examples:
+        >>> def reverse(line, result):
+        ...     result[:] = line[::-1]
+        >>> cp.scipy.ndimage.generic_filter1d(cp.asarray([1.0, 5.0, 2.0]), reverse, 1)
+        array([2., 5., 1.])
     """
     import numpy as np
 
@@ -192,15 +213,28 @@ def geometric_transform(
         mapping: `mapping(position, *extra_arguments, **extra_keywords)` takes an index of the result as a tuple of
             integers and returns one coordinate for each axis of the input.
         output_shape: the shape of the result; by default the input's.
-        output: this and the following arguments are those of `map_coordinates`.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
         extra_arguments: passed on to the mapping.
         extra_keywords: passed on to the mapping.
+
+    Returns:
+        An array of `output_shape`.
 
     Raises:
         RuntimeError: for an unsupported order or mode, an output of the wrong shape, and 0-d arrays.
         TypeError: if the mapping returns anything other than a tuple of real numbers.
         ValueError: for a mapping that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`.
+
+    Examples:
+        >>> a = cp.asarray([1.0, 2.0, 3.0])
+        >>> cp.scipy.ndimage.geometric_transform(a, lambda at: (2.0 - at[0],), order=1)
+        array([3., 2., 1.])
     """
     import numpy as np
 
@@ -252,10 +286,17 @@ def vectorized_filter(
         axes: the axes that the window applies to; None for all.
         batch_memory: the greatest size in bytes of the windows that are passed to the function in one call.
 
+    Returns:
+        An array of the shape of `input`; smaller for "valid".
+
     Raises:
         ValueError: unless exactly one of `size` and `footprint` is given, and for arguments of the wrong kind or
             length.
         AxisError: if an axis does not exist.
+
+    Examples:
+        >>> cp.scipy.ndimage.vectorized_filter(cp.asarray([1.0, 5.0, 2.0]), cp.max, size=3)
+        array([5., 5., 5.])
     """
     a = source(input)
     if not callable(function):

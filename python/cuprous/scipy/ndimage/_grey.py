@@ -76,10 +76,17 @@ def grey_erosion(
         origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes that the window applies to; None for all.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         TypeError: for complex input.
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
         RuntimeError: for arguments of the wrong length or shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.grey_erosion(cp.asarray([1, 5, 2, 4, 4]), size=3)
+        array([1, 1, 2, 2, 4])
     """
     _check(size, footprint, structure)
     if structure is None:
@@ -91,7 +98,29 @@ def grey_dilation(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the maximum over a mirrored window around each element; arguments as for `grey_erosion`."""
+    """Returns the maximum over a mirrored window around each element.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.grey_dilation(cp.asarray([1, 5, 2, 0, 0]), size=3)
+        array([5, 5, 5, 2, 0])
+    """
     _check(size, footprint, structure)
     a = source(input)
     element = structure if footprint is None else footprint
@@ -112,7 +141,29 @@ def grey_opening(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Applies a grayscale erosion, then a dilation; arguments as for `grey_erosion`."""
+    """Applies a grayscale erosion, then a dilation.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.grey_opening(cp.asarray([1, 1, 5, 1, 1]), size=3)
+        array([1, 1, 1, 1, 1])
+    """
     eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
@@ -121,7 +172,29 @@ def grey_closing(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Applies a grayscale dilation, then an erosion; arguments as for `grey_erosion`."""
+    """Applies a grayscale dilation, then an erosion.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.grey_closing(cp.asarray([5, 5, 1, 5, 5]), size=3)
+        array([5, 5, 5, 5, 5])
+    """
     dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
@@ -141,7 +214,29 @@ def morphological_gradient(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns dilation minus erosion; arguments as for `grey_erosion`. As in SciPy, `output` must be an array."""
+    """Returns dilation minus erosion.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: an array for the result; not a dtype, as in SciPy.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.morphological_gradient(cp.asarray([1, 1, 5, 5]), size=3)
+        array([0, 4, 4, 0])
+    """
     high, low, out = _extremes(input, size, footprint, structure, output, mode, cval, origin, axes)
     return deliver(high - low, out)
 
@@ -150,7 +245,29 @@ def morphological_laplace(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns dilation plus erosion minus twice the input; arguments as for `morphological_gradient`."""
+    """Returns dilation plus erosion minus twice the input.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: an array for the result; not a dtype, as in SciPy.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.morphological_laplace(cp.asarray([1, 1, 5, 5]), size=3)
+        array([ 0,  4, -4,  0])
+    """
     a = source(input)
     high, low, out = _extremes(a, size, footprint, structure, output, mode, cval, origin, axes)
     return deliver(high + low - a - a, out)
@@ -165,7 +282,29 @@ def white_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the input minus its opening; arguments as for `grey_erosion`."""
+    """Returns the input minus its opening.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.white_tophat(cp.asarray([1, 1, 5, 1, 1]), size=3)
+        array([0, 0, 4, 0, 0])
+    """
     a = source(input)
     name, out = target(a, output)
     opened = grey_opening(a, size, footprint, structure, name, mode, cval, origin, axes=axes)
@@ -176,7 +315,29 @@ def black_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the closing minus the input; arguments as for `grey_erosion`."""
+    """Returns the closing minus the input.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.black_tophat(cp.asarray([5, 5, 1, 5, 5]), size=3)
+        array([0, 0, 4, 0, 0])
+    """
     a = source(input)
     name, out = target(a, output)
     closed = grey_closing(a, size, footprint, structure, name, mode, cval, origin, axes=axes)

@@ -251,9 +251,16 @@ def map_coordinates(
         cval: the value beyond the edges for "constant" and "grid-constant".
         prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
+    Returns:
+        An array of the shape of a row of `coordinates`.
+
     Raises:
         RuntimeError: for an unsupported order or mode, and coordinates or an output of the wrong shape.
         TypeError: for complex coordinates.
+
+    Examples:
+        >>> cp.scipy.ndimage.map_coordinates(cp.asarray([1.0, 2.0, 4.0]), [[0.5, 1.5]], order=1)
+        array([1.5, 3. ])
     """
     a, where = source(input), array(coordinates)
     if not 0 <= order <= 5:
@@ -285,11 +292,23 @@ def affine_transform(
         matrix: the matrix, its diagonal, or the homogeneous matrix (whose last column is the offset); read on the host.
         offset: the offset, one for all axes or one for each.
         output_shape: the shape of the result; by default the output's or the input's.
-        output: this and the remaining arguments are those of `map_coordinates`.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant" and "grid-constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
+
+    Returns:
+        An array of `output_shape`.
 
     Raises:
         RuntimeError: for a matrix of the wrong shape.
         ValueError: for a homogeneous matrix whose last row is not 0 … 0 1.
+
+    Examples:
+        >>> cp.scipy.ndimage.affine_transform(cp.asarray([1.0, 2.0, 3.0]), [[1.0]], offset=1, order=1)
+        array([2., 3., 0.])
     """
     a = source(input)
     if output_shape is None:
@@ -327,8 +346,28 @@ def shift(
     input: ArrayLike, shift: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """Shifts an array by `shift` elements, one for all axes or one for each; other arguments as for
-    `map_coordinates`."""
+    """Shifts an array. Elements that come from beyond the edges are those of `mode`.
+
+    Args:
+        input: an array of any dtype.
+        shift: the number of elements, one for all axes or one for each.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant" and "grid-constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for an unsupported order or mode, and an output of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.shift(cp.asarray([1.0, 2.0, 3.0]), 1, order=1)
+        array([0., 1., 2.])
+    """
     a = source(input)
     _check(a, order, a.ndim)
     steps = per_axis(host(shift).tolist(), a.ndim)
@@ -340,12 +379,28 @@ def zoom(
     input: ArrayLike, zoom: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Scales an array by the factor `zoom`, one for all axes or one for each.
+    """Scales an array.
 
     Args:
+        input: an array of any dtype.
+        zoom: the factor, one for all axes or one for each.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant" and "grid-constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
         grid_mode: whether distances are measured from the outer faces of the edge elements instead of their centers.
 
-    Other arguments as for `map_coordinates`.
+    Returns:
+        An array whose extents are scaled and rounded.
+
+    Raises:
+        RuntimeError: for an unsupported order or mode, and an output of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.zoom(cp.asarray([1.0, 3.0]), 1.5, order=1)
+        array([1., 2., 3.])
     """
     a = source(input)
     _check(a, order, a.ndim)
@@ -380,16 +435,30 @@ def rotate(
     input: ArrayLike, angle: float, axes: Any = (1, 0), reshape: bool = True, output: Output = None, order: int = 3,
     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """Rotates an array by `angle` degrees in the plane of two axes.
+    """Rotates an array in the plane of two axes.
 
     Args:
+        input: an array of any dtype.
+        angle: the angle in degrees.
         axes: the two axes of the plane.
         reshape: whether to enlarge the result to contain the whole rotated array.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant" and "grid-constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
-    Other arguments as for `map_coordinates`.
+    Returns:
+        An array.
 
     Raises:
         ValueError: for arrays with fewer than two axes, and invalid planes.
+
+    Examples:
+        >>> cp.scipy.ndimage.rotate(cp.asarray([[1.0, 2.0], [3.0, 4.0]]), 90, order=1).round(6)
+        array([[2., 4.],
+               [1., 3.]])
     """
     a = source(input)
     if a.ndim < 2:

@@ -58,6 +58,11 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
         TypeError: for complex input.
         ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
         RuntimeError: for a structure of another rank, and for a dtype that cannot hold the labels.
+
+    Examples:
+        >>> labels, count = cp.scipy.ndimage.label(cp.asarray([1, 1, 0, 1]))
+        >>> labels, count
+        (array([1, 1, 0, 2], dtype=int32), 2)
     """
     a = source(input, real=True)
     shape = neighbors(a.ndim, 1) if structure is None else host(structure, bool)
@@ -99,9 +104,16 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
         input: an array of integers.
         max_label: the last label to consider; 0 considers all.
 
+    Returns:
+        A list with an element for each label.
+
     Raises:
         RuntimeError: for floating-point input, with a `max_label`.
         TypeError: for complex input, and for floating-point input without a `max_label`.
+
+    Examples:
+        >>> cp.scipy.ndimage.find_objects(cp.asarray([0, 1, 1, 2]))
+        [(slice(1, 3, None),), (slice(3, 4, None),)]
     """
     a = source(input, real=True)
     if _dtypes.kind(a.dtype_name) == "f":

@@ -142,9 +142,16 @@ def correlate1d(
         cval: the value beyond the edges for "constant".
         origin: the shift of the window's center.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         RuntimeError: for weights that are not a vector, an unknown mode, or an output of the wrong shape.
         ValueError: for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.correlate1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+        array([3., 2., 1.])
     """
     return _line_filter(input, weights, axis, output, mode, cval, origin, False)
 
@@ -153,7 +160,28 @@ def convolve1d(
     input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Convolves the lines along one axis with a vector of weights: `correlate1d` with reversed weights."""
+    """Convolves the lines along one axis with a vector of weights: `correlate1d` with reversed weights.
+
+    Args:
+        input: an array of any dtype and shape.
+        weights: a vector of real or complex numbers.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for weights that are not a vector, an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.convolve1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+        array([1., 2., 3.])
+    """
     return _line_filter(input, weights, axis, output, mode, cval, origin, True)
 
 
@@ -192,9 +220,16 @@ def correlate(
         origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes to filter along; None for all.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
         ValueError: for an origin outside the window, or invalid axes.
+
+    Examples:
+        >>> cp.scipy.ndimage.correlate(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+        array([3., 2., 1.])
     """
     return _filter(input, weights, output, mode, cval, origin, axes, False)
 
@@ -203,7 +238,28 @@ def convolve(
     input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Convolves an array with weights: `correlate` with the weights (not conjugated) reversed along each axis."""
+    """Convolves an array with weights: `correlate` with the weights (not conjugated) reversed along each axis.
+
+    Args:
+        input: an array of any dtype and shape.
+        weights: real or complex, with as many axes as `input`, or as `axes` if given.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside the window, or invalid axes.
+
+    Examples:
+        >>> cp.scipy.ndimage.convolve(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+        array([1., 2., 3.])
+    """
     return _filter(input, weights, output, mode, cval, origin, axes, True)
 
 
@@ -222,7 +278,28 @@ def uniform_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Returns means over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns means over windows along one axis.
+
+    Args:
+        input: an array of any dtype and shape.
+        size: the number of elements of a window.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside the window.
+
+    Examples:
+        >>> cp.scipy.ndimage.uniform_filter1d(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
+        array([1., 1., 1., 0.])
+    """
     a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
     return deliver(averaged(a, size, axis, mode, cval, origin, name), out)
@@ -232,7 +309,28 @@ def uniform_filter(
     input: ArrayLike, size: Any = 3, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0,
     *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns means over boxes, axis by axis; `size`, `mode` and `origin` may be sequences, one entry per axis."""
+    """Returns means over boxes, axis by axis.
+
+    Args:
+        input: an array of any dtype and shape.
+        size: the extents of the box, one for all axes or one for each.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes to filter along; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside the window, or invalid axes.
+
+    Examples:
+        >>> cp.scipy.ndimage.uniform_filter(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
+        array([1., 1., 1., 0.])
+    """
     a, name, out = prepared(input, output)
     found = check_axes(axes, a.ndim)
     sizes, modes, origins = (per_axis(v, len(found)) for v in (size, mode, origin))

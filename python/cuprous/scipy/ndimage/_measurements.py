@@ -125,6 +125,10 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
 
     Returns:
         A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
+
+    Examples:
+        >>> cp.scipy.ndimage.sum_labels(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+        array([6., 3.])
     """
     a = _summable(input, index)
     groups = _Groups(a, labels, index)
@@ -132,18 +136,57 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
 
 
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the sum over each region; a synonym of `sum_labels`."""
+    """Returns the sum over each region. This is a synonym of `sum_labels`.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise float64 of the shape of `index`; 0 for labels that do not occur.
+
+    Examples:
+        >>> cp.scipy.ndimage.sum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+        array([6., 3.])
+    """
     return sum_labels(input, labels, index)
 
 
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the mean over each region, NaN if it is empty; arguments as for `sum_labels`."""
+    """Returns the mean over each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label; NaN for labels that do not occur.
+
+    Examples:
+        >>> cp.scipy.ndimage.mean(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
+        array([3., 3.])
+    """
     groups = _Groups(_summable(input, index), labels, index)
     return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
 
 
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the variance (divided by the number of elements) of each region; arguments as for `sum_labels`."""
+    """Returns the variance (divided by the number of elements) of each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label.
+
+    Examples:
+        >>> cp.scipy.ndimage.variance(cp.asarray([1.0, 3.0]))
+        array(1.)
+    """
     groups = _Groups(_summable(input, index), labels, index)
     if groups.count == 0:
         return _core.empty(groups.shape, "float64")
@@ -157,7 +200,20 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
 
 
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the standard deviation of each region; arguments as for `sum_labels`."""
+    """Returns the standard deviation of each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label.
+
+    Examples:
+        >>> cp.scipy.ndimage.standard_deviation(cp.asarray([1.0, 3.0]))
+        array(1.)
+    """
     return _core.map("sqrt", variance(input, labels, index))
 
 
@@ -178,18 +234,57 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
 
 
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the minimum of each region; arguments as for `sum_labels`. Labels of `index` that do not occur give 0, a
-    single such label the greatest value of the dtype."""
+    """Returns the minimum of each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur,
+        and for a single such label the greatest value of the dtype.
+
+    Examples:
+        >>> cp.scipy.ndimage.minimum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+        array([1, 3])
+    """
     return _extreme("min", input, labels, index)
 
 
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the maximum of each region; arguments as for `minimum`."""
+    """Returns the maximum of each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
+
+    Examples:
+        >>> cp.scipy.ndimage.maximum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+        array([5, 3])
+    """
     return _extreme("max", input, labels, index)
 
 
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """Returns the median of each region; arguments as for `sum_labels`. 0 for labels that do not occur."""
+    """Returns the median of each region.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
+
+    Examples:
+        >>> cp.scipy.ndimage.median(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
+        array([3., 3.])
+    """
     groups = _Groups(input, labels, index)
     if groups.a.size == 0:
         return cp.mean(groups.a)  # NaN
@@ -230,20 +325,58 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
 
 
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Returns the position of each region's minimum, as a tuple of integers on the host, or a list of tuples; arguments
-    as for `sum_labels`."""
+    """Returns the position of each region's minimum. It is copied to the host.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A tuple of integers, or a list of tuples for several labels.
+
+    Examples:
+        >>> cp.scipy.ndimage.minimum_position(cp.asarray([4, 1, 3]))
+        (1,)
+    """
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[0])
 
 
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Returns the position of each region's maximum, as `minimum_position` does; the last among equal values."""
+    """Returns the position of each region's maximum, the last among equal values. It is copied to the host.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A tuple of integers, or a list of tuples for several labels.
+
+    Examples:
+        >>> cp.scipy.ndimage.maximum_position(cp.asarray([1, 5, 3]))
+        (1,)
+    """
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[1])
 
 
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
-    """Returns minima, maxima and their positions; arguments and results as of `minimum` and `minimum_position`."""
+    """Returns minima, maxima and their positions.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A tuple of four, as `minimum`, `maximum`, `minimum_position` and `maximum_position` return them.
+
+    Examples:
+        >>> cp.scipy.ndimage.extrema(cp.asarray([4, 1, 7]))
+        (array(1), array(7), (1,), (2,))
+    """
     groups = _Groups(input, labels, index, True)
     least, greatest = _extreme_places(groups)
     return (
@@ -253,7 +386,20 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
 
 
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Returns the center of mass of each region, weighted by the input: a tuple of 0-d arrays, or a list of tuples."""
+    """Returns the center of mass of each region, weighted by the input.
+
+    Args:
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        A tuple of 0-d arrays, or a list of tuples for several labels.
+
+    Examples:
+        >>> cp.scipy.ndimage.center_of_mass(cp.asarray([0.0, 1.0, 3.0]))
+        (array(1.75),)
+    """
     a = source(input)
     total = sum_labels(a, labels, index)
     axes = []
@@ -267,13 +413,26 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
 
 
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Returns histograms of each region with `bins` equal bins from `min` to `max`, counted like `numpy.histogram`.
+    """Returns histograms of each region, counted like `numpy.histogram`.
 
-    Arguments as for `sum_labels`. For several labels the counts are rows of one array (SciPy: an array of arrays); a
-    label that does not occur has zeros (SciPy: None).
+    Args:
+        input: an array.
+        min: the lower end of the bins.
+        max: the upper end of the bins.
+        bins: the number of bins.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
+
+    Returns:
+        An array of counts; for several labels rows of one array (SciPy: an array of arrays). A label that does not
+        occur has zeros (SciPy: None).
 
     Raises:
         ValueError: for `index` without `labels`.
+
+    Examples:
+        >>> cp.scipy.ndimage.histogram(cp.asarray([0.5, 1.5, 1.7]), 0, 2, 2)
+        array([1, 2])
     """
     if labels is None and index is not None:
         raise ValueError("index without defined labels")
@@ -306,8 +465,16 @@ def labeled_comprehension(
         default: the result for regions without elements.
         pass_positions: whether `func` receives the flat indices.
 
+    Returns:
+        An array with an element for each label.
+
     Raises:
         ValueError: for `index` without `labels`.
+
+    Examples:
+        >>> values, labels = cp.asarray([1.0, 2.0, 5.0]), cp.asarray([1, 1, 2])
+        >>> cp.scipy.ndimage.labeled_comprehension(values, labels, [1, 2], cp.max, float, 0)
+        array([2., 5.])
     """
     a = source(input)
     if labels is None and index is not None:
@@ -339,10 +506,21 @@ def labeled_comprehension(
 
 
 def value_indices(arr: ArrayLike, *, ignore_value: Any = None) -> dict[Any, tuple[ndarray, ...]]:
-    """Returns, for each value of an integer array (as a NumPy scalar), its indices, one array for each axis.
+    """Returns the indices of each value of an integer array.
+
+    Args:
+        arr: an array of integers.
+        ignore_value: a value to leave out.
+
+    Returns:
+        A dictionary from a value (a NumPy scalar) to a tuple of index arrays, one for each axis.
 
     Raises:
         ValueError: for arrays that do not hold integers.
+
+    Examples:
+        >>> cp.scipy.ndimage.value_indices(cp.asarray([7, 9, 7]))[7]
+        (array([0, 2]),)
     """
     a = source(arr)
     if _dtypes.kind(a.dtype_name) not in "iu":

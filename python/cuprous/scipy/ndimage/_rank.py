@@ -266,7 +266,28 @@ def minimum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Returns minima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns minima over windows along one axis.
+
+    Args:
+        input: a real array of any shape.
+        size: the number of elements of a window.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for an unknown mode, or an output of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.minimum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
+        array([1, 1, 0, 0])
+    """
     return _extreme_filter1d("minimum", input, size, axis, output, mode, cval, origin)
 
 
@@ -274,7 +295,28 @@ def maximum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Returns maxima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns maxima over windows along one axis.
+
+    Args:
+        input: a real array of any shape.
+        size: the number of elements of a window.
+        axis: the axis.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: for an unknown mode, or an output of the wrong shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.maximum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
+        array([5, 5, 5, 2])
+    """
     return _extreme_filter1d("maximum", input, size, axis, output, mode, cval, origin)
 
 
@@ -304,10 +346,17 @@ def minimum_filter(
         origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes that the window applies to; None for all.
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         TypeError: for complex input.
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
         ValueError: for an origin outside the window, and for an empty footprint.
+
+    Examples:
+        >>> cp.scipy.ndimage.minimum_filter(cp.asarray([1, 5, 2, 0]), size=3)
+        array([1, 1, 0, 0])
     """
     return _extreme_filter("minimum", input, size, footprint, output, mode, cval, origin, axes)
 
@@ -316,7 +365,29 @@ def maximum_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns maxima over windows; arguments as for `minimum_filter`."""
+    """Returns maxima over windows.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.maximum_filter(cp.asarray([1, 5, 2, 0]), size=3)
+        array([5, 5, 5, 2])
+    """
     return _extreme_filter("maximum", input, size, footprint, output, mode, cval, origin, axes)
 
 
@@ -324,11 +395,29 @@ def rank_filter(
     input: ArrayLike, rank: int, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the element of rank `rank` (negative: from the greatest) in each window; arguments as for
-    `minimum_filter`.
+    """Returns the element of a rank in each window.
+
+    Args:
+        input: a real array of any shape.
+        rank: the rank, from 0; a negative one counts from the greatest.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
 
     Raises:
         RuntimeError: if the window has no such rank.
+
+    Examples:
+        >>> cp.scipy.ndimage.rank_filter(cp.asarray([1, 5, 2, 0]), -1, size=3)
+        array([5, 5, 5, 2])
     """
     return _rank_filter(input, operator.index(rank), None, size, footprint, output, mode, cval, origin, axes)
 
@@ -337,7 +426,29 @@ def median_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns the median (for even counts the upper one) of each window; arguments as for `minimum_filter`."""
+    """Returns the median (for even counts the upper one) of each window.
+
+    Args:
+        input: a real array of any shape.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
+
+    Raises:
+        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+
+    Examples:
+        >>> cp.scipy.ndimage.median_filter(cp.asarray([1, 5, 2, 0]), size=3)
+        array([1, 2, 2, 0])
+    """
     return _rank_filter(input, None, None, size, footprint, output, mode, cval, origin, axes)
 
 
@@ -345,10 +456,28 @@ def percentile_filter(
     input: ArrayLike, percentile: float, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns a percentile (negative: from 100) of each window, without interpolation; arguments as for
-    `minimum_filter`.
+    """Returns a percentile of each window, without interpolation.
+
+    Args:
+        input: a real array of any shape.
+        percentile: the percentile, 0 to 100; a negative one counts from 100.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
+            boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+
+    Returns:
+        An array of the shape of `input`.
 
     Raises:
         RuntimeError: if the percentile is not within -100 to 100.
+
+    Examples:
+        >>> cp.scipy.ndimage.percentile_filter(cp.asarray([1, 5, 2, 0]), 100, size=3)
+        array([5, 5, 5, 2])
     """
     return _rank_filter(input, None, float(percentile), size, footprint, output, mode, cval, origin, axes)

@@ -108,9 +108,16 @@ def spline_filter1d(
         mode: the extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as
             "mirror".
 
+    Returns:
+        An array of the shape of `input`.
+
     Raises:
         RuntimeError: for an unsupported order, and an unknown mode.
         AxisError: if the axis does not exist.
+
+    Examples:
+        >>> cp.scipy.ndimage.spline_filter1d(cp.asarray([0.0, 1.0, 0.0])).round(6)
+        array([-1.,  2., -1.])
     """
     if not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
@@ -123,10 +130,24 @@ def _double(a: ndarray, output: Output) -> Output:
 
 
 def spline_filter(input: ArrayLike, order: int = 3, output: Output = float, mode: str = "mirror") -> ndarray:
-    """Returns the coefficients of the spline through an array; arguments as for `spline_filter1d`, orders from 2 to 5.
+    """Returns the coefficients of the spline through an array.
+
+    Args:
+        input: an array.
+        order: the order, from 2 to 5.
+        output: the result's dtype (float64 by default), or an array for the result.
+        mode: the extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as
+            "mirror".
+
+    Returns:
+        An array of the shape of `input`.
 
     Raises:
         RuntimeError: for an unsupported order, and an unknown mode.
+
+    Examples:
+        >>> cp.scipy.ndimage.spline_filter(cp.asarray([0.0, 1.0, 0.0])).round(6)
+        array([-1.,  2., -1.])
     """
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")

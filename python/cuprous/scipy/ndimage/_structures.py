@@ -36,17 +36,40 @@ def reflected(structure: Host, origin: Any) -> tuple[Host, list[int]]:
 
 
 def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
-    """Returns, as bools, the elements of a 3 x … x 3 box that differ from its center in at most `connectivity`
-    coordinates."""
+    """Returns a structuring element: the elements of a 3 x … x 3 box that differ from its center in at most
+    `connectivity` coordinates.
+
+    Args:
+        rank: the number of axes.
+        connectivity: the greatest number of coordinates that differ.
+
+    Returns:
+        A bool array.
+
+    Examples:
+        >>> cp.scipy.ndimage.generate_binary_structure(2, 1).astype(int)
+        array([[0, 1, 0],
+               [1, 1, 1],
+               [0, 1, 0]])
+    """
     return _core.from_numpy(neighbors(rank, connectivity))
 
 
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
     """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
 
+    Args:
+        structure: the structuring element.
+        iterations: the number of steps.
+        origin: the shift of the structure's center, one for all axes or one for each.
+
     Returns:
         The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
         and the list of its origins.
+
+    Examples:
+        >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
+        array([ True,  True,  True,  True,  True])
     """
     from cuprous.scipy.ndimage._binary import binary_dilation  # which imports this module
 

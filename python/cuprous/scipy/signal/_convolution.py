@@ -97,8 +97,15 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
         method: "direct" (sums), "fft" (Fourier transforms; integer results are rounded), or "auto", see
             `choose_conv_method`.
 
+    Returns:
+        An array of the dtype that both promote to.
+
     Raises:
         ValueError: for arrays of different rank, an unknown mode or method, and "valid" where neither fits.
+
+    Examples:
+        >>> cp.scipy.signal.convolve([1, 2, 3], [0, 1, 2])
+        array([0, 1, 4, 7, 6])
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:
@@ -123,10 +130,21 @@ def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
     """Returns the cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
 
-    Arguments and errors are those of `convolve`.
+    Args:
+        in1: the first array.
+        in2: the second array, with as many axes.
+        mode: as for `convolve`.
+        method: as for `convolve`.
+
+    Returns:
+        An array of the dtype that both promote to.
 
     Raises:
         ValueError: for arrays of different rank, and unknown modes and methods.
+
+    Examples:
+        >>> cp.scipy.signal.correlate([1, 2, 3], [0, 1, 2])
+        array([2, 5, 8, 3, 0])
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:
@@ -192,14 +210,41 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
             "symmetric").
         fillvalue: the value there for "fill".
 
+    Returns:
+        A matrix of the dtype that both promote to.
+
     Raises:
         ValueError: for arrays that are not matrices, and unknown modes and boundaries.
+
+    Examples:
+        >>> cp.scipy.signal.convolve2d([[1, 2], [3, 4]], [[1, 1]])
+        array([[1, 3, 2],
+               [3, 7, 4]])
     """
     return _plane(in1, in2, mode, boundary, fillvalue, False)
 
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
-    """Returns the cross-correlation of two matrices; arguments as for `convolve2d`."""
+    """Returns the cross-correlation of two matrices.
+
+    Args:
+        in1: the first array.
+        in2: the second array, with as many axes.
+        mode: as for `convolve`.
+        boundary: as for `convolve2d`.
+        fillvalue: the value beyond the edges for "fill".
+
+    Returns:
+        A matrix of the dtype that both promote to.
+
+    Raises:
+        ValueError: for arrays that are not matrices, and unknown modes and boundaries.
+
+    Examples:
+        >>> cp.scipy.signal.correlate2d([[1, 2], [3, 4]], [[1, 2]])
+        array([[ 2,  5,  2],
+               [ 6, 11,  4]])
+    """
     return _plane(in1, in2, mode, boundary, fillvalue, True)
 
 
@@ -207,9 +252,22 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = F
     """Returns "fft" or "direct", whichever needs fewer operations. Integers use "direct", whose sums are exact, and so
     do GPUs, on which the speeds have not been measured.
 
+    Args:
+        in1: the first array.
+        in2: the second array, with as many axes.
+        mode: as for `convolve`.
+        measure: not supported.
+
+    Returns:
+        A string.
+
     Raises:
         ValueError: for an unknown mode.
         NotImplementedError: for `measure`.
+
+    Examples:
+        >>> cp.scipy.signal.choose_conv_method([1, 2, 3], [1, 2])
+        'direct'
     """
     if measure:
         raise NotImplementedError("[choose_conv_method] measure=True is not supported; operations are counted")

@@ -173,9 +173,17 @@ def butter(
         output: "ba" (coefficients), "sos" (second-order sections, which keep precision at high orders) or "zpk".
         fs: the sampling frequency.
 
+    Returns:
+        The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
+
     Raises:
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
         NotImplementedError: for analog filters.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.butter(2, 0.25)
+        >>> b.round(6)
+        array([0.097631, 0.195262, 0.097631])
     """
     return _designed(_butterworth(_order(N)), Wn, btype, analog, output, fs)
 
@@ -183,13 +191,56 @@ def butter(
 def cheby1(
     N: int, rp: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
-    """Designs a Chebyshev type I filter with `rp` decibels of passband ripple; other arguments as for `butter`."""
+    """Designs a Chebyshev type I filter, with ripple in the passband.
+
+    Args:
+        N: the order, as for `butter`.
+        rp: the ripple of the passband, in decibels.
+        Wn: the frequencies at which the response leaves the ripple, as for `butter`.
+        btype: as for `butter`.
+        analog: must be False.
+        output: as for `butter`.
+        fs: the sampling frequency.
+
+    Returns:
+        As for `butter`.
+
+    Raises:
+        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
+        NotImplementedError: for analog filters.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.cheby1(2, 1.0, 0.25)
+        >>> b.round(6)
+        array([0.102557, 0.205115, 0.102557])
+    """
     return _designed(_chebyshev(_order(N), rp), Wn, btype, analog, output, fs)
 
 
 def cheby2(
     N: int, rs: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
-    """Designs a Chebyshev type II filter with at least `rs` decibels of stopband attenuation; other arguments as for
-    `butter`."""
+    """Designs a Chebyshev type II filter, with ripple in the stopband.
+
+    Args:
+        N: the order, as for `butter`.
+        rs: the least attenuation of the stopband, in decibels.
+        Wn: the frequencies at which the response reaches it, as for `butter`.
+        btype: as for `butter`.
+        analog: must be False.
+        output: as for `butter`.
+        fs: the sampling frequency.
+
+    Returns:
+        As for `butter`.
+
+    Raises:
+        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
+        NotImplementedError: for analog filters.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.cheby2(2, 40.0, 0.25)
+        >>> b.round(6)
+        array([ 0.012369, -0.012098,  0.012369])
+    """
     return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, analog, output, fs)

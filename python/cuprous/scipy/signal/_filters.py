@@ -30,8 +30,19 @@ def extended(rows: ndarray, edge: int, kind: str) -> ndarray:
 def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
     """Computes medians over windows of odd extents (3 by default), with zeros beyond the edges.
 
+    Args:
+        volume: the array.
+        kernel_size: the extents of the windows, one for all axes or one for each.
+
+    Returns:
+        An array of the shape of `volume`.
+
     Raises:
         ValueError: for even extents, and for bool, float16 and complex arrays.
+
+    Examples:
+        >>> cp.scipy.signal.medfilt(cp.asarray([1.0, 9.0, 2.0, 3.0]))
+        array([1., 2., 3., 2.])
     """
     a = cp.atleast_1d(array(volume))
     if a.dtype_name in ("bool", "float16", "bfloat16") or _dtypes.kind(a.dtype_name) == "c":
@@ -46,8 +57,21 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
 def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
     """Applies `medfilt` to a matrix.
 
+    Args:
+        input: the matrix.
+        kernel_size: the extents of the windows, one for both axes or one for each.
+
+    Returns:
+        A matrix of the same shape.
+
     Raises:
         ValueError: for input that is not 2-d, and windows of even extents.
+
+    Examples:
+        >>> cp.scipy.signal.medfilt2d(cp.asarray([[1.0, 2.0, 3.0], [4.0, 9.0, 6.0], [7.0, 8.0, 9.0]]))
+        array([[0., 2., 0.],
+               [2., 6., 3.],
+               [0., 6., 0.]])
     """
     a = array(input)
     if a.ndim != 2:
@@ -65,8 +89,15 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
         bp: the indices at which new pieces begin, for "linear".
         overwrite_data: ignored; `data` is never changed.
 
+    Returns:
+        An array of the shape of `data`.
+
     Raises:
         ValueError: for an unknown type, and breakpoints beyond the end.
+
+    Examples:
+        >>> cp.scipy.signal.detrend([1.0, 2.0, 4.0], type="constant").round(6)
+        array([-1.333333, -0.333333,  1.666667])
     """
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
@@ -111,9 +142,24 @@ def savgol_coeffs(
 ) -> ndarray:
     """Returns the weights of `savgol_filter`, computed on the host.
 
+    Args:
+        window_length: the window's extent.
+        polyorder: the polynomial's order.
+        deriv: the derivative's order.
+        delta: the distance between elements.
+        pos: the position in the window that is evaluated; by default the center.
+        use: "conv" for convolutions, "dot" for products.
+
+    Returns:
+        An array of shape (window_length,).
+
     Raises:
         ValueError: for an order that is not less than the length, a position outside of the window, and `use` other
             than "conv" and "dot".
+
+    Examples:
+        >>> cp.scipy.signal.savgol_coeffs(5, 2).round(6)
+        array([-0.085714,  0.342857,  0.485714,  0.342857, -0.085714])
     """
     half, odd = divmod(window_length, 2)
     if pos is None:
@@ -143,9 +189,16 @@ def savgol_filter(
         mode: "mirror", "constant", "nearest", "wrap", or "interp", which evaluates the outermost windows' polynomials.
         cval: the value beyond the edges for "constant".
 
+    Returns:
+        An array of the shape of `x`.
+
     Raises:
         ValueError: for another mode, an order that is not less than the length, and windows longer than the axis for
             "interp".
+
+    Examples:
+        >>> cp.scipy.signal.savgol_filter(cp.asarray([0.0, 1.0, 4.0, 9.0, 16.0]), 5, 2).round(6)
+        array([ 0.,  1.,  4.,  9., 16.])
     """
     if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
         raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")

@@ -97,6 +97,10 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> nda
 
     Raises:
         ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
+
+    Examples:
+        >>> cp.scipy.signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
+        array([1., 3., 5., 3.])
     """
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:
@@ -115,8 +119,25 @@ def _block(n: int, k: int) -> int:
 
 
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndarray:
-    """Computes `fftconvolve` by the overlap-add method, with the longer operand in blocks, which suits axes along which
-    one operand is much longer. Arguments, results and errors are the same."""
+    """Computes `fftconvolve` by the overlap-add method, with the longer operand in blocks. This suits axes along which
+    one operand is much longer.
+
+    Args:
+        in1: an array of shape n.
+        in2: an array of shape k.
+        mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
+        axes: the axes to convolve along (all by default); others broadcast.
+
+    Returns:
+        Float32 or complex64 for arrays of these dtypes, otherwise float64 or complex128.
+
+    Raises:
+        ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
+
+    Examples:
+        >>> cp.scipy.signal.oaconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
+        array([1., 3., 5., 3.])
+    """
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:
         return a * v

@@ -146,6 +146,10 @@ def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, nda
     Raises:
         ValueError: for arrays that are not vectors, indices outside `x` (whose check waits for the device), and wlen <=
             1.
+
+    Examples:
+        >>> cp.scipy.signal.peak_prominences(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
+        array([2., 5.])
     """
     signal, indices = _signal(x), _peak_indices(peaks)
     _inside(indices, signal)
@@ -193,6 +197,10 @@ def peak_widths(
 
     Raises:
         ValueError: as for `peak_prominences`, for a negative `rel_height`, and data of another length.
+
+    Examples:
+        >>> cp.scipy.signal.peak_widths(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
+        array([0.83333333, 1.125     ])
     """
     signal, indices = _signal(x), _peak_indices(peaks)
     _inside(indices, signal)
@@ -229,6 +237,11 @@ def find_peaks(
 
     Raises:
         ValueError: for an `x` that is not a vector, a distance below 1, and bounds of another length than `x`.
+
+    Examples:
+        >>> peaks, properties = cp.scipy.signal.find_peaks(cp.asarray([0, 3, 1, 5, 0]), height=4)
+        >>> peaks
+        array([3])
     """
     signal = _signal(x)
     if distance is not None and distance < 1:
@@ -286,6 +299,10 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
     Raises:
         ValueError: for an order below 1.
         NotImplementedError: for the mode "raise".
+
+    Examples:
+        >>> cp.scipy.signal.argrelextrema(cp.asarray([1, 3, 2, 5, 4]), cp.greater)
+        (array([1, 3]),)
     """
     if int(order) != order or order < 1:
         raise ValueError("Order must be an int >= 1")
@@ -304,10 +321,44 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
 
 
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
-    """Returns where elements are greater than their neighbors; see `argrelextrema`."""
+    """Returns where elements are greater than their neighbors.
+
+    Args:
+        data: the array.
+        axis: the axis.
+        order: the number of neighbors on each side.
+        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
+
+    Returns:
+        The indices, in the form that `nonzero` returns.
+
+    Raises:
+        ValueError: for an order below 1.
+
+    Examples:
+        >>> cp.scipy.signal.argrelmax(cp.asarray([1, 3, 2, 5, 4]))
+        (array([1, 3]),)
+    """
     return argrelextrema(data, cp.greater, axis, order, mode)
 
 
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
-    """Returns where elements are less than their neighbors; see `argrelextrema`."""
+    """Returns where elements are less than their neighbors.
+
+    Args:
+        data: the array.
+        axis: the axis.
+        order: the number of neighbors on each side.
+        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
+
+    Returns:
+        The indices, in the form that `nonzero` returns.
+
+    Raises:
+        ValueError: for an order below 1.
+
+    Examples:
+        >>> cp.scipy.signal.argrelmin(cp.asarray([3, 1, 2, 0, 4]))
+        (array([1, 3]),)
+    """
     return argrelextrema(data, cp.less, axis, order, mode)

@@ -172,6 +172,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         ValueError: for coefficients that are empty or not vectors, a[0] = 0, a scalar signal, and a `zi` of another
             shape.
         AxisError: if there is no such axis.
+
+    Examples:
+        >>> cp.scipy.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
+        array([1.  , 0.5 , 0.25])
     """
     import numpy as np
 
@@ -211,8 +215,19 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def lfilter_zi(b: Any, a: Any) -> ndarray:
     """Returns the state of `lfilter` for which a step of ones gives its steady-state output; computed on the host.
 
+    Args:
+        b: the numerator coefficients, read on the host.
+        a: the denominator coefficients, read on the host.
+
+    Returns:
+        An array of max(len(a), len(b)) - 1 elements.
+
     Raises:
         ValueError: for coefficients that are not vectors, and a denominator of zeros.
+
+    Examples:
+        >>> cp.scipy.signal.lfilter_zi([1.0], [1.0, -0.5])
+        array([1.])
     """
     import numpy as np
 
@@ -241,8 +256,21 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     """Returns the state of `lfilter` after the given outputs and inputs, newest first; computed on the host.
 
+    Args:
+        b: the numerator coefficients, read on the host.
+        a: the denominator coefficients, read on the host.
+        y: the outputs, newest first.
+        x: the inputs, newest first; by default zeros.
+
+    Returns:
+        An array of max(len(a), len(b)) - 1 elements.
+
     Raises:
         ValueError: if all of `a` is zero, and for inputs or outputs with several axes.
+
+    Examples:
+        >>> cp.scipy.signal.lfiltic([1.0], [1.0, -0.5], [2.0])
+        array([1.])
     """
     import numpy as np
 
@@ -294,6 +322,11 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Raises:
         ValueError: for sections or states of another shape.
+
+    Examples:
+        >>> sos = [[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]]
+        >>> cp.scipy.signal.sosfilt(sos, [1.0, 0.0, 0.0])
+        array([1.  , 0.5 , 0.25])
     """
     sections = _sections(sos)
     y = array(x)
@@ -319,8 +352,18 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def sosfilt_zi(sos: Any) -> ndarray:
     """Returns the states of `sosfilt` for which a step of ones gives the steady-state output, of shape (sections, 2).
 
+    Args:
+        sos: rows of three numerator and three denominator coefficients.
+
+    Returns:
+        An array of shape (sections, 2).
+
     Raises:
         ValueError: for sections that are not rows of six coefficients, the fourth of which is 1.
+
+    Examples:
+        >>> cp.scipy.signal.sosfilt_zi([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
+        array([[1., 0.]])
     """
     import numpy as np
 
@@ -372,9 +415,16 @@ def filtfilt(
         method: must be "pad".
         irlen: only for the method "gust", which is not supported.
 
+    Returns:
+        An array of the shape of `x`.
+
     Raises:
         ValueError: for an unknown method or padtype, and a signal that is not longer than `padlen`.
         NotImplementedError: for the method "gust".
+
+    Examples:
+        >>> cp.scipy.signal.filtfilt([0.5, 0.5], [1.0], cp.arange(20.0)).shape
+        (20,)
     """
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
@@ -389,7 +439,25 @@ def filtfilt(
 
 
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
-    """Applies `sosfilt` forward and then backward; arguments as for `filtfilt`."""
+    """Applies `sosfilt` forward and then backward, so that the phase does not shift.
+
+    Args:
+        sos: rows of three numerator and three denominator coefficients, read on the host.
+        x: the array.
+        axis: the axis.
+        padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
+        padlen: the length of the extension.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        ValueError: for an unknown padtype, and a signal that is not longer than `padlen`.
+
+    Examples:
+        >>> cp.scipy.signal.sosfiltfilt([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]], cp.arange(20.0)).shape
+        (20,)
+    """
     sections = _sections(sos)
     signal = array(x)
     axis = normalize_axis(axis, signal.ndim)

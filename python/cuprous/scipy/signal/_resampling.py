@@ -36,8 +36,15 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
         N: the transform's length, reached by zero padding or truncation; the axis' length by default.
         axis: the axis.
 
+    Returns:
+        A complex array.
+
     Raises:
         ValueError: for complex signals, and an N that is not positive.
+
+    Examples:
+        >>> cp.scipy.signal.hilbert([1.0, 0.0, -1.0, 0.0]).round(6)
+        array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
     """
     a = array(x)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -63,8 +70,16 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
         window: a window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
         domain: "time", or "freq" if `x` is a spectrum.
 
+    Returns:
+        An array with `num` samples along the axis; with `t` a pair of it and the sample times.
+
     Raises:
         ValueError: for an unknown domain, and a window of another length.
+
+    Examples:
+        >>> cp.scipy.signal.resample(cp.asarray([1.0, 0.0, -1.0, 0.0]), 8).round(6)
+        array([ 1.      ,  0.707107,  0.      , -0.707107, -1.      , -0.707107,
+                0.      ,  0.707107])
     """
     if domain not in ("time", "freq"):
         raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
@@ -121,9 +136,16 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
         mode: must be "constant".
         cval: must be 0.
 
+    Returns:
+        An array.
+
     Raises:
         ValueError: for coefficients that are not a vector, and factors below 1.
         NotImplementedError: for other modes and boundary values.
+
+    Examples:
+        >>> cp.scipy.signal.upfirdn([1.0, 1.0], [1.0, 2.0, 3.0], up=2)
+        array([1., 1., 2., 2., 3., 3.])
     """
     if mode != "constant" or cval != 0:
         raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' with 0")
@@ -160,9 +182,16 @@ def firwin(
         scale: whether the gain at the center of the first passband is 1.
         fs: the sampling frequency (2 by default).
 
+    Returns:
+        An array of shape (numtaps,).
+
     Raises:
         ValueError: for edges that are out of range or unordered, an even number of coefficients for filters that pass
             the Nyquist frequency, and unknown kinds.
+
+    Examples:
+        >>> cp.scipy.signal.firwin(3, 0.5).round(6)
+        array([0.046221, 0.907557, 0.046221])
     """
     import numpy as np
 
@@ -204,15 +233,37 @@ def firwin(
 
 
 def kaiser_beta(a: float) -> float:
-    """Returns the parameter beta of a Kaiser window for an attenuation of `a` decibels (J. F. Kaiser, 1974)."""
+    """Returns the parameter beta of a Kaiser window for an attenuation of `a` decibels (J. F. Kaiser, 1974).
+
+    Args:
+        a: the attenuation in decibels.
+
+    Returns:
+        A float.
+
+    Examples:
+        >>> round(cp.scipy.signal.kaiser_beta(60.0), 3)
+        5.653
+    """
     if a > 50:
         return 0.1102 * (a - 8.7)
     return 0.5842 * (a - 21) ** 0.4 + 0.07886 * (a - 21) if a > 21 else 0.0
 
 
 def kaiser_atten(numtaps: int, width: float) -> float:
-    """Returns the attenuation in decibels of a Kaiser-window filter; `width` is the transition width relative to the
-    Nyquist frequency."""
+    """Returns the attenuation in decibels of a Kaiser-window filter.
+
+    Args:
+        numtaps: the number of coefficients.
+        width: the transition width relative to the Nyquist frequency.
+
+    Returns:
+        A float.
+
+    Examples:
+        >>> round(cp.scipy.signal.kaiser_atten(101, 0.1), 3)
+        79.735
+    """
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
@@ -230,10 +281,17 @@ def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kai
             after filtering: "mean", "median", "minimum", "maximum".
         cval: the constant (0 by default).
 
+    Returns:
+        An array with `up / down` times as many samples along the axis.
+
     Raises:
         ValueError: for factors that are below 1 or not whole, coefficients that are not a vector, and `cval` without
             "constant".
         NotImplementedError: for other paddings.
+
+    Examples:
+        >>> cp.scipy.signal.resample_poly(cp.ones(6), 1, 2).shape
+        (3,)
     """
     if up != int(up) or down != int(down):
         raise ValueError("up and down must be integers")
@@ -287,8 +345,15 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
         mysize: the windows' extents, which must be odd (3 by default).
         noise: the noise power; by default the mean of the windows' variances.
 
+    Returns:
+        An array of the shape of `im`, float64.
+
     Raises:
         NotImplementedError: for complex arrays.
+
+    Examples:
+        >>> cp.scipy.signal.wiener(cp.asarray([1.0, 2.0, 9.0, 2.0, 1.0])).round(6)
+        array([1.      , 3.185965, 5.780952, 3.185965, 1.      ])
     """
     a = array(im)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -318,9 +383,16 @@ def decimate(
         axis: the axis.
         zero_phase: whether to avoid a phase shift.
 
+    Returns:
+        An array with every q-th sample along the axis.
+
     Raises:
         ValueError: for an unknown `ftype`.
         TypeError: for a factor that is not an integer.
+
+    Examples:
+        >>> cp.scipy.signal.decimate(cp.ones(64), 4).shape
+        (16,)
     """
     factor = operator.index(q)
     a = array(x)

@@ -49,17 +49,22 @@ def stft(
 
     Args:
         x: the array.
+        fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as for `csd`.
         boundary: the extension by half a segment at both ends: "zeros", "even", "odd", "constant", or None for no
             extension.
         padded: whether to pad the last segment with zeros.
         scaling: "spectrum" or "psd".
-        fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as for `csd`.
 
     Returns:
         Frequencies, segment times, and the transforms, with frequencies along `axis` and times along the last axis.
 
     Raises:
         ValueError: as for `csd`, and for an unknown boundary.
+
+    Examples:
+        >>> f, t, z = cp.scipy.signal.stft(cp.sin(cp.arange(64.0)), nperseg=16)
+        >>> z.shape
+        (9, 9)
     """
     scaling = _scaling(scaling)
     if boundary not in ("even", "odd", "constant", "zeros", None):
@@ -107,11 +112,11 @@ def istft(
 
     Args:
         Zxx: the segments' transforms.
+        fs, window, nperseg, noverlap, nfft, scaling: as for `stft`.
         input_onesided: whether negative frequencies are omitted.
         boundary: whether `stft` extended the signal; if so, the extension is removed.
         time_axis: the axis of the segments.
         freq_axis: the axis of the frequencies.
-        fs, window, nperseg, noverlap, nfft, scaling: as for `stft`.
 
     Returns:
         Times and the signal. Where the squared windows add up to zero, the signal is not restored. Unlike SciPy this
@@ -119,6 +124,13 @@ def istft(
 
     Raises:
         ValueError: for arrays with fewer than two axes, equal axes, and inconsistent arguments.
+
+    Examples:
+        >>> x = cp.sin(cp.arange(64.0))
+        >>> f, t, z = cp.scipy.signal.stft(x, nperseg=16)
+        >>> t, restored = cp.scipy.signal.istft(z)
+        >>> bool(cp.allclose(restored, x))
+        True
     """
     z = array(Zxx)
     if z.ndim < 2:

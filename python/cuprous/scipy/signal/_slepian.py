@@ -22,8 +22,15 @@ def dpss(
             several windows and "approximate" for one.
         return_ratios: whether to return also the fraction of the energy in the band.
 
+    Returns:
+        An array of shape (M,), or (Kmax, M); with `return_ratios` a pair of it and the ratios.
+
     Raises:
         ValueError: for numbers out of range, and unknown norms.
+
+    Examples:
+        >>> cp.scipy.signal.windows.dpss(5, 1.0).round(6)
+        array([0.443211, 0.830984, 1.      , 0.830984, 0.443211])
     """
     import numpy as np
 

@@ -192,6 +192,12 @@ def csd(
 
     Raises:
         ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+
+    Examples:
+        >>> x = cp.sin(cp.arange(64.0))
+        >>> f, p = cp.scipy.signal.csd(x, x, nperseg=16)
+        >>> f.shape, p.shape
+        ((9,), (9,))
     """
     return _spectrum(array(x), None if y is x else array(y), fs, window, nperseg, noverlap, nfft, detrend,
                      return_onesided, scaling, axis, average)  # fmt: skip
@@ -202,7 +208,32 @@ def welch(
     nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """Returns the power spectral density, averaged over segments; arguments and errors as for `csd`."""
+    """Returns the power spectral density, averaged over segments.
+
+    Args:
+        x: the signal.
+        fs: the sampling frequency.
+        window: the window of the segments: as for `get_window`, or a vector.
+        nperseg: the segments' length; by default 256, or that of the window vector.
+        noverlap: the number of elements that neighboring segments share; half a segment by default.
+        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
+        detrend: "constant", "linear", False, or a function of the segments.
+        return_onesided: whether negative frequencies of real signals are added to the positive ones.
+        scaling: "density" (per frequency) or "spectrum".
+        axis: the axis.
+        average: "mean" or "median" over the segments.
+
+    Returns:
+        A pair of the frequencies, and the density at each along `axis`.
+
+    Raises:
+        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+
+    Examples:
+        >>> f, p = cp.scipy.signal.welch(cp.sin(cp.arange(64.0)), nperseg=16)
+        >>> f[cp.argmax(p)]
+        array(0.1875)
+    """
     return _spectrum(array(x), None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
                      average)  # fmt: skip
 
@@ -211,10 +242,28 @@ def periodogram(
     x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """Returns the power spectral density of the whole signal as one segment; arguments and errors as for `csd`.
+    """Returns the power spectral density of the whole signal as one segment.
+
+    Args:
+        x: the signal.
+        fs: the sampling frequency.
+        window: the window of the segments: as for `get_window`, or a vector.
+        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
+        detrend: "constant", "linear", False, or a function of the segments.
+        return_onesided: whether negative frequencies of real signals are added to the positive ones.
+        scaling: "density" (per frequency) or "spectrum".
+        axis: the axis.
+
+    Returns:
+        A pair of the frequencies, and the density at each along `axis`.
 
     Raises:
         ValueError: for a window that is not as long as the axis.
+
+    Examples:
+        >>> f, p = cp.scipy.signal.periodogram([1.0, -1.0, 1.0, -1.0])
+        >>> p.round(6)
+        array([0., 0., 4.])
     """
     a = array(x)
     axis = normalize_axis(axis, a.ndim)
@@ -233,8 +282,31 @@ def coherence(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """Returns the coherence |Pxy|² / (Pxx Pyy) by frequency: how linearly two signals are related. Arguments and errors
-    as for `csd`."""
+    """Returns the coherence |Pxy|² / (Pxx Pyy) by frequency: how linearly two signals are related.
+
+    Args:
+        x: the signal.
+        y: the second signal, which broadcasts with `x` along other axes.
+        fs: the sampling frequency.
+        window: the window of the segments: as for `get_window`, or a vector.
+        nperseg: the segments' length; by default 256, or that of the window vector.
+        noverlap: the number of elements that neighboring segments share; half a segment by default.
+        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
+        detrend: "constant", "linear", False, or a function of the segments.
+        axis: the axis.
+
+    Returns:
+        A pair of the frequencies, and the coherence at each along `axis`.
+
+    Raises:
+        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+
+    Examples:
+        >>> x = cp.sin(cp.arange(64.0))
+        >>> f, c = cp.scipy.signal.coherence(x, 2 * x, nperseg=16)
+        >>> bool((c > 0.9).all())
+        True
+    """
     options = (fs, window, nperseg, noverlap, nfft, detrend)
     frequencies, xx = welch(x, *options, axis=axis)
     _, yy = welch(y, *options, axis=axis)
@@ -258,15 +330,27 @@ def spectrogram(
 
     Args:
         x: the array.
+        fs: the sampling frequency.
+        window: the window of the segments: as for `get_window`, or a vector.
+        nperseg: the segments' length; by default 256, or that of the window vector.
         noverlap: as for `csd`; an eighth of a segment by default.
+        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
+        detrend: "constant", "linear", False, or a function of the segments.
+        return_onesided: whether negative frequencies of real signals are added to the positive ones.
+        scaling: "density" (per frequency) or "spectrum".
+        axis: the axis.
         mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (unwrapped angles).
-        fs, window, nperseg, nfft, detrend, return_onesided, scaling, axis: as for `csd`.
 
     Returns:
         Frequencies, the times of the segments' centers, and the spectra, with frequencies along `axis` and times last.
 
     Raises:
         ValueError: as for `csd`, and for an unknown mode.
+
+    Examples:
+        >>> f, t, s = cp.scipy.signal.spectrogram(cp.sin(cp.arange(64.0)), nperseg=16)
+        >>> s.shape
+        (9, 4)
     """
     modes = ("psd", "complex", "magnitude", "angle", "phase")
     if mode not in modes:

@@ -26,7 +26,20 @@ def _sample_indices(count: int) -> ndarray:
 
 
 def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
-    """Returns a sum of cosines with the weights `a`."""
+    """Returns a sum of cosines with the weights `a`.
+
+    Args:
+        M: the number of points.
+        a: the weights.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.general_cosine(5, [0.5, 0.5]).round(6)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     count, full = _points(M, sym)
     if count <= 1:
         return _core.full([count], 1.0, "float64")
@@ -38,42 +51,139 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
 
 
 def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
-    """Returns alpha - (1 - alpha) cos(2 pi n / (M - 1))."""
+    """Returns alpha - (1 - alpha) cos(2 pi n / (M - 1)).
+
+    Args:
+        M: the number of points.
+        alpha: the weight.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.general_hamming(5, 0.75).round(6)
+        array([0.5 , 0.75, 1.  , 0.75, 0.5 ])
+    """
     return general_cosine(M, [alpha, 1.0 - alpha], sym)
 
 
 def hamming(M: int, sym: bool = True) -> ndarray:
-    """Returns Hamming's window."""
+    """Returns Hamming's window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.hamming(5).round(6)
+        array([0.08, 0.54, 1.  , 0.54, 0.08])
+    """
     return general_hamming(M, 0.54, sym)
 
 
 def hann(M: int, sym: bool = True) -> ndarray:
-    """Returns Hann's window."""
+    """Returns Hann's window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.hann(5).round(6)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     return general_hamming(M, 0.5, sym)
 
 
 def blackman(M: int, sym: bool = True) -> ndarray:
-    """Returns Blackman's window."""
+    """Returns Blackman's window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.blackman(5).round(6)
+        array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
+    """
     return general_cosine(M, [0.42, 0.50, 0.08], sym)
 
 
 def nuttall(M: int, sym: bool = True) -> ndarray:
-    """Returns Nuttall's minimum 4-term Blackman-Harris window."""
+    """Returns Nuttall's minimum 4-term Blackman-Harris window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.nuttall(5).round(6)
+        array([3.63000e-04, 2.26982e-01, 1.00000e+00, 2.26982e-01, 3.63000e-04])
+    """
     return general_cosine(M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym)
 
 
 def blackmanharris(M: int, sym: bool = True) -> ndarray:
-    """Returns the minimum 4-term Blackman-Harris window."""
+    """Returns the minimum 4-term Blackman-Harris window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.blackmanharris(5).round(6)
+        array([6.0000e-05, 2.1747e-01, 1.0000e+00, 2.1747e-01, 6.0000e-05])
+    """
     return general_cosine(M, [0.35875, 0.48829, 0.14128, 0.01168], sym)
 
 
 def flattop(M: int, sym: bool = True) -> ndarray:
-    """Returns the flat top window."""
+    """Returns the flat top window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.flattop(5).round(6)
+        array([-4.2100e-04, -5.4737e-02,  1.0000e+00, -5.4737e-02, -4.2100e-04])
+    """
     return general_cosine(M, [0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368], sym)
 
 
 def boxcar(M: int, sym: bool = True) -> ndarray:
-    """Returns a window of ones."""
+    """Returns a window of ones.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.boxcar(3)
+        array([1., 1., 1.])
+    """
     return _core.full([_points(M, sym)[0]], 1.0, "float64")
 
 
@@ -84,19 +194,55 @@ def _from_center(M: int, sym: bool) -> tuple[ndarray, int]:
 
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
-    """Returns a triangle with zeros at its ends."""
+    """Returns a triangle with zeros at its ends.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.bartlett(5)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
 
 
 def triang(M: int, sym: bool = True) -> ndarray:
-    """Returns a triangle whose zeros lie beyond its ends."""
+    """Returns a triangle whose zeros lie beyond its ends.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.triang(5).round(6)
+        array([0.333333, 0.666667, 1.      , 0.666667, 0.333333])
+    """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
 
 
 def parzen(M: int, sym: bool = True) -> ndarray:
-    """Returns Parzen's window, a piecewise cubic."""
+    """Returns Parzen's window, a piecewise cubic.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.parzen(5).round(6)
+        array([0.016, 0.424, 1.   , 0.424, 0.016])
+    """
     n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -107,7 +253,19 @@ def parzen(M: int, sym: bool = True) -> ndarray:
 
 
 def bohman(M: int, sym: bool = True) -> ndarray:
-    """Returns Bohman's window."""
+    """Returns Bohman's window.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.bohman(5).round(6)
+        array([0.     , 0.31831, 1.     , 0.31831, 0.     ])
+    """
     n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -117,19 +275,58 @@ def bohman(M: int, sym: bool = True) -> ndarray:
 
 
 def cosine(M: int, sym: bool = True) -> ndarray:
-    """Returns half a period of a sine."""
+    """Returns half a period of a sine.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.cosine(5).round(6)
+        array([0.309017, 0.809017, 1.      , 0.809017, 0.309017])
+    """
     count, full = _points(M, sym)
     return boxcar(M) if M <= 1 else _map("sin", (_sample_indices(count) + 0.5) * (math.pi / full))
 
 
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
-    """Returns a Gaussian with the standard deviation `std`, in points."""
+    """Returns a Gaussian with the standard deviation `std`, in points.
+
+    Args:
+        M: the number of points.
+        std: the standard deviation.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.gaussian(5, 1.0).round(6)
+        array([0.135335, 0.606531, 1.      , 0.606531, 0.135335])
+    """
     n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
 
 
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
-    """Returns exp(-|n / sig|**(2 p) / 2)."""
+    """Returns exp(-|n / sig|**(2 p) / 2).
+
+    Args:
+        M: the number of points.
+        p: the shape: 1 is a Gaussian, 0.5 the Laplace distribution.
+        sig: the standard deviation, in points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.general_gaussian(5, 1.5, 2.0).round(6)
+        array([0.606531, 0.939413, 1.      , 0.939413, 0.606531])
+    """
     n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
 
@@ -137,8 +334,21 @@ def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
 def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool = True) -> ndarray:
     """Returns exp(-|n - center| / tau).
 
+    Args:
+        M: the number of points.
+        center: the center, for periodic windows; by default the middle.
+        tau: the decay, in points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
     Raises:
         ValueError: if `center` is given for a symmetric window.
+
+    Examples:
+        >>> cp.scipy.signal.windows.exponential(5, tau=2.0).round(6)
+        array([0.367879, 0.606531, 1.      , 0.606531, 0.367879])
     """
     if sym and center is not None:
         raise ValueError("If sym==True, center must be None.")
@@ -148,7 +358,20 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
 
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
-    """Returns Kaiser's window, computed by the Bessel function i0."""
+    """Returns Kaiser's window, computed by the Bessel function i0.
+
+    Args:
+        M: the number of points.
+        beta: the parameter of the shape; 0 is a rectangle.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.kaiser(5, 8.0).round(6)
+        array([0.002339, 0.368973, 1.      , 0.368973, 0.002339])
+    """
     n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -157,7 +380,20 @@ def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
 
 
 def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
-    """Returns a flat window with cosine tapers over the outer fraction `alpha` of its length."""
+    """Returns a flat window with cosine tapers over the outer fraction `alpha` of its length.
+
+    Args:
+        M: the number of points.
+        alpha: the part of the window that is tapered, 0 to 1.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.tukey(5).round(6)
+        array([0., 1., 1., 1., 0.])
+    """
     if alpha <= 0 or M <= 1:
         return boxcar(M, sym)
     if alpha >= 1.0:
@@ -169,7 +405,19 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
 
 
 def barthann(M: int, sym: bool = True) -> ndarray:
-    """Returns a weighted sum of Bartlett's and Hann's windows."""
+    """Returns a weighted sum of Bartlett's and Hann's windows.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.barthann(5)
+        array([0. , 0.5, 1. , 0.5, 0. ])
+    """
     n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -178,7 +426,19 @@ def barthann(M: int, sym: bool = True) -> ndarray:
 
 
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
-    """Returns the main lobe of a sinc."""
+    """Returns the main lobe of a sinc.
+
+    Args:
+        M: the number of points.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.lanczos(5).round(6)
+        array([0.     , 0.63662, 1.     , 0.63662, 0.     ])
+    """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
 
@@ -187,8 +447,20 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
     """Returns square roots of cumulative sums of a Kaiser window, so that the squares of overlapping windows add up to
     one.
 
+    Args:
+        M: the number of points.
+        beta: the parameter of the Kaiser window.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
     Raises:
         ValueError: for an odd length, and if `sym` is false.
+
+    Examples:
+        >>> cp.scipy.signal.windows.kaiser_bessel_derived(4, 8.0).round(6)
+        array([0.048249, 0.998835, 0.998835, 0.048249])
     """
     if not sym:
         raise ValueError("Kaiser-Bessel Derived windows are only defined for symmetric shapes")
@@ -203,7 +475,22 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
 
 def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
     """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
-    Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1."""
+    Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1.
+
+    Args:
+        M: the number of points.
+        nbar: the number of side lobes.
+        sll: the suppression of the side lobes, in decibels.
+        norm: whether the greatest value is 1, for odd lengths.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.taylor(5).round(6)
+        array([0.332497, 0.772015, 1.      , 0.772015, 0.332497])
+    """
     n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -222,7 +509,20 @@ def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool 
 
 def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
     """Returns the Dolph-Chebyshev window, whose side lobes all lie `at` decibels below the main lobe: the transform of
-    a Chebyshev polynomial."""
+    a Chebyshev polynomial.
+
+    Args:
+        M: the number of points.
+        at: the attenuation in decibels.
+        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
+
+    Returns:
+        An array of shape (M,).
+
+    Examples:
+        >>> cp.scipy.signal.windows.chebwin(5, 60).round(6)
+        array([0.187615, 0.686241, 1.      , 0.686241, 0.187615])
+    """
     count, full = _points(M, sym)
     if count <= 1:
         return boxcar(M)
@@ -274,8 +574,15 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
         Nx: the length.
         fftbins: whether the window is periodic, for spectra, rather than symmetric, for filters.
 
+    Returns:
+        An array of shape (Nx,).
+
     Raises:
         ValueError: for an unknown name, and missing parameters.
+
+    Examples:
+        >>> cp.scipy.signal.get_window("hann", 4).round(6)
+        array([0. , 0.5, 1. , 0.5])
     """
     if Nx < 1:
         raise ValueError(f"Parameter Nx={Nx!r} is not a positive integer")

@@ -22,13 +22,23 @@ _NO_FORMAT = "use csr, csc or coo"
 
 
 class sparray:
-    """The base class of sparse arrays, whose `*` multiplies elementwise."""
+    """The base class of sparse arrays, whose `*` multiplies elementwise.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.csr_array, cp.scipy.sparse.sparray)
+        True
+    """
 
     _is_array: ClassVar[bool] = True
 
 
 class spmatrix:
-    """The base class of sparse matrices, whose `*` is the matrix product and whose reductions keep two dimensions."""
+    """The base class of sparse matrices, whose `*` is the matrix product and whose reductions keep two dimensions.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.csr_matrix, cp.scipy.sparse.spmatrix)
+        True
+    """
 
     _is_array: ClassVar[bool] = False
 

@@ -19,7 +19,12 @@ FORMATS = {"csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column", "c
 
 
 class SparseWarning(Warning):
-    """Something about sparse matrices."""
+    """Something about sparse matrices.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.SparseWarning, Warning)
+        True
+    """
 
 
 def check_swap(axes: Any) -> None:
@@ -34,7 +39,12 @@ def check_swap(axes: Any) -> None:
 
 
 class SparseEfficiencyWarning(SparseWarning):
-    """Something that costs more than it looks."""
+    """Something that costs more than it looks.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.SparseEfficiencyWarning, cp.scipy.sparse.SparseWarning)
+        True
+    """
 
 
 def checked_dtype(dtype: Any) -> str:

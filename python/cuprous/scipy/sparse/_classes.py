@@ -104,25 +104,80 @@ def from_scipy(a: Any) -> Any:
 
 
 def issparse(x: Any) -> bool:
-    """Returns true for Cuprous's sparse matrices and arrays."""
+    """Returns true for Cuprous's sparse matrices and arrays.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.issparse(cp.scipy.sparse.eye(2))
+        True
+    """
     return isinstance(x, Sparse)
 
 
 def isspmatrix(x: Any) -> bool:
-    """Returns true for Cuprous's sparse matrices, and false for its sparse arrays."""
+    """Returns true for Cuprous's sparse matrices, and false for its sparse arrays.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.isspmatrix(cp.scipy.sparse.eye_array(2))
+        False
+    """
     return isinstance(x, Sparse) and isinstance(x, spmatrix)
 
 
 def isspmatrix_csr(x: Any) -> bool:
-    """Returns true for instances of `csr_matrix`."""
+    """Returns true for instances of `csr_matrix`.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.isspmatrix_csr(cp.scipy.sparse.eye(2, format="csr"))
+        True
+    """
     return isinstance(x, csr_matrix)
 
 
 def isspmatrix_csc(x: Any) -> bool:
-    """Returns true for instances of `csc_matrix`."""
+    """Returns true for instances of `csc_matrix`.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.isspmatrix_csc(cp.scipy.sparse.eye(2))
+        False
+    """
     return isinstance(x, csc_matrix)
 
 
 def isspmatrix_coo(x: Any) -> bool:
-    """Returns true for instances of `coo_matrix`."""
+    """Returns true for instances of `coo_matrix`.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.isspmatrix_coo(cp.scipy.sparse.eye(2))
+        False
+    """
     return isinstance(x, coo_matrix)

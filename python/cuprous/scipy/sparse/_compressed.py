@@ -47,9 +47,16 @@ class Compressed(Arithmetic):
         shape: the shape, if `arg1` does not determine it.
         dtype: the dtype of the values.
         copy: whether to copy values that already live on the device; index arrays are always copied.
+        maxprint: has no effect; accepted as in SciPy.
 
     Raises:
         ValueError: for invalid index arrays, whose check waits for the device, and for unsupported shapes and dtypes.
+
+    Examples:
+        >>> a = cp.scipy.sparse.csr_matrix(([5, 6, 7], ([0, 0, 1], [0, 2, 1])), shape=(2, 3))
+        >>> a.toarray()
+        array([[5, 0, 6],
+               [0, 7, 0]])
     """
 
     _major: ClassVar[int]

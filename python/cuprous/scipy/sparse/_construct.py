@@ -53,17 +53,63 @@ def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool)
 
 
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
-    """Returns an m x n matrix with ones on a diagonal; in CSR format by default, as the dia format is not supported."""
+    """Returns an m x n matrix with ones on a diagonal; in CSR format by default, as the dia format is not supported.
+
+    Args:
+        m: the number of rows.
+        n: the number of columns; `m` by default.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+        dtype: the dtype of the values; by default it follows from the arguments.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.eye(2).toarray()
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return _eye(m, n, k, dtype, format or "csr", False)
 
 
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
-    """Returns `eye` as a sparse array."""
+    """Returns an m x n sparse array with ones on a diagonal.
+
+    Args:
+        m: the number of rows.
+        n: the number of columns; `m` by default.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+        dtype: the dtype of the values; by default it follows from the arguments.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse array.
+
+    Examples:
+        >>> cp.scipy.sparse.eye_array(2, k=1).toarray()
+        array([[0., 1.],
+               [0., 0.]])
+    """
     return _eye(m, n, k, dtype, format or "csr", True)
 
 
 def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
-    """Returns the identity matrix; in CSR format by default, as the dia format is not supported."""
+    """Returns the identity matrix; in CSR format by default, as the dia format is not supported.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype of the values; by default it follows from the arguments.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.identity(2).toarray()
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return _eye(n, n, 0, dtype, format or "csr", False)
 
 
@@ -111,15 +157,49 @@ def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix with the given diagonals; in CSR format by default, as the dia format is not supported.
 
+    Args:
+        diagonals: a sequence of diagonals, or one diagonal.
+        offsets: the diagonal of each: 0 is the main one, positive ones are above it.
+        shape: the shape; by default the smallest square one.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse matrix.
+
     Raises:
         ValueError: if the diagonals do not match their offsets or the shape.
+
+    Examples:
+        >>> cp.scipy.sparse.diags([[1.0, 2.0], [3.0]], [0, 1]).toarray()
+        array([[1., 3.],
+               [0., 2.]])
     """
     return _diags(diagonals, offsets, shape, format, dtype, False)
 
 
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: str | None = None,
                 dtype: Any = None) -> Any:  # fmt: skip
-    """Returns `diags` as a sparse array."""
+    """Returns a sparse array with the given diagonals.
+
+    Args:
+        diagonals: a sequence of diagonals, or one diagonal.
+        offsets: the diagonal of each: 0 is the main one, positive ones are above it.
+        shape: the shape; by default the smallest square one.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse array.
+
+    Raises:
+        ValueError: if the diagonals do not match their offsets or the shape.
+
+    Examples:
+        >>> cp.scipy.sparse.diags_array([[1.0, 2.0]], offsets=[0]).toarray()
+        array([[1., 0.],
+               [0., 2.]])
+    """
     return _diags(diagonals, offsets, shape, format, dtype, True)
 
 
@@ -127,8 +207,23 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
     """Returns an m x n matrix from the rows of `data`: column j of the row for diagonal k holds that diagonal's element
     in column j.
 
+    Args:
+        data: the diagonals, as rows.
+        diags: the diagonal of each row: 0 is the main one, positive ones are above it.
+        m: the number of rows, or the shape.
+        n: the number of columns.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix.
+
     Raises:
         ValueError: if the numbers of diagonals and offsets differ, or an offset occurs twice.
+
+    Examples:
+        >>> cp.scipy.sparse.spdiags([[1, 2], [3, 4]], [0, 1], 2, 2).toarray()
+        array([[1, 4],
+               [0, 2]])
     """
     values = array(convert(data))
     values = values.reshape(1, -1) if values.ndim < 2 else values
@@ -201,16 +296,45 @@ def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: An
     """Returns an m x n matrix with uniform values in [0, 1) at random positions. The numbers differ from SciPy's.
 
     Args:
+        m: the number of rows.
+        n: the number of columns.
         density: the fraction of the elements that are stored.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
         rng: a generator of `cuprous.random`, or a seed.
         data_rvs: a function that takes a count and returns that many values.
+        random_state: an older name of `rng`.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.random(4, 5, density=0.5, rng=1).nnz
+        10
     """
     return _random(m, n, density, format, dtype, rng if random_state is None else random_state, data_rvs, False)
 
 
 def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None,
                  data_sampler: Any = None, random_state: Any = None) -> Any:  # fmt: skip
-    """Returns `random` as a sparse array; `data_sampler` takes the keyword `size`."""
+    """Returns a sparse array with uniform values in [0, 1) at random positions. The numbers differ from SciPy's.
+
+    Args:
+        shape: the shape.
+        density: the fraction of the elements that are stored.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+        rng: a generator of `cuprous.random`, or a seed.
+        data_sampler: a function of the keyword `size` that returns that many values.
+        random_state: an older name of `rng`.
+
+    Returns:
+        A sparse array.
+
+    Examples:
+        >>> cp.scipy.sparse.random_array((4, 5), density=0.5, rng=1).nnz
+        10
+    """
     m, n = shape
     sampler = None if data_sampler is None else lambda count: data_sampler(size=count)
     return _random(m, n, density, format, dtype, rng if random_state is None else random_state, sampler, True)
@@ -218,7 +342,24 @@ def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtyp
 
 def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None, *,
          random_state: Any = None) -> Any:  # fmt: skip
-    """Returns an m x n matrix with uniform values in [0, 1) at random positions; see `random`."""
+    """Returns an m x n matrix with uniform values in [0, 1) at random positions.
+
+    Args:
+        m: the number of rows.
+        n: the number of columns.
+        density: the fraction of the elements that are stored.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+        rng: a generator of `cuprous.random`, or a seed.
+        random_state: an older name of `rng`.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.rand(4, 5, density=0.5, rng=1).nnz
+        10
+    """
     return random(m, n, density, format, dtype, rng, random_state=random_state)
 
 
@@ -256,14 +397,46 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix assembled from a grid of blocks; None stands for a block of zeros.
 
+    Args:
+        blocks: nested lists of matrices.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse matrix; an array if one of the blocks is a sparse array.
+
     Raises:
         ValueError: for blocks whose extents do not match.
+
+    Examples:
+        >>> a = cp.scipy.sparse.eye(1)
+        >>> cp.scipy.sparse.bmat([[a, None], [None, a]]).toarray()
+        array([[1., 0.],
+               [0., 1.]])
     """
     return _blocks([list(row) for row in blocks], format, dtype)
 
 
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
-    """Returns `bmat` as a sparse array."""
+    """Returns a sparse array assembled from a grid of blocks; None stands for a block of zeros.
+
+    Args:
+        blocks: nested lists of matrices.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse array.
+
+    Raises:
+        ValueError: for blocks whose extents do not match.
+
+    Examples:
+        >>> a = cp.scipy.sparse.eye_array(1)
+        >>> cp.scipy.sparse.block_array([[a, None], [None, a]]).toarray()
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return _blocks([list(row) for row in blocks], format, dtype, True)
 
 
@@ -273,19 +446,68 @@ def _common_format(parts: list[Any]) -> str | None:
 
 
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """Stacks matrices horizontally."""
+    """Stacks matrices horizontally.
+
+    Args:
+        blocks: a sequence of matrices.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse matrix; an array if one of the blocks is a sparse array.
+
+    Raises:
+        ValueError: for blocks whose numbers of rows differ.
+
+    Examples:
+        >>> cp.scipy.sparse.hstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.eye(2)]).toarray()
+        array([[1., 0., 1., 0.],
+               [0., 1., 0., 1.]])
+    """
     parts = list(blocks)
     return _blocks([parts], format or _common_format(parts), dtype)
 
 
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """Stacks matrices vertically."""
+    """Stacks matrices vertically.
+
+    Args:
+        blocks: a sequence of matrices.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse matrix; an array if one of the blocks is a sparse array.
+
+    Raises:
+        ValueError: for blocks whose numbers of columns differ.
+
+    Examples:
+        >>> cp.scipy.sparse.vstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.csr_matrix([[3.0, 4.0]])]).toarray()
+        array([[1., 0.],
+               [0., 1.],
+               [3., 4.]])
+    """
     parts = list(blocks)
     return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
 
 
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """Returns a block-diagonal matrix."""
+    """Returns a block-diagonal matrix.
+
+    Args:
+        mats: a sequence of matrices, sparse or dense.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        dtype: the dtype of the values; by default it follows from the arguments.
+
+    Returns:
+        A sparse matrix; an array if one of the blocks is a sparse array.
+
+    Examples:
+        >>> cp.scipy.sparse.block_diag(([[1, 2]], [[3]])).toarray()
+        array([[1, 2, 0],
+               [0, 0, 3]])
+    """
     parts, down, right = [], 0, 0
     matrices = list(mats)
     kind = _is_array(*matrices)
@@ -298,7 +520,21 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 
 
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
-    """Returns the Kronecker product."""
+    """Returns the Kronecker product.
+
+    Args:
+        A: a matrix, sparse or dense.
+        B: a matrix, sparse or dense.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix; an array if an operand is a sparse array.
+
+    Examples:
+        >>> cp.scipy.sparse.kron(cp.scipy.sparse.eye(2), [[1, 2]]).toarray()
+        array([[1., 2., 0., 0.],
+               [0., 0., 1., 2.]])
+    """
     kind = _is_array(A, B)
     a, b = _sparse(A, kind), _sparse(B, kind)
     (m, n), (p, q) = a._shape, b._shape
@@ -314,8 +550,21 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker sum of square matrices, kron(I, A) + kron(B, I).
 
+    Args:
+        A: a square matrix, sparse or dense.
+        B: a square matrix, sparse or dense.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix; an array if an operand is a sparse array.
+
     Raises:
         ValueError: for matrices that are not square.
+
+    Examples:
+        >>> cp.scipy.sparse.kronsum([[1]], [[2, 0], [0, 3]]).toarray()
+        array([[3, 0],
+               [0, 4]])
     """
     kind = _is_array(A, B)
     a, b = _sparse(A, kind), _sparse(B, kind)
@@ -335,17 +584,56 @@ def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
 
 
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
-    """Returns the elements on and below diagonal `k`."""
+    """Returns the elements on and below diagonal `k`.
+
+    Args:
+        A: a matrix, sparse or dense.
+        k: the last diagonal that is kept: 0 is the main one, positive ones are above it.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.tril([[1, 2], [3, 4]]).toarray()
+        array([[1, 0],
+               [3, 4]])
+    """
     return _triangle(A, k, format, True)
 
 
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
-    """Returns the elements on and above diagonal `k`."""
+    """Returns the elements on and above diagonal `k`.
+
+    Args:
+        A: a matrix, sparse or dense.
+        k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
+        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+
+    Returns:
+        A sparse matrix.
+
+    Examples:
+        >>> cp.scipy.sparse.triu([[1, 2], [3, 4]]).toarray()
+        array([[1, 2],
+               [0, 4]])
+    """
     return _triangle(A, k, format, False)
 
 
 def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
-    """Returns the rows, columns and values of the nonzero elements, with duplicates summed."""
+    """Returns the rows, columns and values of the nonzero elements, with duplicates summed.
+
+    Args:
+        A: a matrix, sparse or dense.
+
+    Returns:
+        A tuple of three arrays.
+
+    Examples:
+        >>> cp.scipy.sparse.find(cp.scipy.sparse.eye(2))
+        (array([0, 1], dtype=int32), array([0, 1], dtype=int32), array([1., 1.]))
+    """
     a = _sparse(A, True).copy()
     a.sum_duplicates()
     row, col, data = _pattern.keep(a._data != 0, a._row, a._col, a._data)

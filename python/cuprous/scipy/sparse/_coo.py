@@ -28,10 +28,17 @@ class Coordinates(Arithmetic):
         shape: the shape, if `arg1` does not determine it.
         dtype: the dtype of the values.
         copy: whether to copy arrays that already live on the device.
+        maxprint: has no effect; accepted as in SciPy.
 
     Raises:
         ValueError: for positions outside the shape, whose check waits for the device, and for unsupported shapes and
             dtypes.
+
+    Examples:
+        >>> a = cp.scipy.sparse.coo_matrix(([5, 6], ([0, 1], [1, 0])), shape=(2, 2))
+        >>> a.toarray()
+        array([[0, 5],
+               [6, 0]])
     """
 
     format = "coo"

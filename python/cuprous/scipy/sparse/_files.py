@@ -10,7 +10,20 @@ from cuprous.scipy.sparse._checks import FORMATS
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
-    """Saves a matrix in a file that `scipy.sparse.load_npz` can also read."""
+    """Saves a matrix in a file that `scipy.sparse.load_npz` can also read.
+
+    Args:
+        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+        matrix: the sparse matrix.
+        compressed: whether to compress the file.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
+        >>> file.getvalue()[:2]
+        b'PK'
+    """
     import scipy.sparse
 
     scipy.sparse.save_npz(file, matrix.get() if isinstance(matrix, Sparse) else matrix, compressed)
@@ -19,8 +32,23 @@ def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
 def load_npz(file: Any) -> Any:
     """Loads a file written by `save_npz` (SciPy's included), in the format that was saved.
 
+    Args:
+        file: the name of a file, or a file opened for reading bytes.
+
+    Returns:
+        A sparse matrix.
+
     Raises:
         NotImplementedError: for the formats bsr and dia.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
+        >>> _ = file.seek(0)
+        >>> cp.scipy.sparse.load_npz(file).toarray()
+        array([[1., 0.],
+               [0., 1.]])
     """
     import scipy.sparse
 

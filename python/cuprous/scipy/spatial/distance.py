@@ -145,6 +145,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
             for truth values, "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule". All except
             "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
         out: a float64 array of shape (m, n) that receives the result.
+        **kwargs: parameters of the metric.
 
     Returns:
         float64 of shape (m, n).
@@ -152,6 +153,11 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     Raises:
         ValueError: for arrays that are not 2-d or complex, rows of different lengths, and an unsuitable `out`.
         NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.cdist([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0]])
+        array([[5.        ],
+               [3.60555128]])
     """
     a, b = _rows(XA, "XA"), _rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
@@ -164,9 +170,24 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
-    """Returns the distances between the rows of `X` as a vector: rows 0 and 1, 0 and 2, …, 1 and 2, ….
+    """Returns the distances between the rows of a matrix as a vector: rows 0 and 1, 0 and 2, …, 1 and 2, ….
 
-    Arguments as for `cdist`; the result is the part of its result above the diagonal.
+    Args:
+        X: m rows.
+        metric: the metric, as for `cdist`.
+        out: a float64 array of shape (m (m - 1) / 2,) to write to.
+        **kwargs: parameters of the metric.
+
+    Returns:
+        Float64 of shape (m (m - 1) / 2,).
+
+    Raises:
+        ValueError: for arrays that are not 2-d or complex, and an unsuitable `out`.
+        NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.pdist([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+        array([5.        , 1.        , 4.24264069])
     """
     a = _rows(X, "X")
     found = _metric("pdist", metric, [a], kwargs)
@@ -185,8 +206,17 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
         force: "tovector" or "tomatrix": raises if `X` already has that form.
         checks: whether to check that a matrix is symmetric with a zero diagonal, which waits for the device.
 
+    Returns:
+        A matrix, or a vector.
+
     Raises:
         ValueError: for arrays of neither form, and for failures of `checks` and `force`.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.squareform([1.0, 2.0, 3.0])
+        array([[0., 1., 2.],
+               [1., 0., 3.],
+               [2., 3., 0.]])
     """
     a = array(X)
     if force.lower() == "tomatrix" and a.ndim != 1:
@@ -230,12 +260,51 @@ def _vectors(name: str, u: Any, v: Any) -> tuple[ndarray, ndarray]:
     return found[0], found[1]
 
 
+#: An example of each metric: two vectors, and the representation of their distance.
+_EXAMPLES = {
+    "canberra": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(2.)"),
+    "cityblock": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(2.)"),
+    "correlation": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(0.5)"),
+    "cosine": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(0.2)"),
+    "dice": ("[True, False, True], [True, True, False]", "array(0.5)"),
+    "euclidean": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(1.41421356)"),
+    "hamming": ("[True, False, True], [True, True, False]", "array(0.66666667)"),
+    "jaccard": ("[True, False, True], [True, True, False]", "array(0.66666667)"),
+    "rogerstanimoto": ("[True, False, True], [True, True, False]", "array(0.8)"),
+    "russellrao": ("[True, False, True], [True, True, False]", "array(0.66666667)"),
+    "braycurtis": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(0.33333333)"),
+    "chebyshev": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(1.)"),
+    "sokalsneath": ("[True, False, True], [True, True, False]", "array(0.8)"),
+    "sqeuclidean": ("[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]", "array(2.)"),
+    "yule": ("[True, False, True], [True, True, False]", "array(2.)"),
+}  # fmt: skip
+_DOC = """Returns the {name} distance of two vectors, optionally weighted.
+
+Args:
+    u: the first vector.
+    v: the second vector, of the same length.
+    w: the weights of the elements; by default all are one.
+
+Returns:
+    A 0-d array, float64.
+
+Raises:
+    ValueError: for vectors that are not 1-d or differ in length.
+    NotImplementedError: for complex numbers, and for weights of a metric without them.
+
+Examples:
+    >>> cp.scipy.spatial.distance.{name}({example})
+    {result}
+"""
+
+
 def _single(name: str) -> Callable[..., ndarray]:
     def distance(u: Any, v: Any, w: Any = None) -> ndarray:
         a, b = _vectors(name, u, v)
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
-    return named(distance, name, f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`.")
+    example, result = _EXAMPLES[name]
+    return named(distance, name, _DOC.format(name=name, example=example, result=result))
 
 
 canberra, cityblock, correlation, cosine, dice, euclidean, hamming, jaccard, rogerstanimoto, russellrao = map(
@@ -249,19 +318,68 @@ braycurtis, chebyshev, sokalsneath, sqeuclidean, yule = map(
 
 
 def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
-    """Returns the p-norm of the difference of two vectors, optionally weighted."""
+    """Returns the p-norm of the difference of two vectors, optionally weighted.
+
+    Args:
+        u: the first vector.
+        v: the second vector.
+        p: the exponent.
+        w: the weights of the elements.
+
+    Returns:
+        A 0-d array.
+
+    Raises:
+        ValueError: for vectors that are not 1-d or differ in length.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.minkowski([0.0, 0.0], [1.0, 1.0], p=1)
+        array(2.)
+    """
     a, b = _vectors("minkowski", u, v)
     return _metric("minkowski", "minkowski", [a], {"p": p, "w": w})(a, b)
 
 
 def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
-    """Returns the Euclidean distance of two vectors, scaled by the standard deviations; `V` holds the variances."""
+    """Returns the Euclidean distance of two vectors, scaled by the standard deviations; `V` holds the variances.
+
+    Args:
+        u: the first vector.
+        v: the second vector.
+        V: the variances.
+
+    Returns:
+        A 0-d array.
+
+    Raises:
+        ValueError: for vectors that are not 1-d or differ in length.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.seuclidean([0.0, 0.0], [2.0, 2.0], [4.0, 4.0])
+        array(1.41421356)
+    """
     a, b = _vectors("seuclidean", u, v)
     return _metric("seuclidean", "seuclidean", [a], {"V": V})(a, b)
 
 
 def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
-    """Returns the distance of two vectors under the inverse covariance matrix `VI`."""
+    """Returns the distance of two vectors under the inverse covariance matrix `VI`.
+
+    Args:
+        u: the first vector.
+        v: the second vector.
+        VI: the inverse covariance matrix.
+
+    Returns:
+        A 0-d array.
+
+    Raises:
+        ValueError: for vectors that are not 1-d or differ in length.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.mahalanobis([1.0, 0.0], [0.0, 1.0], [[1.0, 0.0], [0.0, 1.0]])
+        array(1.41421356)
+    """
     a, b = _vectors("mahalanobis", u, v)
     return _metric("mahalanobis", "mahalanobis", [a], {"VI": VI})(a, b)
 
@@ -275,9 +393,16 @@ def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, k
         axis: the axis.
         keepdims: whether to keep the axis with extent one.
 
+    Returns:
+        An array without the axis.
+
     Raises:
         AxisError: if the axis does not exist.
         TypeError: for complex numbers.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.jensenshannon([0.5, 0.5], [1.0, 0.0])
+        array(0.4645014)
     """
     a, b = array(p), array(q)
     a, b = (x / cp.sum(x, axis=axis, keepdims=True) for x in (a, b))
@@ -298,8 +423,16 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
         v: n points of the same dimension.
         rng: ignored; in SciPy it selects among equally far points, here the first is returned.
 
+    Returns:
+        A tuple of the distance, a 0-d array, and the indices of the two points.
+
     Raises:
         ValueError: for arrays that are not 2-d or complex, points of different dimension, and empty arrays.
+
+    Examples:
+        >>> u, v = cp.asarray([[0.0, 0.0], [1.0, 0.0]]), cp.asarray([[0.0, 1.0]])
+        >>> float(cp.scipy.spatial.distance.directed_hausdorff(u, v)[0])
+        1.4142135623730951
     """
     a, b = _rows(u, "u"), _rows(v, "v")
     if a.shape[1] != b.shape[1]:
@@ -323,8 +456,15 @@ def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None 
         name: the name of the array in messages.
         warning: whether to warn if it is not.
 
+    Returns:
+        A bool.
+
     Raises:
         ValueError: with the reason, if `throw` is set.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.is_valid_dm([[0.0, 2.0], [2.0, 0.0]])
+        True
     """
     a = array(D)
     which = f"Distance matrix '{name}'" if name else "Distance matrix"
@@ -343,7 +483,24 @@ def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None 
 
 
 def is_valid_y(y: Any, warning: bool = False, throw: bool = False, name: str | None = None) -> bool:
-    """Returns true if an array is a vector of all pairwise distances of some points; arguments as for `is_valid_dm`."""
+    """Returns true if an array is a vector of all pairwise distances of some points.
+
+    Args:
+        y: the array.
+        warning: whether to warn if it is not.
+        throw: whether to raise if it is not.
+        name: the name of the array in messages.
+
+    Returns:
+        A bool.
+
+    Raises:
+        ValueError: with the reason, if `throw` is set.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.is_valid_y([1.0, 2.0, 3.0])
+        True
+    """
     a = array(y)
     which = f"Condensed distance matrix {name!r} " if name else "Condensed distance matrix "
     if a.ndim != 1:
@@ -372,8 +529,18 @@ def _points(distances: int) -> int:
 def num_obs_dm(d: Any) -> int:
     """Returns the number of points of a distance matrix.
 
+    Args:
+        d: a distance matrix.
+
+    Returns:
+        An integer.
+
     Raises:
         ValueError: for other arrays.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.num_obs_dm([[0.0, 2.0], [2.0, 0.0]])
+        2
     """
     a = array(d)
     is_valid_dm(a, tol=math.inf, throw=True, name="d")
@@ -383,8 +550,18 @@ def num_obs_dm(d: Any) -> int:
 def num_obs_y(Y: Any) -> int:
     """Returns the number of points of a vector of pairwise distances.
 
+    Args:
+        Y: a vector of pairwise distances.
+
+    Returns:
+        An integer.
+
     Raises:
         ValueError: for other arrays, and empty ones.
+
+    Examples:
+        >>> cp.scipy.spatial.distance.num_obs_y([1.0, 2.0, 3.0])
+        3
     """
     a = array(Y)
     is_valid_y(a, throw=True, name="Y")

@@ -20,12 +20,25 @@ from cuprous.scipy.special._table import FUNCTIONS
 
 globals().update(FUNCTIONS)
 
-_zeta = SpecialFunction("zeta", 2, _hurwitz, "The zeta function of Hurwitz.")
+_zeta = SpecialFunction("zeta", 2, _hurwitz, "Returns the zeta function of Hurwitz.")
 
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     """Returns the Hurwitz zeta function, the sum of (k + q)**-x for x > 1 and q > 0, or without `q` the Riemann zeta
-    function (q = 1). NaN for x < 1 and for q < 0."""
+    function (q = 1). NaN for x < 1 and for q < 0.
+
+    Args:
+        x: a scalar or an array of real numbers.
+        q: a scalar or an array of real numbers, 1 by default.
+        out: an array of the result's shape to write to.
+
+    Returns:
+        An array of the common shape.
+
+    Examples:
+        >>> cp.special.zeta([2.0, 3.0])
+        array([1.64493407, 1.2020569 ])
+    """
     return _zeta(x, 1.0 if q is None else q, out=out)
 
 

@@ -57,9 +57,20 @@ def agm(a: ndarray, b: ndarray) -> ndarray:
 def multigammaln(a: Any, d: int) -> ndarray:
     """Computes the logarithm of the multivariate gamma function of dimension d.
 
+    Args:
+        a: a scalar or an array of real numbers.
+        d: the dimension.
+
+    Returns:
+        An array of the shape of `a`.
+
     Raises:
         ValueError: for a d that is not a positive integer. (Elements of `a` up to (d - 1) / 2 give the values of
             gammaln. SciPy raises for them, which would wait for the device here.)
+
+    Examples:
+        >>> cp.special.multigammaln([2.0, 5.0], 2)
+        array([0.45158271, 6.20415534])
     """
     if isinstance(d, bool) or not is_scalar(d) or int(d) != d or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
@@ -71,7 +82,19 @@ def multigammaln(a: Any, d: int) -> ndarray:
 
 
 def diric(x: Any, n: int) -> ndarray:
-    """Computes the periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN if n is not a positive integer."""
+    """Computes the periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN if n is not a positive integer.
+
+    Args:
+        x: a scalar or an array of real numbers.
+        n: the periodicity, a positive integer.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.special.diric([0.0, 1.0], 3)
+        array([1.        , 0.69353487])
+    """
     angle = floats(x)
     if n != int(n) or n < 1:
         return angle * math.nan
@@ -91,12 +114,35 @@ def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) 
     return named(both_of, name, doc)
 
 
+_PAIR = """Returns the {what}.
+
+Args:
+    x: a scalar, array or array-like of real numbers.
+    out: a pair of arrays to write to.
+
+Returns:
+    A pair of arrays of the shape of `x`.
+
+Raises:
+    TypeError: for complex numbers.
+
+Examples:
+    >>> first, second = cp.special.{name}([{values}])
+    >>> first
+    {result}
+"""
 sici = _pair(
     SpecialFunction("sici", 1, _integrals.si, ""), SpecialFunction("sici", 1, _integrals.ci, ""), "sici",
-    "The sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci.",
+    _PAIR.format(
+        name="sici", values="1.0, 2.0", result="array([0.94608307, 1.60541298])",
+        what="sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci",
+    ),
 )  # fmt: skip
 fresnel = _pair(
     SpecialFunction("fresnel", 1, _integrals.fresnel_sine, ""),
     SpecialFunction("fresnel", 1, _integrals.fresnel_cosine, ""), "fresnel",
-    "The Fresnel integrals S(x) and C(x), of the sine and cosine of pi t²/2 from 0 to x.",
+    _PAIR.format(
+        name="fresnel", values="0.0, 1.0", result="array([0.        , 0.43825915])",
+        what="Fresnel integrals S(x) and C(x), of the sine and cosine of pi t²/2 from 0 to x",
+    ),
 )  # fmt: skip

@@ -26,6 +26,10 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
 
     Returns:
         An array of complex128; near the branch point -1/e its relative error grows like the square root of z's.
+
+    Examples:
+        >>> cp.special.lambertw([0.0, 1.0]).real
+        array([0.        , 0.56714329])
     """
     a = array(z) if not is_scalar(z) else _core.full((), complex(z), "complex128")
     z, branch = _core.cast(a, "complex128"), k if is_scalar(k) else _core.cast(array(k), "float64")

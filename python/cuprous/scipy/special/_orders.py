@@ -166,9 +166,16 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
         x: real numbers.
         out: an array that receives the result.
 
+    Returns:
+        An array of the common shape.
+
     Raises:
         NotImplementedError: for higher orders.
         TypeError: for complex numbers.
+
+    Examples:
+        >>> cp.special.jn([0, 1, 2], 1.0)
+        array([0.76519769, 0.44005059, 0.11490348])
     """
     orders, points = _prepared((n, x))
     name = (orders if isinstance(orders, ndarray) else points).dtype_name

@@ -36,9 +36,16 @@ def logsumexp(
         return_sign: whether to return also the sign of the sum, and the logarithm of its absolute value; otherwise the
             logarithm of a negative sum is NaN.
 
+    Returns:
+        An array without the axes, or a pair of it and the signs.
+
     Raises:
         TypeError: for complex numbers.
         numpy.exceptions.AxisError: for axes that do not exist.
+
+    Examples:
+        >>> cp.special.logsumexp([1000.0, 1000.0])
+        array(1000.69314718)
     """
     half = _half(array(a), b)
     a = floats(a)
@@ -67,7 +74,19 @@ def logsumexp(
 
 
 def softmax(x: Any, axis: Any = None) -> ndarray:
-    """Computes exp(x) / sum(exp(x)) along axes (None for all)."""
+    """Computes exp(x) / sum(exp(x)) along axes (None for all).
+
+    Args:
+        x: an array of real numbers.
+        axis: the axis or axes; None (the default) takes all.
+
+    Returns:
+        An array of the shape of `x`, which sums to one.
+
+    Examples:
+        >>> cp.special.softmax([0.0, 1.0])
+        array([0.26894142, 0.73105858])
+    """
     half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)
@@ -79,7 +98,19 @@ def softmax(x: Any, axis: Any = None) -> ndarray:
 
 
 def log_softmax(x: Any, axis: Any = None) -> ndarray:
-    """Computes log(softmax(x)) along axes (None for all), accurately even where the softmax underflows."""
+    """Computes log(softmax(x)) along axes (None for all), accurately even where the softmax underflows.
+
+    Args:
+        x: an array of real numbers.
+        axis: the axis or axes; None (the default) takes all.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Examples:
+        >>> cp.special.log_softmax([0.0, 1.0])
+        array([-1.31326169, -0.31326169])
+    """
     half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)

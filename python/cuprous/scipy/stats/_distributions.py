@@ -110,6 +110,40 @@ def _double(value: Any) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
+#: An example of each distribution: values and parameters of `cdf`, and the representation of what it returns.
+_EXAMPLES = {
+    "norm": ("[0.0, 1.96]", "array([0.5      , 0.9750021])"),
+    "expon": ("[1.0, 2.0]", "array([0.63212056, 0.86466472])"),
+    "uniform": ("[0.25, 2.0]", "array([0.25, 1.  ])"),
+    "logistic": ("[0.0, 1.0]", "array([0.5       , 0.73105858])"),
+    "cauchy": ("[0.0, 1.0]", "array([0.5 , 0.75])"),
+    "t": ("[0.0, 2.0], 5", "array([0.5       , 0.94903026])"),
+    "chi2": ("[1.0, 5.0], 3", "array([0.19874804, 0.82820286])"),
+    "gamma": ("[1.0, 3.0], 2.0", "array([0.26424112, 0.80085173])"),
+    "beta": ("[0.25, 0.5], 2.0, 3.0", "array([0.26171875, 0.6875    ])"),
+    "f": ("[0.5, 1.0], 2, 5", "array([0.36606185, 0.56879885])"),
+}  # fmt: skip
+_DOC = """{doc}
+
+Calling it fixes the parameters. Its methods (`pdf`, `logpdf`, `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, `median`,
+`interval`) take values, then the parameters.
+
+Args:
+    args: {names}: scalars or arrays.
+    kwargs: the same by name; `loc` is 0 and `scale` is 1 by default.
+
+Returns:
+    A distribution whose methods take values only.
+
+Raises:
+    TypeError: for missing or unknown parameters.
+
+Examples:
+    >>> cp.scipy.stats.{name}.cdf({values})
+    {result}
+"""
+
+
 class Distribution:
     """A continuous distribution with SciPy's methods.
 
@@ -124,7 +158,9 @@ class Distribution:
 
     def __init__(self, name: str, row: _Row) -> None:
         self.name, self._row = name, row
-        self.__doc__ = row.doc
+        values, result = _EXAMPLES[name]
+        names = ", ".join(f"`{word}`" for word in [*row.shapes.split(), "loc", "scale"])
+        self.__doc__ = _DOC.format(doc=row.doc, names=names, name=name, values=values, result=result)
         self.shapes = ", ".join(row.shapes.split()) or None
         self.numargs = len(row.shapes.split())
 

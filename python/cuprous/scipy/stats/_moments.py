@@ -72,9 +72,24 @@ def moment(
 ) -> ndarray:  # fmt: skip
     """Returns the mean of (a - center)**order along an axis; `center` defaults to the mean.
 
+    Args:
+        a: the samples.
+        order: the order, a whole number.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        center: the center; by default the mean.
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
     Raises:
         ValueError: for orders that are not whole numbers.
         NotImplementedError: for several orders.
+
+    Examples:
+        >>> cp.scipy.stats.moment([1.0, 2.0, 3.0, 4.0], 2)
+        array(1.25)
     """
     if not isinstance(order, (int, float)):
         raise NotImplementedError("[moment] order= must be one number")
@@ -110,7 +125,22 @@ def _negligible(mean: ndarray, m2: ndarray) -> ndarray:
 def skew(
     a: Any, axis: int | None = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> ndarray:
-    """Returns the skewness m3 / m2**1.5, corrected for bias if `bias` is false; NaN for constant samples."""
+    """Returns the skewness m3 / m2**1.5, corrected for bias if `bias` is false; NaN for constant samples.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        bias: whether not to correct for bias.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.skew([1.0, 2.0, 6.0])
+        array(0.59517006)
+    """
     x, along = sample(a, axis, "skew", nan_policy)
     n = x.shape[along]
     mean, m2, m3 = _central(x, along, 3)
@@ -125,7 +155,23 @@ def kurtosis(
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
     """Returns the kurtosis m4 / m2², minus 3 if `fisher`, corrected for bias if `bias` is false; NaN for constant
-    samples."""
+    samples.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        fisher: whether to subtract 3, so that a normal distribution has 0.
+        bias: whether not to correct for bias.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0])
+        array(-1.36)
+    """
     x, along = sample(a, axis, "kurtosis", nan_policy)
     n = x.shape[along]
     mean, m2, m4 = _central(x, along, 4)
@@ -144,7 +190,23 @@ def gmean(
     a: Any, axis: int | None = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the geometric mean along an axis: exp of the (weighted) mean of log(a)."""
+    """Returns the geometric mean along an axis: exp of the (weighted) mean of log(a).
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        dtype: the dtype to compute in.
+        weights: the weights of the elements, which broadcast with the samples.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.gmean([1.0, 4.0])
+        array(2.)
+    """
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "gmean", nan_policy)
     return _kept(_map("exp", _weighted(_map("log", x), along, weights)), a, axis, keepdims)
 
@@ -157,7 +219,23 @@ def hmean(
     a: Any, axis: int | None = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Returns the harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements."""
+    """Returns the harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        dtype: the dtype to compute in.
+        weights: the weights of the elements, which broadcast with the samples.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.hmean([1.0, 3.0])
+        array(1.5)
+    """
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "hmean", nan_policy)
     return _kept(_unless_negative(x, along, 1.0 / _weighted(1.0 / x, along, weights)), a, axis, keepdims)
 
@@ -169,8 +247,24 @@ def pmean(
     """Returns the power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative
     elements.
 
+    Args:
+        a: the samples.
+        p: the power.
+        axis: the axis of the samples; None flattens them.
+        dtype: the dtype to compute in.
+        weights: the weights of the elements, which broadcast with the samples.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
     Raises:
         ValueError: for a power that is not finite.
+
+    Examples:
+        >>> cp.scipy.stats.pmean([1.0, 7.0], 2)
+        array(5.)
     """
     if not isinstance(p, (int, float)):
         raise ValueError("Power mean only implemented for finite `p`")
@@ -184,7 +278,22 @@ def pmean(
 def sem(
     a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> ndarray:
-    """Returns the standard error of the mean, std / sqrt(n)."""
+    """Returns the standard error of the mean, std / sqrt(n).
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        ddof: subtracted from the number of elements for the standard deviation.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.sem([1.0, 2.0, 3.0, 4.0])
+        array(0.64549722)
+    """
     x, along = sample(a, axis, "sem", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / math.sqrt(max(x.shape[along], 0)), a, axis, keepdims)
 
@@ -192,13 +301,43 @@ def sem(
 def variation(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
 ) -> ndarray:
-    """Returns the standard deviation divided by the mean."""
+    """Returns the standard deviation divided by the mean.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        ddof: subtracted from the number of elements for the standard deviation.
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
+    Examples:
+        >>> cp.scipy.stats.variation([1.0, 3.0])
+        array(0.5)
+    """
     x, along = sample(a, axis, "variation", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / cp.mean(x, axis=along), a, axis, keepdims)
 
 
 def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
-    """Returns `scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant."""
+    """Returns `scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant.
+
+    Args:
+        scores: the values to convert.
+        compare: the samples that give mean and standard deviation.
+        axis: the axis of the samples; None flattens them.
+        ddof: subtracted from the number of elements for the standard deviation.
+        nan_policy: must be "propagate".
+
+    Returns:
+        An array of the shape of `scores`.
+
+    Examples:
+        >>> cp.scipy.stats.zmap([2.0], [1.0, 3.0])
+        array([0.])
+    """
     x, along = sample(compare, axis, "zmap", nan_policy)
     if axis is not None:
         normalize_axis(axis, array(compare).ndim)
@@ -214,5 +353,19 @@ def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_pol
 
 
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
-    """Returns each element in standard deviations from its sample's mean; NaN for constant samples."""
+    """Returns each element in standard deviations from its sample's mean; NaN for constant samples.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        ddof: subtracted from the number of elements for the standard deviation.
+        nan_policy: must be "propagate".
+
+    Returns:
+        An array of the shape of `a`.
+
+    Examples:
+        >>> cp.scipy.stats.zscore([1.0, 3.0])
+        array([-1.,  1.])
+    """
     return zmap(a, a, axis, ddof, nan_policy)

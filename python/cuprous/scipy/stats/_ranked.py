@@ -92,6 +92,10 @@ def mannwhitneyu(
     Raises:
         ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
         NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.mannwhitneyu([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
+        array(1.)
     """
     check_alternative(alternative)
     _method("mannwhitneyu", method.lower(), ("auto", "asymptotic", "exact"))
@@ -165,10 +169,17 @@ def kendalltau(
         axis: the axis.
         keepdims: whether to keep the axis with extent one.
 
+    Returns:
+        A result with `statistic` and `pvalue`.
+
     Raises:
         ValueError: for samples of different lengths, an unknown alternative, method, variant or policy, and ties with
             the exact method.
         NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.kendalltau([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).statistic
+        array(0.33333333)
     """
     check_alternative(alternative)
     _method("kendalltau", method, ("auto", "asymptotic", "exact"))
@@ -251,6 +262,10 @@ def ks_2samp(
     Raises:
         ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
         NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.ks_2samp([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
+        array(0.66666667)
     """
     check_alternative(alternative)
     _method("ks_2samp", method, ("auto", "exact", "asymp"))

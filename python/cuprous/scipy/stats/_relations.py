@@ -41,8 +41,23 @@ def entropy(
 ) -> ndarray:  # fmt: skip
     """Returns the entropy of a distribution, or its relative entropy to `qk`; both are normalized to sum 1 first.
 
+    Args:
+        pk: the distribution, not negative.
+        qk: the second distribution.
+        base: the base of the logarithm; e by default.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        An array without the axis.
+
     Raises:
         ValueError: for a base that is not positive.
+
+    Examples:
+        >>> cp.scipy.stats.entropy([0.5, 0.5])
+        array(0.69314718)
     """
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
@@ -82,9 +97,16 @@ def pearsonr(
         method: must be None.
         axis: the axis.
 
+    Returns:
+        A result with `statistic` and `pvalue`.
+
     Raises:
         ValueError: for samples of different length or with fewer than two elements, and an unknown alternative.
         NotImplementedError: for a `method`.
+
+    Examples:
+        >>> cp.scipy.stats.pearsonr([0.0, 1.0, 2.0], [1.0, 3.0, 5.5]).statistic
+        array(0.99794872)
     """
     if method is not None:
         raise NotImplementedError(f"[pearsonr] method={method!r} is not supported")
@@ -125,6 +147,10 @@ def spearmanr(
 
     Raises:
         ValueError: for another axis, arrays with more than two axes, samples of different length, and a single sample.
+
+    Examples:
+        >>> cp.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 4.0, 2.0]).statistic
+        array(0.5)
     """
     if axis is not None and axis > 1:
         raise ValueError(f"spearmanr only handles 1-D or 2-D arrays, supplied axis argument {axis}, please use only "
@@ -160,6 +186,8 @@ def linregress(
     """Fits a line by least squares. Returns slope, intercept, correlation coefficient, the p-value for slope zero, and
     the standard errors of slope and intercept, in float64.
 
+    The result is NaN without points, or if x is constant.
+
     Args:
         x, y: coordinates of the points along `axis` (None flattens them), which broadcast along other axes.
         alternative: "two-sided", "less" or "greater".
@@ -167,11 +195,17 @@ def linregress(
         nan_policy: must be "propagate".
         keepdims: whether to keep the axis with extent one.
 
-    The result is NaN without points, or if x is constant.
+    Returns:
+        A result with `slope`, `intercept`, `rvalue`, `pvalue`, `stderr` and `intercept_stderr`.
 
     Raises:
         ValueError: for samples of different length, and an unknown alternative or policy.
         NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> fit = cp.scipy.stats.linregress([0.0, 1.0, 2.0], [1.0, 3.0, 5.5])
+        >>> fit.slope, fit.intercept.round(6)
+        (array(2.25), array(0.916667))
     """
     check_alternative(alternative)
     a, b = pair(x, y, axis, "linregress", nan_policy, True)

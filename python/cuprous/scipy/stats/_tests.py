@@ -55,13 +55,21 @@ def ttest_1samp(
     Args:
         a: samples along `axis` (None flattens them).
         popmean: a number, or an array that broadcasts with the means and has extent 1 along the axis.
+        axis: the axis of the samples; None flattens them.
         nan_policy: must be "propagate".
         alternative: "two-sided", "less" or "greater".
         keepdims: whether to keep the axis with extent one.
 
+    Returns:
+        A result with `statistic`, `pvalue` and `df`.
+
     Raises:
         ValueError: for an unknown alternative or policy, and for a `popmean` that does not broadcast.
         NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.ttest_1samp([1.0, 2.0, 3.0, 4.0], 2.0).statistic
+        array(0.77459667)
     """
     x, along = sample(a, axis, "ttest_1samp", nan_policy)
     n = x.shape[along]
@@ -83,10 +91,25 @@ def ttest_rel(
     a: Any, b: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> TtestResult:  # fmt: skip
-    """Tests whether the mean difference of pairs is 0. Arguments as for `ttest_1samp`.
+    """Tests whether the mean difference of pairs is 0.
+
+    Args:
+        a: the first samples.
+        b: the second samples, of the same length.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        alternative: "two-sided", "less" or "greater".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic`, `pvalue` and `df`.
 
     Raises:
-        ValueError: as for `ttest_1samp`, and for samples of different lengths.
+        ValueError: for an unknown alternative or policy, and for samples of different lengths.
+
+    Examples:
+        >>> cp.scipy.stats.ttest_rel([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
+        array(-4.)
     """
     x, along = sample(a, axis, "ttest_rel", nan_policy)
     y, _ = sample(b, axis, "ttest_rel", nan_policy)
@@ -118,14 +141,26 @@ def ttest_ind(
     """Tests whether two samples have the same mean.
 
     Args:
+        a: the first samples.
+        b: the second samples, which broadcast along other axes.
+        axis: the axis of the samples; None flattens them.
         equal_var: whether to assume equal variances; if false, performs Welch's test.
+        nan_policy: must be "propagate".
+        alternative: "two-sided", "less" or "greater".
         trim: must be 0.
         method: must be None.
-        a, b, axis, nan_policy, alternative, keepdims: as for `ttest_1samp`.
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic`, `pvalue` and `df`.
 
     Raises:
         ValueError: as for `ttest_1samp`, and for samples that do not broadcast along other axes.
         NotImplementedError: for `trim` and `method`.
+
+    Examples:
+        >>> cp.scipy.stats.ttest_ind([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
+        array(-1.26491106)
     """
     for name, value in (("trim", trim), ("method", method)):
         if value:
@@ -150,7 +185,28 @@ def ttest_ind_from_stats(
     mean1: Any, std1: Any, nobs1: Any, mean2: Any, std2: Any, nobs2: Any, equal_var: bool = True,
     alternative: str = "two-sided",
 ) -> TtestResult:  # fmt: skip
-    """Performs `ttest_ind` with the means, standard deviations and sizes of the samples."""
+    """Performs `ttest_ind` with the means, standard deviations and sizes of the samples.
+
+    Args:
+        mean1: the mean of the first sample; as the other arguments a scalar or an array.
+        std1: its standard deviation, with n - 1 degrees of freedom.
+        nobs1: its size.
+        mean2: the mean of the second sample.
+        std2: its standard deviation.
+        nobs2: its size.
+        equal_var: whether to assume equal variances; if false, performs Welch's test.
+        alternative: "two-sided", "less" or "greater".
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
+    Raises:
+        ValueError: for an unknown alternative.
+
+    Examples:
+        >>> cp.scipy.stats.ttest_ind_from_stats(2.0, 1.0, 3, 3.0, 1.0, 3).statistic
+        array(-1.22474487)
+    """
     operands = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
     if any(v.dtype.kind == "c" for v in operands):
         raise TypeError("[ttest_ind_from_stats] complex numbers are not supported")
@@ -170,11 +226,20 @@ def chisquare(
         f_obs: the counts along `axis`.
         f_exp: the expected counts, of the same shape or broadcasting.
         ddof: the number of degrees of freedom to subtract.
+        axis: the axis of the samples; None flattens them.
         sum_check: whether to check that observed and expected counts have the same sum, which waits for the device.
-        axis, nan_policy, keepdims: as for `ttest_1samp`.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
 
     Raises:
         ValueError: for different sums, and an unknown policy.
+
+    Examples:
+        >>> cp.scipy.stats.chisquare([16, 18, 16, 14, 12, 12]).statistic
+        array(2.)
     """
     x, along = sample(f_obs, axis, "chisquare", nan_policy)
     if f_exp is None:
@@ -213,11 +278,25 @@ def _groups(samples: tuple[Any, ...], axis: int | None, name: str, nan_policy: s
 def f_oneway(
     *samples: Any, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
-    """Tests whether several samples have the same mean (analysis of variance). Arguments as for `ttest_1samp`.
+    """Tests whether several samples have the same mean (analysis of variance).
+
+    Args:
+        *samples: the samples, two or more arrays.
+        axis: the axis of the samples; None flattens them.
+        equal_var: must be True.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
 
     Raises:
         TypeError: for fewer than two samples.
         NotImplementedError: if `equal_var` is false.
+
+    Examples:
+        >>> cp.scipy.stats.f_oneway([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]).statistic
+        array(1.5)
     """
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
@@ -234,12 +313,22 @@ def levene(
     """Tests whether several samples have the same variance: `f_oneway` of the distances from their centers.
 
     Args:
+        samples, axis, nan_policy, keepdims: as for `f_oneway`.
         center: the center: "mean", "median", or "trimmed" (the mean without a fraction of elements at each end).
         proportiontocut: that fraction, for "trimmed".
-        samples, axis, nan_policy, keepdims: as for `f_oneway`.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
 
     Raises:
         ValueError: for fewer than two samples, unknown centers, and a fraction that leaves no elements.
+
+    Examples:
+        >>> cp.scipy.stats.levene([1.0, 2.0, 3.0], [1.0, 5.0, 9.0]).statistic
+        array(2.11764706)
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
@@ -261,8 +350,23 @@ def bartlett(
 ) -> SignificanceResult:
     """Tests whether several samples from normal distributions have the same variance.
 
+    Args:
+        *samples: the samples, two or more arrays.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
     Raises:
         ValueError: for fewer than two samples.
+        NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> result = cp.scipy.stats.bartlett([1.0, 2.0, 4.0], [2.0, 3.0, 7.0])
+        >>> result.pvalue
+        array(0.49748786)
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
@@ -285,7 +389,24 @@ def skewtest(
 ) -> SignificanceResult:  # fmt: skip
     """Tests whether the skewness is that of a normal distribution (R. B. D'Agostino, Biometrika 57 (1970)).
 
-    Arguments as for `ttest_1samp`; samples with fewer than 8 elements give NaN.
+    Samples with fewer than 8 elements give NaN.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        alternative: "two-sided", "less" or "greater".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
+    Raises:
+        ValueError: for an unknown alternative or policy.
+
+    Examples:
+        >>> cp.scipy.stats.skewtest(cp.arange(20.0) ** 2).statistic
+        array(1.42766462)
     """
     x, along = sample(a, axis, "skewtest", nan_policy)
     n = float(x.shape[along])
@@ -307,7 +428,24 @@ def kurtosistest(
     """Tests whether the kurtosis is that of a normal distribution (F. J. Anscombe and W. J. Glynn, Biometrika 70
     (1983)).
 
-    Arguments as for `ttest_1samp`; samples with fewer than 5 elements give NaN.
+    Samples with fewer than 5 elements give NaN.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        alternative: "two-sided", "less" or "greater".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
+    Raises:
+        ValueError: for an unknown alternative or policy.
+
+    Examples:
+        >>> cp.scipy.stats.kurtosistest(cp.arange(20.0) ** 2).statistic
+        array(-0.74718631)
     """
     x, along = sample(a, axis, "kurtosistest", nan_policy)
     n = float(x.shape[along])
@@ -331,7 +469,24 @@ def _kurtosis_score(g: ndarray, n: float) -> ndarray:
 def normaltest(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> SignificanceResult:
-    """Tests whether a sample is normal, by the sum of the squares of `skewtest`'s and `kurtosistest`'s statistics."""
+    """Tests whether a sample is normal, by the sum of the squares of `skewtest`'s and `kurtosistest`'s statistics.
+
+    Args:
+        a: the samples.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
+    Raises:
+        NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.normaltest(cp.arange(20.0) ** 2).statistic
+        array(2.59651365)
+    """
     s, k = (test(a, axis, nan_policy, keepdims=keepdims).statistic for test in (skewtest, kurtosistest))
     statistic = s * s + k * k
     return SignificanceResult(statistic, _map("exp", statistic * -0.5))
@@ -340,7 +495,24 @@ def normaltest(
 def jarque_bera(
     x: Any, *, axis: int | None = None, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
-    """Tests whether skewness and kurtosis are those of a normal distribution (Jarque-Bera)."""
+    """Tests whether skewness and kurtosis are those of a normal distribution (Jarque-Bera).
+
+    Args:
+        x: the samples.
+        axis: the axis of the samples; None flattens them.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
+
+    Returns:
+        A result with `statistic` and `pvalue`.
+
+    Raises:
+        NotImplementedError: for policies other than "propagate".
+
+    Examples:
+        >>> cp.scipy.stats.jarque_bera([1.0, 2.0, 3.0, 4.0, 9.0]).statistic
+        array(0.92278432)
+    """
     values, along = sample(x, axis, "jarque_bera", nan_policy)
     s, k = skew(values, along), kurtosis(values, along)
     statistic = (s * s + k * k * 0.25) * (values.shape[along] / 6.0)
@@ -351,8 +523,22 @@ def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan
              ) -> DescribeResult:  # fmt: skip
     """Returns number, minimum and maximum, mean, variance, skewness and kurtosis along an axis.
 
+    Args:
+        a: the array.
+        axis: the axis of the samples; None flattens them.
+        ddof: subtracted from the number of elements for the variance.
+        bias: whether skewness and kurtosis are not corrected for bias.
+        nan_policy: must be "propagate".
+
+    Returns:
+        A result with `nobs`, `minmax`, `mean`, `variance`, `skewness` and `kurtosis`.
+
     Raises:
         ValueError: for an empty sample.
+
+    Examples:
+        >>> cp.scipy.stats.describe([1.0, 2.0, 3.0, 4.0]).variance
+        array(1.66666667)
     """
     x, along = sample(a, axis, "describe", nan_policy)
     if x.size == 0:

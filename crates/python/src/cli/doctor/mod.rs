@@ -3,6 +3,7 @@
 mod libraries;
 mod machine;
 mod packages;
+mod ranks;
 
 use std::io::{self, Write};
 
@@ -28,6 +29,7 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         libraries::targets(&mut checks, gpus.unwrap_or(0));
     }
     checks.extend(packages::checks(host));
+    checks.extend(ranks::checks(host));
     let mut last = vec![cache(has_gpu)];
     last.extend((0..gpus.unwrap_or(0)).map(|ordinal| kernel(&format!("cuda:{ordinal}"), host)));
     checks.extend(last.into_iter().map(|check| check.of(Step::Run)));

@@ -11,7 +11,7 @@ const COLUMNS = [
   ["GPU %", (p) => p.utilization, String],
   ["CPU %", (p) => p.cpu, (n) => n.toFixed(0)],
   ["Host memory", (p) => p.host_memory, bytes],
-  ["Command", (p) => p.name, String],
+  ["Command", (p) => (p.rank ? `rank ${p.rank[0]} of ${p.rank[1]}: ${p.name}` : p.name), String],
 ];
 let [sort, rising, last] = [2, false, null];
 

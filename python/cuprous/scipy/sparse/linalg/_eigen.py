@@ -14,13 +14,27 @@ from cuprous.scipy.sparse.linalg._iterative import _norm
 
 
 class ArpackError(RuntimeError):
-    """An error in an eigenvalue iteration."""
+    """An error in an eigenvalue iteration.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.linalg.ArpackError, RuntimeError)
+        True
+    """
 
 
 class ArpackNoConvergence(ArpackError):
     """Not all eigenvalues converged within the allowed iterations.
 
     `eigenvalues` and `eigenvectors` hold those that did.
+
+    Args:
+        msg: the message.
+        eigenvalues: the eigenvalues that converged.
+        eigenvectors: their eigenvectors.
+
+    Examples:
+        >>> issubclass(cp.scipy.sparse.linalg.ArpackNoConvergence, cp.scipy.sparse.linalg.ArpackError)
+        True
     """
 
     def __init__(self, msg: str, eigenvalues: ndarray, eigenvectors: ndarray) -> None:
@@ -54,6 +68,7 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
     Args:
         A: a matrix or operator (n x n).
         k: the number of eigenvalues, less than n.
+        M, sigma, Minv, OPinv, mode: not supported.
         which: "LM" (largest magnitude), "SM", "LA" (largest), "SA" or "BE" (half from each end).
         v0: the start vector; random by default.
         ncv: the number of vectors kept at a time; min(n, max(2 k + 1, 20)) by default.
@@ -61,7 +76,6 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         tol: the relative accuracy; 0 means the dtype's precision.
         return_eigenvectors: whether to return the eigenvectors too.
         rng: a seed, or a generator of `cuprous.random`, for the start vector.
-        M, sigma, Minv, OPinv, mode: not supported.
 
     Returns:
         The eigenvalues (k), and the eigenvectors as columns (n x k).
@@ -70,6 +84,12 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         ValueError: for matrices that are not square, and invalid `k`, `which` and `ncv`.
         NotImplementedError: for generalized and shift-inverted problems.
         ArpackNoConvergence: with the pairs that converged.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
+        >>> values, vectors = cp.scipy.sparse.linalg.eigsh(a, k=2, rng=1)
+        >>> values.round(6)
+        array([3., 4.])
     """
     for name, value in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
         if value is not None:
@@ -165,10 +185,11 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
     Args:
         A: a matrix or operator (m x n).
         k: the number of singular values, less than min(m, n).
+        ncv, tol, v0, maxiter, rng: as for `eigsh`.
         which: "LM" or "SM".
         return_singular_vectors: True, False, "u" or "vh".
-        ncv, tol, v0, maxiter, rng: as for `eigsh`.
         solver, options: only the solver "arpack" without options is supported.
+        random_state: an older name of `rng`.
 
     Returns:
         U (m x k), the singular values (k) and Vᴴ (k x n), or only the values.
@@ -176,6 +197,12 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
     Raises:
         NotImplementedError: for other solvers, and for options.
         ValueError: for an unknown `which` or `return_singular_vectors`.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
+        >>> u, s, vh = cp.scipy.sparse.linalg.svds(a, k=2, rng=1)
+        >>> s.round(6)
+        array([3., 4.])
     """
     if solver != "arpack":
         raise NotImplementedError(f"[svds] solver={solver!r} is not supported; use 'arpack'")

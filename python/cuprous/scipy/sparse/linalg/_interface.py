@@ -29,6 +29,11 @@ class LinearOperator:
 
     Raises:
         ValueError: for a shape that is not two extents.
+
+    Examples:
+        >>> double = cp.scipy.sparse.linalg.LinearOperator((2, 2), matvec=lambda v: 2 * v, dtype=float)
+        >>> double @ cp.asarray([1.0, 3.0])
+        array([2., 6.])
     """
 
     ndim = 2
@@ -59,15 +64,39 @@ class LinearOperator:
         return stack([product(x[:, j]).reshape(-1) for j in range(x.shape[1])], 1)
 
     def matvec(self, x: Any) -> ndarray:
-        """Returns the product with a vector, in the vector's shape."""
+        """Returns the product with a vector, in the vector's shape.
+
+        Args:
+            x: a vector.
+
+        Returns:
+            An array.
+
+        Raises:
+            ValueError: for a vector of another length.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matvec(cp.asarray([1, 1]))
+            array([3, 7])
+        """
         x = self._checked(x, self.shape[1], "matvec", True)
         return array(self._by_vector(x)).reshape(self.shape[0], *x.shape[1:])
 
     def rmatvec(self, x: Any) -> ndarray:
         """Returns the product of the adjoint with a vector, in the vector's shape.
 
+        Args:
+            x: a vector.
+
+        Returns:
+            An array.
+
         Raises:
             NotImplementedError: for an operator without `rmatvec`.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatvec(cp.asarray([1, 1]))
+            array([4, 6])
         """
         x = self._checked(x, self.shape[0], "rmatvec", True)
         if self._by_adjoint is None:
@@ -75,12 +104,42 @@ class LinearOperator:
         return array(self._by_adjoint(x)).reshape(self.shape[1], *x.shape[1:])
 
     def matmat(self, X: Any) -> ndarray:
-        """Returns the product with a matrix."""
+        """Returns the product with a matrix.
+
+        Args:
+            X: a matrix.
+
+        Returns:
+            A matrix.
+
+        Raises:
+            ValueError: for a matrix of other extents.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matmat(cp.eye(2, dtype=int))
+            array([[1, 2],
+                   [3, 4]])
+        """
         x = self._checked(X, self.shape[1], "matmat", False)
         return array(self._by_matrix(x)) if self._by_matrix else self._columns(x, self.matvec, self.shape[0])
 
     def rmatmat(self, X: Any) -> ndarray:
-        """Returns the product of the adjoint with a matrix."""
+        """Returns the product of the adjoint with a matrix.
+
+        Args:
+            X: a matrix.
+
+        Returns:
+            A matrix.
+
+        Raises:
+            ValueError: for a matrix of other extents.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatmat(cp.eye(2, dtype=int))
+            array([[1, 3],
+                   [2, 4]])
+        """
         x = self._checked(X, self.shape[0], "rmatmat", False)
         if self._by_adjoint_matrix:
             return array(self._by_adjoint_matrix(x))
@@ -89,8 +148,18 @@ class LinearOperator:
     def dot(self, x: Any) -> Any:
         """Returns the product with a vector, matrix, number or operator.
 
+        Args:
+            x: a vector, matrix, number or operator.
+
+        Returns:
+            An array, or an operator.
+
         Raises:
             ValueError: for arrays with more than two axes, and operators whose shapes do not match.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).dot(cp.asarray([1, 1]))
+            array([3, 7])
         """
         if isinstance(x, LinearOperator):
             if self.shape[1] != x.shape[0]:
@@ -140,7 +209,15 @@ class LinearOperator:
         return self + -x if isinstance(x, LinearOperator) else NotImplemented
 
     def adjoint(self) -> LinearOperator:
-        """Returns the conjugate transpose."""
+        """Returns the conjugate transpose.
+
+        Returns:
+            An operator.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).adjoint().shape
+            (3, 2)
+        """
         return LinearOperator(self.shape[::-1], self.rmatvec, self.matvec, self.rmatmat, self.dtype, self.matmat)
 
     @property
@@ -149,7 +226,15 @@ class LinearOperator:
         return self.adjoint()
 
     def transpose(self) -> LinearOperator:
-        """Returns the transpose."""
+        """Returns the transpose.
+
+        Returns:
+            An operator.
+
+        Examples:
+            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).transpose().shape
+            (3, 2)
+        """
         return LinearOperator(
             self.shape[::-1], lambda v: _conj(self.rmatvec(_conj(v))), lambda v: _conj(self.matvec(_conj(v))),
             lambda v: _conj(self.rmatmat(_conj(v))), self.dtype, lambda v: _conj(self.matmat(_conj(v))),
@@ -177,8 +262,18 @@ def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> 
 def aslinearoperator(A: Any) -> LinearOperator:
     """Returns a matrix (dense, sparse, or any object with `shape` and `matvec`) as an operator.
 
+    Args:
+        A: the matrix.
+
+    Returns:
+        A `LinearOperator`.
+
     Raises:
         TypeError: for anything else.
+
+    Examples:
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).shape
+        (2, 3)
     """
     if isinstance(A, LinearOperator):
         return A

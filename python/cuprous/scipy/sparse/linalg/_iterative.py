@@ -64,13 +64,20 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
         A: a matrix or operator (n x n).
         b: the right-hand side (n or n x 1).
         x0: the start vector; zero by default.
-        rtol, atol: stops when the residual's norm is at most max(rtol · |b|, atol).
+        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
+        atol: see `rtol`.
         maxiter: the greatest number of iterations; 10 n by default.
         M: an approximation of the inverse of A.
         callback: called with the current solution after each iteration.
 
     Returns:
         The solution, and 0 if it converged, otherwise the number of iterations.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+        >>> x, info = cp.scipy.sparse.linalg.cg(a, cp.asarray([2.0, 2.0]))
+        >>> x.round(4), info
+        (array([1. , 0.5]), 0)
     """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -93,8 +100,27 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
 def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
         M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
-    """Solves A x = b by conjugate gradients squared (Sonneveld, 1989). Arguments and results as for `cg`; -10 means
-    breakdown."""
+    """Solves A x = b by conjugate gradients squared (Sonneveld, 1989).
+
+    Args:
+        A: a matrix or operator (n x n).
+        b: the right-hand side (n or n x 1).
+        x0: the start vector; zero by default.
+        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
+        atol: see `rtol`.
+        maxiter: the greatest number of iterations; 10 n by default.
+        M: an approximation of the inverse of A.
+        callback: called with the current solution after each iteration.
+
+    Returns:
+        The solution, and 0 if it converged, otherwise the number of iterations; -10 means breakdown.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+        >>> x, info = cp.scipy.sparse.linalg.cgs(a, cp.asarray([2.0, 2.0]))
+        >>> x.round(4), info
+        (array([1. , 0.5]), 0)
+    """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
         return s.x, 0
@@ -125,8 +151,27 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
 
 def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
              M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
-    """Solves A x = b by stabilized biconjugate gradients (van der Vorst, 1992). Arguments and results as for `cg`; -10
-    and -11 mean breakdown."""
+    """Solves A x = b by stabilized biconjugate gradients (van der Vorst, 1992).
+
+    Args:
+        A: a matrix or operator (n x n).
+        b: the right-hand side (n or n x 1).
+        x0: the start vector; zero by default.
+        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
+        atol: see `rtol`.
+        maxiter: the greatest number of iterations; 10 n by default.
+        M: an approximation of the inverse of A.
+        callback: called with the current solution after each iteration.
+
+    Returns:
+        The solution, and 0 if it converged, otherwise the number of iterations; -10 and -11 mean breakdown.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+        >>> x, info = cp.scipy.sparse.linalg.bicgstab(a, cp.asarray([2.0, 2.0]))
+        >>> x.round(4), info
+        (array([1. , 0.5]), 0)
+    """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
         return s.x, 0
@@ -170,9 +215,14 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
     and its small least-squares problem is solved on the host.
 
     Args:
-        A, b, x0, rtol, atol, M: as for `cg`.
+        A: a matrix or operator (n x n).
+        b: the right-hand side (n or n x 1).
+        x0: the start vector; zero by default.
+        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
+        atol: see `rtol`.
         restart: the number of iterations in a cycle; 20 by default.
         maxiter: the greatest number of cycles; 10 n by default.
+        M: an approximation of the inverse of A.
         callback: called after each cycle.
         callback_type: "x" passes it the solution, "pr_norm" the residual's norm relative to the right-hand side's.
 
@@ -181,6 +231,12 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
 
     Raises:
         ValueError: for an unknown `callback_type`.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+        >>> x, info = cp.scipy.sparse.linalg.gmres(a, cp.asarray([2.0, 2.0]))
+        >>> x.round(4), info
+        (array([1. , 0.5]), 0)
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {callback_type!r}")
@@ -260,10 +316,14 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
     """Solves (A - shift · I) x = b for a Hermitian A by minimal residuals (Paige and Saunders, 1975).
 
     Args:
-        A, b, x0, M, callback: as for `cg`; `M` must be positive definite.
+        A: a matrix or operator (n x n).
+        b: the right-hand side (n or n x 1).
+        x0: the start vector; zero by default.
         rtol: stops when the residual's norm is at most rtol · |b|.
         shift: the number that is subtracted from the diagonal.
         maxiter: the greatest number of iterations; 5 n by default.
+        M: an approximation of the inverse of A, positive definite.
+        callback: called with the current solution after each iteration.
         show, check: not supported.
 
     Returns:
@@ -272,6 +332,12 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
     Raises:
         NotImplementedError: for `show` and `check`.
         ValueError: for a preconditioner that is not positive definite.
+
+    Examples:
+        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+        >>> x, info = cp.scipy.sparse.linalg.minres(a, cp.asarray([2.0, 2.0]))
+        >>> x.round(4), info
+        (array([1. , 0.5]), 0)
     """
     if show or check:
         raise NotImplementedError(f"[minres] {'show' if show else 'check'}= is not supported; use callback=")

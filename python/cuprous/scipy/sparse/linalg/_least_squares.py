@@ -44,6 +44,11 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     Raises:
         ValueError: for right-hand sides of the wrong shape.
         NotImplementedError: for `show`.
+
+    Examples:
+        >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> cp.scipy.sparse.linalg.lsqr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
+        array([1., 2.])
     """
     import numpy as np
 

@@ -30,6 +30,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
         TypeError: for arguments that are not sparse.
         ValueError: for invalid orders and axes.
         NotImplementedError: for the orders 2, -2 and "nuc", which need singular values.
+
+    Examples:
+        >>> cp.scipy.sparse.linalg.norm(cp.scipy.sparse.diags([[3.0, 4.0]], [0]))
+        array(5.)
     """
     if not isinstance(x, Sparse):
         raise TypeError("input is not sparse. use cuprous.linalg.norm")

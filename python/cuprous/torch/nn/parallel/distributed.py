@@ -95,7 +95,7 @@ class DistributedDataParallel(Module):
         self._reducer = Reducer(names, parameters, group, cap, find_unused_parameters, static_graph)
         self._join: _Join | None = None
         every = interval()
-        self._check = ReplicaCheck(module, group, every) if every else None
+        self._check = ReplicaCheck(module, group.host, every) if every else None
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Returns the module's result."""
