@@ -284,7 +284,7 @@ def test_modules_that_differ_and_options_that_do_not_exist_are_named() -> None:
     fails(RuntimeError, "its tensor number 2 is 2.weight float32[32, 32] requires_grad=True on rank 0 and 2.weight "
           "float32[5, 32]", lambda: DDP(nn.Sequential(nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 5 if rank else 32))))
     fails(RuntimeError, "require a gradient", lambda: DDP(nn.Tanh()))
-    fails(NotImplementedError, "device_ids=[0]", lambda: DDP(net(), device_ids=[0]))
+    fails(ValueError, "only work with", lambda: DDP(net(), device_ids=[0]))
     fails(ValueError, "bucket_cap_mb", lambda: DDP(net(), bucket_cap_mb=-1))
     fails(TypeError, "callable", lambda: DDP(net()).register_comm_hook(None, 3))
     """.replace("\n    ", "\n")

@@ -14,6 +14,7 @@ import numpy as np
 import cuprous as cp
 import cuprous.torch as torch
 rng = np.random.default_rng(0)
+cp.zeros(1, device="cuda:0")    # starts CUDA, which counts simulated GPUs
 assert torch.cuda.device_count() == 2
 for k in range(30):
     host = rng.integers(0, 1000, size=int(rng.choice([1, 7, 5000, 200_000])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from cuprous.torch import nn
 from cuprous.torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention
 from cuprous.torch.nn.utils import prune
 from cuprous.torch.utils import _pytree
-from cuprous.torchvision import ops
+from cuprous.torchvision import ops, transforms
 from tests.conftest import DEVICE
 
 F = nn.functional
@@ -209,3 +210,32 @@ def test_importing_torch_stays_light() -> None:
     code = "import sys, cuprous.torch; print([m for m in sys.modules if m in ('inspect', 'cuprous.torch.library')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "cuprous.torch.library" not in done.stdout
+
+
+def test_random_erasing_and_gray() -> None:
+    assert importlib.import_module("cuprous.torchvision.datasets.folder").default_loader
+    assert importlib.import_module("cuprous.torchvision.models.resnet").Bottleneck.expansion == 4
+    x = torch.ones(3, 20, 20)
+    erased = transforms.RandomErasing(1.0, value=(2.0, 3.0, 4.0))(x)
+    counts = [int((erased[k] == 2.0 + k).sum()) for k in range(3)]
+    assert counts[0] == counts[1] == counts[2] and 8 <= counts[0] <= 140 and int((x != 1).sum()) == 0
+    assert torch.equal(transforms.RandomErasing(0.0)(x), x) and transforms.RandomErasing(1.0, inplace=True)(x) is x
+    with pytest.raises(TypeError, match="after ToTensor"):
+        transforms.RandomErasing(1.0)(np.ones((2, 2)))
+    picture = np.random.RandomState(0).randint(0, 255, (4, 4, 3)).astype("uint8")
+    gray = np.asarray(transforms.RandomGrayscale(1.0)(picture))
+    assert gray.shape == (4, 4, 3) and (gray[..., 0] == gray[..., 2]).all()
+
+
+def test_gaussian_blur() -> None:
+    point = torch.zeros(2, 9, 9)
+    point[:, 4, 4] = 1
+    blurred = transforms.functional.gaussian_blur(point, [3, 5], [1.0, 2.0])
+    across, down = (np.exp(-0.5 * ((np.arange(n) - n // 2) / s) ** 2) for n, s in ((3, 1.0), (5, 2.0)))
+    expected = np.outer(down / down.sum(), across / across.sum())
+    assert np.allclose(blurred[1, 2:7, 3:6].cpu().numpy(), expected, atol=1e-6)
+    assert torch.allclose(transforms.GaussianBlur(5)(torch.ones(3, 8, 8)), torch.ones(3, 8, 8))
+    picture = np.full((6, 6, 3), 7, "uint8")
+    assert (transforms.GaussianBlur(3, 1.0)(picture) == picture).all()
+    with pytest.raises(ValueError, match="odd and positive"):
+        transforms.GaussianBlur(4)(point)

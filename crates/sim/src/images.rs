@@ -114,7 +114,8 @@ pub(crate) fn locate(source: &Source) -> Result<Location, String> {
 fn build(group: &[(u64, Source)]) -> Vec<(u64, Result<Location, String>)> {
     let compile = |group: &[(u64, Source)]| -> Result<PathBuf, String> {
         let folder = compiler::folder()?;
-        let library = folder.join(format!("{:016x}-{}.so", group[0].0, group.len()));
+        // Another process may compile the same first source together with others.
+        let library = folder.join(format!("{:016x}-{}-{}.so", group[0].0, group.len(), std::process::id()));
         let sources: Vec<Source> = group.iter().map(|(_, source)| source.clone()).collect();
         compiler::build(&sources, &library)?;
         for (k, (key, _)) in group.iter().enumerate() {

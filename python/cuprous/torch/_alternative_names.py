@@ -14,11 +14,11 @@ from cuprous.torch import _placeholders
 
 
 class _Finder:
-    """Finds and loads modules of `cuprous.torch` that are attributes of their package, if no file has that name. The
-    base classes of `importlib.abc` are not used because their import takes 30 ms."""
+    """Finds and loads modules of `cuprous.torch` and `cuprous.torchvision` that are attributes of their package, if no
+    file has that name. The base classes of `importlib.abc` are not used because their import takes 30 ms."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        is_ours = fullname.startswith("cuprous.torch.") and _attribute(fullname) is not None
+        is_ours = fullname.startswith(("cuprous.torch.", "cuprous.torchvision.")) and _attribute(fullname) is not None
         return ModuleSpec(fullname, self) if is_ours else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:

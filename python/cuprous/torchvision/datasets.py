@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import pickle
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -285,6 +286,10 @@ for _name in _OTHERS.split():
     globals()[_name] = unsupported_function(
         _name, "read its files with ImageFolder or a Dataset", "torchvision.datasets."
     )
+
+#: Modules of torchvision that contain these classes.
+folder = mnist = cifar = vision = fakedata = imagenet = sys.modules[__name__]
+__path__: list[str] = []
 
 __all__ = ["CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder",
            "ImageNet", "VisionDataset"]  # fmt: skip

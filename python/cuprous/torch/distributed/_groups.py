@@ -189,8 +189,10 @@ def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta | N
 def _gpu(function: str, backends: dict[str, str], device_id: Any) -> str | None:
     """Returns the GPU of an argument, after checking that GPUs and NCCL exist if the group has no other backend."""
     if "cpu" not in backends:
-        if _core.device_count() == 0:
-            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+        try:
+            _core.device_properties(0)
+        except (ImportError, RuntimeError) as error:
+            raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!") from error
         _core.dist_nccl_version()  # raises what to install
     if device_id is None:
         return None

@@ -13,7 +13,7 @@ from cuprous.torchvision.models._networks import *  # noqa: F403
 from cuprous.torchvision.models._weights import WEIGHTS, Weights, WeightsEnum
 
 #: Modules of torchvision that contain these networks.
-resnet = vgg = alexnet_module = _networks
+resnet = vgg = _networks
 globals().update({weights.__name__: weights for weights in WEIGHTS.values()})
 
 _OTHERS = (

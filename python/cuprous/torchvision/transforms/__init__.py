@@ -239,6 +239,71 @@ class Grayscale(_Transform):
         return F.to_grayscale(img, self.num_output_channels)
 
 
+class GaussianBlur(_Transform):
+    """Blurs with a Gaussian of a random standard deviation from a range, or of one standard deviation."""
+
+    def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+        self.kernel_size = kernel_size
+        self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
+
+    def __call__(self, img: Any) -> Any:
+        return F.gaussian_blur(img, self.kernel_size, float(host_numbers().uniform(*self.sigma)))
+
+
+class RandomGrayscale(_Transform):
+    """Converts to gray with probability p, and keeps the number of channels."""
+
+    def __init__(self, p: float = 0.1) -> None:
+        self.p = p
+
+    def __call__(self, img: Any) -> Any:
+        return F.to_grayscale(img, F.get_dimensions(img)[0]) if host_numbers().random() < self.p else img
+
+
+class RandomErasing(_Transform):
+    """Overwrites a rectangle of a tensor with probability p.
+
+    Raises:
+        TypeError: for anything but a tensor.
+    """
+
+    def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
+                 value: Any = 0, inplace: bool = False) -> None:  # fmt: skip
+        if not (isinstance(value, (int, float, tuple, list)) or value == "random"):
+            raise ValueError("If value is str, it should be 'random'")
+        self.p, self.scale, self.ratio, self.value, self.inplace = p, tuple(scale), tuple(ratio), value, inplace
+
+    def __call__(self, img: Any) -> Any:
+        if not isinstance(img, Tensor):
+            raise TypeError(f"expected a tensor, got {type(img).__name__}; apply it after ToTensor")
+        numbers = host_numbers()
+        if numbers.random() >= self.p:
+            return img
+        channels, height, width = img.dims[-3:]
+        for _ in range(10):
+            area = height * width * float(numbers.uniform(self.scale[0], self.scale[1]))
+            aspect = math.exp(float(numbers.uniform(math.log(self.ratio[0]), math.log(self.ratio[1]))))
+            h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+            if h < height and w < width:
+                break
+        else:
+            return img
+        top, left = int(numbers.integers(height - h + 1)), int(numbers.integers(width - w + 1))
+        result = img if self.inplace else img.clone()
+        part = result[..., top : top + h, left : left + w]
+        if self.value == "random":
+            part.normal_()
+        else:
+            values = self.value if isinstance(self.value, (tuple, list)) else [self.value]
+            if len(values) not in (1, channels):
+                raise ValueError(
+                    f"If value is a sequence, it should have 1 or {channels} (number of input channels) values"
+                )
+            for k in range(channels):
+                part[..., k, :, :] = values[k % len(values)]
+        return result
+
+
 class Lambda(_Transform):
     """Applies a user-defined function."""
 
@@ -262,7 +327,7 @@ class RandomApply(_Transform):
 
 
 __all__ = [
-    "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode", "Lambda", "Normalize", "PILToTensor",
-    "Pad", "RandomApply", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation",
-    "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor", "functional",
+    "CenterCrop", "ColorJitter", "Compose", "GaussianBlur", "Grayscale", "InterpolationMode", "Lambda", "Normalize",
+    "PILToTensor", "Pad", "RandomApply", "RandomCrop", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip",
+    "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor", "functional",
 ]  # fmt: skip

@@ -110,6 +110,47 @@ def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: A
     return resize(crop(img, top, left, height, width), size, interpolation)
 
 
+def _gaussian(size: int, sigma: float) -> Tensor:
+    """Returns the weights of a Gaussian, whose sum is 1."""
+    if size <= 0 or size % 2 == 0:
+        raise ValueError(f"kernel_size should have odd and positive integers. Got {size}")
+    if sigma <= 0:
+        raise ValueError(f"sigma should have positive values. Got {sigma}")
+    weights = np.exp(-0.5 * ((np.arange(size) - (size - 1) / 2) / sigma) ** 2)
+    return _core.t_wrap(_core.from_numpy((weights / weights.sum()).astype(np.float32), "cpu"))
+
+
+def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
+    """Returns an image blurred by a Gaussian; its borders are reflected.
+
+    Args:
+        img: a Pillow image, an array of bytes or a tensor.
+        kernel_size: the width and height of the Gaussian, or one number for both. They are odd.
+        sigma: the standard deviations, or one for both; by default `0.15 * kernel_size + 0.35`.
+
+    Raises:
+        ValueError: for an even size, or a standard deviation that is not positive.
+    """
+    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+    given = [0.15 * n + 0.35 for n in sizes] if sigma is None else sigma
+    given = [given] * 2 if isinstance(given, (int, float)) else list(given)
+    across, down = (_gaussian(n, s) for n, s in zip(sizes, given, strict=True))
+    if not isinstance(img, Tensor):
+        return _as_given(gaussian_blur(pil_to_tensor(img), sizes, given), img)
+    flat: Any = img.reshape(-1, 1, *img.dims[-2:]).float()
+    x, y = sizes[0] // 2, sizes[1] // 2
+    weight: Any = (down[:, None] * across).to(img.device)
+    blurred = F.conv2d(F.pad(flat, (x, x, y, y), mode="reflect"), weight[None, None]).reshape(img.dims)
+    return blurred.to(img.dtype) if img.is_floating_point() else blurred.round().to(img.dtype)
+
+
+def _as_given(tensor: Any, like: Any) -> Any:
+    """Returns a tensor (channels, height, width) as a Pillow image or an array, as another one is."""
+    host = tensor.numpy()
+    host = host[0] if host.shape[0] == 1 else host.transpose(1, 2, 0)
+    return pillow().fromarray(np.ascontiguousarray(host)) if is_image(like) else host
+
+
 def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
     """Returns a tensor in another dtype, with values scaled: floats lie in [0, 1], integers in their whole range.
 
