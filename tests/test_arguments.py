@@ -65,6 +65,10 @@ _HINTS = {
     "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
     "Python's protocol: arrays hold no other objects": "_array.methods.deepcopy.memo",
     "Python's protocol: there are no subclasses": "_array.methods.construct.cls",
+    "Ray's interfaces": """
+        _clients.for_ray.allgather.allgather_options _clients.for_ray.barrier.barrier_options
+        _clients.for_ray.backend.cls _clients.for_ray.check_backend_availability.cls
+        ray.on_shutdown.backend_config ray.on_training_start.backend_config""",
     "Python's protocol: a descriptor gets the class, too": "_ufuncs.methods.__get__.owner",
     "the import system's and IPython's protocols": """
         runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name

@@ -152,7 +152,9 @@ logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like prom
 signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq rfftfreq
 alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ fractional_max_pool2d
 fractional_max_pool3d multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
-multi_head_attention_forward load save
+multi_head_attention_forward load save bartlett_window bitwise_not_ blackman_window empty_strided frombuffer gcd_
+hamming_window hann_window i0_ isfinite_ isinf_ isnan_ isneginf isposinf isreal kaiser_window lcm_ logical_not_
+scalar_tensor signbit_ sym_ite sym_not typename unravel_index
 """
 
 

@@ -209,6 +209,18 @@ VALUES = [
     "torch.fft.irfftn(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))", "torch.fft.ihfft2(fit({x}, (2, 3))).real",
     "torch.fft.hfft2(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))", "torch.fft.ihfftn(fit({x}, (2, 3))).real",
     "torch.fft.hfftn(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))",
+    "torch.addbmm(fit({z}, (2, 2)), fit({x}, (2, 2, 3)), fit({y}, (2, 3, 2)), alpha={k})",
+    "torch.addr(fit({z}, (2, 3)), fit({x}, (2,)), fit({y}, (3,)), alpha={k})", "torch.diagflat({x})",
+    "torch.as_strided_scatter(fit({x}, (6,)) * 1, fit({y}, (2, 2)), (2, 2), (1, 2))", "torch.fliplr(fit({x}, (2, 3)))",
+    "torch.chain_matmul(fit({x}, (2, 3)), fit({y}, (3, 2)), fit({z}, (2, 2)))", "torch.flipud({x})",
+    "torch.cumulative_trapezoid(fit({x}, (5,)), dx=0.5)", "torch.frexp({x}).mantissa", "torch.positive({x})",
+    "torch.diagonal_scatter(fit({x}, (3, 3)), fit({y}, (3,)))", "torch.mvlgamma({x} * {x} + 1.2, 2)",
+    "torch.select_scatter({x}, fit({y}, {x}[0].shape), 0, 0)", "torch.slice_scatter({x}, {x}[:1] * {k}, 0, 0, 1)",
+    "torch.ldexp({x}, torch.tensor(3))",
+    "torch.split_with_sizes(fit({x}, (4,)), [1, 3])[1]", "torch.vdot(fit({x}, (3,)), fit({y}, (3,)))",
+    "F.grouped_mm(fit({x}, (3, 2)), fit({y}, (2, 2, 3)), offs=torch.tensor([1, 3], dtype=torch.int32))",
+    "torch.stft(fit({x}, (12,)), 4, window=torch.hann_window(4, dtype={x}.dtype), return_complex=True).abs()",
+    "torch.istft(torch.complex(fit({x}, (3, 5)), fit({y}, (3, 5))), 4, window=torch.ones(4, dtype={x}.dtype))",
     # custom functions
     "Exp.apply({x})", "Square.apply({x})", "Mixed.apply({x}, fit({y}, {x}.shape))[0]",
     "Mixed.apply({x}, fit({y}, {x}.shape))[1]", "Spread.apply({x})",
@@ -240,6 +252,7 @@ WRITES = [
     "{x}.pow_(2)", "{x} += fit({y}, {x}.shape)", "{x} *= {k}", "{x} -= {x}.mean()", "{x}.select({d}, 0).mul_({k})",
     "{x}.T.add_({k})", "{x}.detach().mul_(1.0)", "{x}.data[...] = {x}.data", "{x}.unsqueeze(0).sub_({k})",
     "{x}.fill_diagonal_({k}) if {x}.ndim == 2 else None", "{x}.tril_() if {x}.ndim == 2 else None",
+    "{x}.angle_()", "{x}.mul_({x}).add_(1.2).{above}_()",
     "{x}.nan_to_num_()", "{x}.diagonal().zero_() if {x}.ndim == 2 else None",
 ]  # fmt: skip
 

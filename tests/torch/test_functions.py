@@ -106,3 +106,20 @@ def test_excluded_extremes_get_no_gradient() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     x.scatter_reduce(0, torch.tensor([0, 1]), x, "amax", include_self=False).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_mantissas_of_all_magnitudes(dtype: str) -> None:
+    """`exp2` of the exponent of the greatest numbers is infinite."""
+    info = np.finfo(dtype)
+    values = np.array(
+        [info.max, -info.max, info.tiny, info.smallest_subnormal, np.inf, -np.inf, np.nan, 0.0, -0.0, 3.0]
+    )
+    values = values.astype(dtype)
+    ours, theirs = torch.frexp(torch.tensor(values)), np.frexp(values)
+    np.testing.assert_array_equal(ours.mantissa.numpy(), theirs[0])
+    np.testing.assert_array_equal(np.signbit(ours.mantissa.numpy()), np.signbit(theirs[0]))
+    np.testing.assert_array_equal(ours.exponent.numpy(), theirs[1])
+    assert ours.exponent.dtype == torch.int32
+    with pytest.raises(RuntimeError, match="only supports floating-point dtypes"):
+        torch.frexp(torch.tensor([1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,12 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _products, _shape
 from cuprous.torch._args import by_name, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch._types import DTYPES
+from cuprous.torch.autograd import Function
 from cuprous.torch.linalg import multi_dot
 
 _map = _core.t_map
+
+frexp_result = namedtuple("frexp_result", ("mantissa", "exponent"))
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -32,16 +35,31 @@ def ldexp(input: Any, other: Any) -> Tensor:
     return _map("multiply", input, _map("exp2", tensor_of(other).to(get_default_dtype())))
 
 
-def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns mantissas in [0.5, 1) and exponents: the input is `mantissa * 2**exponent`."""
-    size = _map("absolute", input)
-    nonzero = _map("greater", size, 0)
-    exponent = _map("where", nonzero, _map("floor", _map("log2", _map("where", nonzero, size, 1))) + 1, 0)
-    mantissa = input / _map("exp2", exponent)
-    high = _map("greater_equal", _map("absolute", mantissa), 1)  # log2 rounds
-    low = nonzero & _map("less", _map("absolute", mantissa), 0.5)
-    exponent = exponent + high.to(exponent.dtype) - low.to(exponent.dtype)
-    return input / _map("exp2", exponent), exponent.to(DTYPES["int32"])
+class _Mantissa(Function):
+    """The mantissa of a number, whose exponent does not change with it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, exponent: Tensor) -> Tensor:
+        ctx.save_for_backward(exponent)
+        return _map("frexp_mantissa", x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (exponent,) = ctx.saved_tensors
+        return _map("multiply", g, _map("exp2", _map("negative", exponent.to(g.dtype)))), None
+
+
+def frexp(input: Tensor) -> frexp_result:
+    """Returns mantissas in [0.5, 1) and exponents (int32): the input is `mantissa * 2**exponent`. Infinities, NaN and
+    zeros are their own mantissas, with the exponent 0.
+
+    Raises:
+        RuntimeError: if the dtype is not a floating one.
+    """
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    exponent = _map("frexp_exponent", input.detach())
+    return frexp_result(_Mantissa.apply(input, exponent), exponent)
 
 
 def isposinf(input: Tensor) -> Tensor:

@@ -143,7 +143,7 @@ def communicator(ranks: Sequence[int], rank: int, number: int, store: DistStore,
             f"[new_group] rank {rank} has waited {seconds(timeout):g} s for ranks {missing} of {list(ranks)}"
         ) from error
     world = MPI.COMM_WORLD
-    tags = world.Get_attr(MPI.TAG_UB)
+    tags = world.Get_attr(MPI.TAG_UB) or 32767  # what every MPI has
     return world.Create_group(world.group.Incl(list(ranks)), tag=number % tags)
 
 

@@ -16,8 +16,7 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
         mat_a: (rows, inner), or (groups, rows, inner).
         mat_b: (inner, columns), or (groups, inner, columns).
         offs: the end of each group in the dimension that is divided: rows of `mat_a` if only `mat_b` has groups,
-        columns
-            of `mat_b` if only `mat_a` has them, `inner` if neither has. Not needed if both have groups.
+            columns of `mat_b` if only `mat_a` has them, `inner` if neither has. Not needed if both have groups.
         bias: is added to the result.
         out_dtype: the result's dtype.
 

@@ -96,9 +96,11 @@ fn perform(mut connections: Option<Connections>, jobs: &Receiver<Job>, is_aborte
     }
 }
 
+/// How many groups a thread has begun, and their calls so far.
+type Begun = (u32, Vec<(usize, usize, Call)>);
+
 thread_local! {
-    /// How many groups this thread has begun, and their calls so far.
-    static GROUP: RefCell<(u32, Vec<(usize, usize, Call)>)> = const { RefCell::new((0, Vec::new())) };
+    static GROUP: RefCell<Begun> = const { RefCell::new((0, Vec::new())) };
 }
 
 /// Runs the body of a function: with the status that a test planned for it.
