@@ -142,6 +142,7 @@ ELSEWHERE = {
     **dict.fromkeys(("asnumpy", "explain", "show_code", "synchronize"), "test_tour.py"),
     **dict.fromkeys(("estimate", "estimate_simple", "timeit"), "test_estimate.py"),
     "estimate_scaling": "test_scaling.py",
+    **dict.fromkeys(("bind", "bound", "real_package", "unbind"), "runner/test_real.py"),
     "profile": "test_profile.py",
     **dict.fromkeys(("get_device", "set_device"), "test_errors.py"),
     **dict.fromkeys(("TransferWarning", "get_transfers", "set_transfers"), "arrays/test_host_access.py"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import cuprous
 from tests.runner.programs import run, start, write
 
 pytestmark = pytest.mark.slow
@@ -74,3 +75,12 @@ def test_numba_stays_and_its_cuda_is_bound(tmp_path: Path) -> None:
         "print(numba.njit, cuda.__name__, again is cuda, cuprous.real_package('numba.cuda').NAME, numba.cuda is cuda)"
     )
     assert run(tmp_path, "-c", code, path=str(tmp_path / "real")).stdout == "real cuprous.cuda True real True\n"
+
+
+def test_names_are_strings() -> None:
+    assert cuprous.bound() == ()
+    with pytest.raises(TypeError, match="must be a string, got int"):
+        cuprous.real_package(1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="jax"):
+        cuprous.bind("jax")
+    cuprous.unbind()

@@ -45,12 +45,15 @@ def real_package(name: str) -> ModuleType:
         The module.
 
     Raises:
+        TypeError: if the name is not a string.
         ModuleNotFoundError: if the package is not installed.
 
     Examples:
         >>> cp.real_package("math").sqrt(4)
         2.0
     """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a module must be a string, got {type(name).__name__}")
     package = _package(name)
     if package is None:
         return importlib.import_module(name)
