@@ -250,3 +250,12 @@ def test_norms_have_gradient_0_at_0(p: float) -> None:
     x = torch.zeros(3).requires_grad_()
     torch.linalg.vector_norm(x, p).backward()
     assert x.grad.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("zero", [0.0, 0j])
+def test_the_angle_has_gradient_0_at_0(zero: complex) -> None:
+    x = torch.tensor([zero, 2 + zero], requires_grad=True)
+    (g,) = torch.autograd.grad(torch.angle(x).sum(), x, create_graph=True)
+    assert g.tolist() == [0, 0.5j if isinstance(zero, complex) else 0]
+    (second,) = torch.autograd.grad(g.abs().sum(), x)
+    assert second[0].item() == 0

@@ -298,6 +298,13 @@ fn sign_gradient<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
     Term::from(0.0).when(at_zero.clone(), (g - y * parallel) / Term::from(1.0).when(at_zero, magnitude))
 }
 
+/// The gradient of the angle; 0 at 0, where there is none.
+fn angle_gradient<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
+    let magnitude = x.of(Fun::Absolute);
+    let at_zero = magnitude.compare(Fun::Equal, 0.0);
+    g * (x * Term::Number(Number::Complex(0.0, 1.0)) / Term::from(1.0).when(at_zero, square(&magnitude)))
+}
+
 macro_rules! rules {
     ($g:ident, $y:ident; $($fun:ident($($x:ident),*) => $($rule:expr),+;)*) => {
         /// Returns the gradient of operand `which`, in the shape of the result: `g` is the gradient of the result, `x`
@@ -391,7 +398,7 @@ rules! {
     Conjugate(x) => g.conj();
     Real(x) => g.clone();
     Imag(x) => g * Term::Number(Number::Complex(0.0, 1.0));
-    Angle(x) => g * (x * Term::Number(Number::Complex(0.0, 1.0)) / square(&x.of(Fun::Absolute)));
+    Angle(x) => angle_gradient(g, x);
     MakeComplex(a, b) => g.of(Fun::Real), g.of(Fun::Imag);
     // --- special functions
     Erf(x) => g * ((-square(x)).of(Fun::Exp) * FRAC_2_SQRT_PI);

@@ -12,7 +12,6 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _products, _shape
 from cuprous.torch._args import by_name, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch.autograd import Function
 from cuprous.torch.linalg import multi_dot
 
 _map = _core.t_map
@@ -35,20 +34,6 @@ def ldexp(input: Any, other: Any) -> Tensor:
     return _map("multiply", input, _map("exp2", tensor_of(other).to(get_default_dtype())))
 
 
-class _Mantissa(Function):
-    """The mantissa of a number, whose exponent does not change with it."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, exponent: Tensor) -> Tensor:
-        ctx.save_for_backward(exponent)
-        return _map("frexp_mantissa", x)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (exponent,) = ctx.saved_tensors
-        return _map("multiply", g, _map("exp2", _map("negative", exponent.to(g.dtype)))), None
-
-
 def frexp(input: Tensor) -> frexp_result:
     """Returns mantissas in [0.5, 1) and exponents (int32): the input is `mantissa * 2**exponent`. Infinities, NaN and
     zeros are their own mantissas, with the exponent 0.
@@ -58,8 +43,7 @@ def frexp(input: Tensor) -> frexp_result:
     """
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    exponent = _map("frexp_exponent", input.detach())
-    return frexp_result(_Mantissa.apply(input, exponent), exponent)
+    return frexp_result(_map("frexp_mantissa", input), _map("frexp_exponent", input.detach()))
 
 
 def isposinf(input: Tensor) -> Tensor:
