@@ -38,12 +38,14 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.joining import *
     from cuprous._functions.logic import *
     from cuprous._functions.manipulation import *
+    from cuprous._functions.matrices import *
     from cuprous._functions.nan_reductions import *
     from cuprous._functions.padding import *
     from cuprous._functions.polynomials import *
     from cuprous._functions.printing import *
     from cuprous._functions.products import *
     from cuprous._functions.quantiles import *
+    from cuprous._functions.ranges import *
     from cuprous._functions.reductions import *
     from cuprous._functions.selection import *
     from cuprous._functions.sets import *
@@ -81,10 +83,9 @@ _PUBLIC = {
     "._functions.constants": "e euler_gamma inf nan newaxis pi",
     "._functions.counting": "argwhere count_nonzero nonzero",
     "._functions.creation": (
-        "arange array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray astype "
-        "copy diag diagflat empty empty_like eye frombuffer fromfunction fromiter fromstring full full_like "
-        "geomspace identity indices linspace logspace meshgrid ones ones_like require tri tril triu vander "
-        "zeros zeros_like"
+        "array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray astype copy "
+        "empty empty_like frombuffer fromiter fromstring full full_like ones ones_like require zeros "
+        "zeros_like"
     ),
     "._functions.einsum": "einsum einsum_path",
     "._functions.elementwise": "around clip fix i0 isneginf isposinf nan_to_num real_if_close round sinc where",
@@ -108,6 +109,7 @@ _PUBLIC = {
         "flip fliplr flipud matrix_transpose may_share_memory moveaxis ndim permute_dims ravel reshape resize "
         "roll rollaxis rot90 shape shares_memory size squeeze swapaxes transpose trim_zeros"
     ),
+    "._functions.matrices": "diag diagflat eye fromfunction identity indices meshgrid tri tril triu vander",
     "._functions.nan_reductions": (
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"
     ),
@@ -116,6 +118,7 @@ _PUBLIC = {
     "._functions.printing": "array2string array_repr array_str who",
     "._functions.products": "cross dot inner kron outer tensordot trace vdot",
     "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "._functions.ranges": "arange geomspace linspace logspace",
     "._functions.reductions": (
         "all amax amin any argmax argmin average cumprod cumsum cumulative_prod cumulative_sum max mean min "
         "prod ptp std sum var"

@@ -12,7 +12,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray, result_name, spread
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.operands import is_scalar
-from cuprous._functions import creation
+from cuprous._functions import creation, ranges
 from cuprous._functions.bin_widths import count
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.sorting import searchsorted
@@ -118,7 +118,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     too_close = not (last - first) / number > 2 * _SPACING.get(name, 2.0**-52) * max(abs(first), abs(last))
     if range is None and a.size and dtypes.kind(a.dtype_name) == "f":  # the extremes of the data have its dtype
         first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
-    edges = creation.linspace(first, last, number + 1, dtype=name)
+    edges = ranges.linspace(first, last, number + 1, dtype=name)
     if too_close and bool(any_(edges[1:] <= edges[:-1])):
         raise ValueError(f"Too many bins for data range. Cannot create {number} finite-sized bins.")
     return edges

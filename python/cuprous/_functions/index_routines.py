@@ -29,7 +29,7 @@ from cuprous._common.indexing import bounded, flat_offsets
 from cuprous._common.layout import MAX_NDIM, order_letter, with_order
 from cuprous._common.masks import flatnonzero, split_index
 from cuprous._common.operands import is_scalar
-from cuprous._functions import creation
+from cuprous._functions import creation, matrices, ranges
 from cuprous._functions.counting import nonzero
 from cuprous._functions.joining import concatenate, stack
 from cuprous._functions.manipulation import expand_dims, moveaxis
@@ -59,7 +59,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
     a = array(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    return creation.diagonal_view(a, offset, axis1, axis2)
+    return matrices.diagonal_view(a, offset, axis1, axis2)
 
 
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
@@ -162,7 +162,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
         >>> cp.tril_indices(2)
         (array([0, 1, 1]), array([0, 0, 1]))
     """
-    return nonzero(creation.tri(n, m, k, bool))
+    return nonzero(matrices.tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
@@ -180,7 +180,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
         >>> cp.triu_indices(3, 1)
         (array([0, 0, 1]), array([1, 2, 2]))
     """
-    return nonzero(_core.map("logical_not", creation.tri(n, m, k - 1, bool)))
+    return nonzero(_core.map("logical_not", matrices.tri(n, m, k - 1, bool)))
 
 
 def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
@@ -655,10 +655,10 @@ class _Grid:
         sizes = [_points(s) for s in key]
         name = result_name(0, *(x for s in key for x in _numbers(s)))
         if self._sparse:
-            lines = (_between(creation.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
+            lines = (_between(ranges.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
             selections = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
             return tuple(line[selection] for line, selection in zip(lines, selections, strict=True))
-        indices = tuple(creation.indices(sizes, name))
+        indices = tuple(matrices.indices(sizes, name))
         grids = [_between(x, s, n) for x, s, n in zip(indices, key, sizes, strict=True)]
         result = creation.empty((len(grids), *sizes), name)
         for i, grid in enumerate(grids):
@@ -697,13 +697,13 @@ def _line(s: slice) -> ndarray:
     """Returns the coordinates of a single slice, as in `mgrid[0:1:5j]`."""
     if _counts_points(s.step):
         count = _points(s)
-        return _between(creation.arange(count, dtype=result_name(*_numbers(s))), s, count)
-    return creation.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
+        return _between(ranges.arange(count, dtype=result_name(*_numbers(s))), s, count)
+    return ranges.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
 
 
 def _slice_values(s: slice) -> ndarray:
     """Returns the values of a slice in `r_`. A number of points ends exactly at the stop, unlike in a grid."""
-    return creation.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
+    return ranges.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
 
 
 class _Joiner:

@@ -14,8 +14,8 @@ from cuprous._common.casting import astype
 from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._common.operands import is_scalar
 from cuprous._functions import reductions
-from cuprous._functions.creation import linspace
 from cuprous._functions.quantiles import median
+from cuprous._functions.ranges import linspace
 
 #: The engine's edge mode for each mode of NumPy's.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}

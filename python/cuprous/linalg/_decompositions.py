@@ -13,7 +13,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._common.casting import astype
 from cuprous._functions.complex_parts import imag, real
-from cuprous._functions.creation import eye
+from cuprous._functions.matrices import eye
 from cuprous._functions.reductions import all as all_
 
 

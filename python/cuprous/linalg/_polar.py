@@ -16,8 +16,8 @@ import math
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray
-from cuprous._functions.creation import eye
 from cuprous._functions.joining import concatenate
+from cuprous._functions.matrices import eye
 from cuprous._functions.reductions import max as max_
 from cuprous._functions.reductions import sum as sum_
 from cuprous.linalg._decompositions import adjoint, eigh, eigvalsh, qr, results

@@ -11,7 +11,7 @@ from cuprous._common.arguments import ArrayLike, array, broadcast_shapes, ndarra
 from cuprous._common.casting import astype
 from cuprous._functions.complex_parts import real
 from cuprous._functions.counting import count_nonzero
-from cuprous._functions.creation import eye
+from cuprous._functions.matrices import eye
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import max as max_
