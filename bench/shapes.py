@@ -4,7 +4,7 @@ For each program: how many programs were planned, kernels generated, loaded and 
 algorithm, and graphs built, in the first three steps, in later steps of new shapes, and in a second pass over the same
 shapes; then the host time of each stage in microseconds a step.
 
-`python -m bench.shapes [--device cuda] [--only generate] [--steps 40] [--torch]`
+`python -m bench.shapes [--device cuda] [--only generate] [--steps 40] [--large] [--torch]`
 
 On a simulated GPU (`CUPROUS_TEST_DEVICE=sim:32`, CONTRIBUTING.md) the counts are those of a GPU, and planning takes the
 same time. The rest of its times say nothing.
@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "learning"))
 
@@ -37,8 +37,18 @@ STAGES = {"fusion": "fusion_ns", "emission": "emission_ns", "compile": "compile_
 #: Steps after which a program should have met every kernel that it needs.
 WARM = 3
 
+
+class Size(NamedTuple):
+    """Size of the models."""
+
+    width: int
+    heads: int
+    layers: int
+
+
+SMALL, LARGE = Size(64, 4, 2), Size(512, 8, 8)
 #: A program: each `next` runs one step. The shapes are those of `length(step)`, a new one at each step.
-Program = Callable[[Any, str, Callable[[int], int]], Iterator[None]]
+Program = Callable[[Any, str, Callable[[int], int], Size], Iterator[None]]
 
 
 def growing(step: int) -> int:
@@ -51,11 +61,11 @@ def ragged(step: int) -> int:
     return 9 + step * 31 % 97
 
 
-def generate(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[None]:
+def generate(torch: Any, device: str, length: Callable[[int], int], size: Size) -> Iterator[None]:
     """Generation by a small GPT without a cache."""
     from gpt import GPT  # type: ignore[import-not-found]
 
-    model = GPT(29, 1024, width=64, heads=4, layers=2).to(device)
+    model = GPT(29, 1024, **size._asdict()).to(device)
     with torch.no_grad():
         step = 0
         while True:
@@ -66,10 +76,10 @@ def generate(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[
             yield
 
 
-def cached(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[None]:
+def cached(torch: Any, device: str, length: Callable[[int], int], size: Size) -> Iterator[None]:
     """Generation with keys and values that grow by `cat`."""
     F, nn = torch.nn.functional, torch.nn
-    width, heads, layers = 64, 4, 2
+    width, heads, layers = size
 
     def layer() -> Any:
         parts = {"norm": nn.LayerNorm(width), "qkv": nn.Linear(width, 3 * width), "out": nn.Linear(width, width)}
@@ -103,12 +113,12 @@ def cached(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[No
             yield
 
 
-def train(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[None]:
+def train(torch: Any, device: str, length: Callable[[int], int], size: Size) -> Iterator[None]:
     """Training of a small GPT on batches of different lengths."""
     from gpt import GPT
 
     F = torch.nn.functional
-    model = GPT(29, 1024, width=64, heads=4, layers=2).to(device)
+    model = GPT(29, 1024, **size._asdict()).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.001)
     step = 0
     while True:
@@ -122,10 +132,11 @@ def train(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[Non
         yield
 
 
-def lstm(torch: Any, device: str, length: Callable[[int], int]) -> Iterator[None]:
+def lstm(torch: Any, device: str, length: Callable[[int], int], size: Size) -> Iterator[None]:
     """Training of an LSTM on sequences of different lengths."""
     nn = torch.nn
-    model = nn.ModuleDict({"lstm": nn.LSTM(8, 32, batch_first=True), "head": nn.Linear(32, 8)}).to(device)
+    width = size.width // 2
+    model = nn.ModuleDict({"lstm": nn.LSTM(8, width, batch_first=True), "head": nn.Linear(width, 8)}).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     step = 0
     while True:
@@ -157,10 +168,12 @@ def counted(stats: Callable[[], dict[str, int]], run: Iterator[None], steps: int
     return {name: after[name] - before.get(name, 0) for name in after}, seconds
 
 
-def passes(torch: Any, name: str, device: str, steps: int) -> Iterator[tuple[str, int, Iterator[None]]]:
+def passes(
+    torch: Any, name: str, device: str, steps: int, size: Size = SMALL
+) -> Iterator[tuple[str, int, Iterator[None]]]:
     """Returns the parts of a measurement: what they are, their steps, and the program that runs them."""
     program, length = PROGRAMS[name]
-    run = program(torch, device, lambda step: length(step % steps))
+    run = program(torch, device, lambda step: length(step % steps), size)
     yield "first", WARM, run
     yield "new", steps - WARM, run
     for again in ("second", "third", "fourth"):
@@ -172,8 +185,10 @@ def main() -> None:
     parser.add_argument("--device", default=None)
     parser.add_argument("--only", choices=PROGRAMS, action="append")
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--large", action="store_true", help="models of 8 layers of 512 instead of 2 of 64")
     parser.add_argument("--torch", action="store_true", help="PyTorch's times instead")
     options = parser.parse_args()
+    size = LARGE if options.large else SMALL
     if options.torch:
         import torch
 
@@ -189,7 +204,7 @@ def main() -> None:
     for name in options.only or PROGRAMS:
         print(f"{name}: {(PROGRAMS[name][0].__doc__ or '').strip()} {options.steps} lengths on {device}")
         if options.torch:
-            for part, steps, run in passes(torch, name, device, options.steps):
+            for part, steps, run in passes(torch, name, device, options.steps, size):
                 _, seconds = counted(dict, run, steps)
                 print(f"  {part:8} {seconds / steps * 1e6:10.0f} us a step")
             continue
@@ -199,7 +214,7 @@ def main() -> None:
             + "   us:  wall"
             + "".join(f"{s:>11}" for s in STAGES)
         )
-        for part, steps, run in passes(torch, name, device, options.steps):
+        for part, steps, run in passes(torch, name, device, options.steps, size):
             grown, seconds = counted(_core.stats, run, steps)
             line = "".join(f"{grown.get(key, 0) / steps:10.1f}" for key in COUNTS.values())
             times = "".join(f"{grown.get(key, 0) / steps / 1e3:11.0f}" for key in STAGES.values())
