@@ -259,7 +259,7 @@ def _train(run: Run, ranks: dict[str, Ranks], name: str, ways: list[Way], count:
 
 
 def _ratio(ms: dict[Way, float], one: Way, other: Way) -> float | None:
-    return ms[one] / ms[other] if one in ms and other in ms else None
+    return ms[one] / ms[other] if ms.get(one) and ms.get(other) else None
 
 
 def _times(ms: dict[Way, float]) -> str:
@@ -349,8 +349,8 @@ PARTS: dict[str, tuple[Callable[[Run], None], float]] = {
     "faults": (failures, 150),
     "gpt2": (gpt2, 200),
     "fsdp": (fsdp, 150),
-    "dask": (dask, 5),
-    "captured": (captured, 5),
+    "dask": (dask, 60),
+    "captured": (captured, 60),
 }
 
 

@@ -94,7 +94,8 @@ def cause(name: str, n: int, setting: Setting) -> Found:
     fault = FAULTS[name]
     with Ranks("cuprous", n, setting, timeout=fault.timeout) as ranks:
         ranks.send("fault.loop", fault=name)
-        begun = ranks.collect(time.monotonic() + START, lambda a: bool({"note", "error", "ended"} & a.value.keys()))
+        begun = ranks.collect(time.monotonic() + START, lambda a: bool({"note", "error", "ended"} & a.value.keys()),
+                              range(n))  # fmt: skip
         events = [a.value["at"] for a in begun if "note" in a.value and a.rank == VICTIM]
         if not events:
             return Found(0, 0, [f"the ranks did not begin: {[a.value for a in begun]}", *ranks.tails[VICTIM]])
@@ -104,15 +105,9 @@ def cause(name: str, n: int, setting: Setting) -> Found:
             event = time.time()
             os.kill(ranks.processes[VICTIM].pid, fault.signal)
         others = set(range(n)) - {VICTIM}
-        ended: set[int] = set()
-
-        def is_last(answer: Answer) -> bool:
-            if "ended" in answer.value:
-                ended.add(answer.rank)
-            return answer.rank == VICTIM or "ended" in answer.value
-
-        after = [*begun, *ranks.collect(time.monotonic() + fault.bound + 15.0, is_last)]
-        if others - ended:
+        limit = time.monotonic() + fault.bound + 15.0
+        after = [*begun, *ranks.collect(limit, lambda a: "ended" in a.value, others)]
+        if others - {a.rank for a in after if "ended" in a.value}:
             ranks.dump_stacks()
         found = _judge(fault, others, after, event)
         time.sleep(0.2)  # what the processes printed last

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,8 +105,11 @@ class Ranks:
         assert process.stdout is not None
         for line in process.stdout:
             answers.put(Answer(rank, json.loads(line)))
-        process.wait()
-        answers.put(Answer(rank, {"ended": process.returncode, "at": time.time()}))
+        # The process is not reaped here: others find its exit status as long as its parent has not read it.
+        with contextlib.suppress(ChildProcessError):
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            answers.put(Answer(rank, {"ended": code, "at": time.time()}))
 
     def _read_log(self, rank: int, process: subprocess.Popen[str], _: object) -> None:
         assert process.stderr is not None
@@ -126,10 +129,10 @@ class Ranks:
                 process.stdin.write(json.dumps([function, arguments]) + "\n")
                 process.stdin.flush()
 
-    def collect(self, until: float, is_last: Callable[[Answer], bool]) -> list[Answer]:
-        """Returns what the processes write until each had a line that is the last one, or until a time."""
+    def collect(self, until: float, is_last: Callable[[Answer], bool], ranks: Iterable[int]) -> list[Answer]:
+        """Returns what the processes write until each of `ranks` had a line that is the last one, or until a time."""
         found: list[Answer] = []
-        missing = set(range(self.n))
+        missing = set(ranks)
         while missing and (left := until - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
                 answer = self.answers.get(timeout=left)

@@ -25,6 +25,8 @@ def join() -> None:
 
     device, n, rank = os.environ["BENCH_DEVICE"], int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
     if device == "cuda":
+        if torch.__name__ != "torch":
+            torch.cuda.get_device_properties(rank)  # starts CUDA, which simulated GPUs are counted by
         torch.cuda.set_device(rank)
     elif torch.__name__ == "torch":
         torch.set_num_threads(1)
