@@ -103,16 +103,19 @@ def copies(run: Run) -> None:
         ranks = run.both(stack, 1)
 
         def exact() -> str:
-            found = ranks["cuprous"].call("copy.exact", run.left, gpus=run.gpus, rounds=4 if run.quick else 20)[0]
+            found = ranks["cuprous"].call(
+                "copy.exact", run.left, gpus=run.gpus, rounds=4 if run.quick or run.gpus > 2 else 20
+            )[0]
             return f"peer access: {found['peer access']}"
 
         run.check("copies", "copies between all pairs of GPUs, and their gradient", exact)
         nbytes, count = (MIB, 2) if run.quick else (256 * MIB, 8)
-        ways = [("cuprous", how) for how in ("direct", "into", "host")] + [("torch", "direct"), ("torch", "into")]
+        ways = [("cuprous", how) for how in ("direct", "into", "host")]
+        ways += [(library, how) for library in run.libraries[1:] for how in ("direct", "into")]
         rates = _in_turn(ranks, ways, 3, lambda r, how: r.call("copy.rate", 60, nbytes=nbytes, count=count, how=how),
                          lambda found: found[0]["gb_s"])  # fmt: skip
     ours, host = rates.get(("cuprous", "direct")), rates.get(("cuprous", "host"))
-    theirs = max((rates[way] for way in ways[3:] if way in rates), default=None)
+    theirs = max((rate for way, rate in rates.items() if way[0] == "torch"), default=None)
     if ours:
         met = host is not None and ours >= 20 * host and (theirs is None or ours >= 0.9 * theirs)
         shown = ", ".join(f"{library} {how} {rate:.0f} GB/s" for (library, how), rate in rates.items())
@@ -126,7 +129,7 @@ def copies(run: Run) -> None:
 def checks(run: Run) -> None:
     """DistributedDataParallel, `fully_shard`, tensor parallelism and random collectives against one GPU."""
     steps, bound = (3 if run.quick else 20), 1e-3
-    calls = [
+    calls: list[tuple[str, str, dict[str, Any]]] = [
         ("ddp", "DDP: losses of one GPU", {"steps": steps, "bound": bound}),
         ("fsdp", "fully_shard: losses and parameters of one GPU", {"steps": steps, "bound": bound}),
         ("tensor_parallel", "parallelize_module: outputs and gradients of one GPU", {"steps": 3, "bound": bound}),
@@ -170,16 +173,16 @@ Way = tuple[str, str]
 
 def _in_turn(ranks: dict[str, Ranks], ways: list[Way], rounds: int, call: Callable[[Ranks, str], list[Any]],
              value: Callable[[list[Any]], float]) -> dict[Way, float]:  # fmt: skip
-    """Returns the median of each library and way, which work in turn. What fails is left out from then on."""
-    found: dict[Way, list[float]] = {way: [] for way in ways if way[0] in ranks}
+    """Returns the median of each library and way, which work in turn. What fails is removed from `ways`."""
+    found: dict[Way, list[float]] = {}
     for _ in range(rounds):
-        for way in list(found):
+        for way in list(ways):
             try:
-                found[way].append(value(call(ranks[way[0]], way[1])))
+                found.setdefault(way, []).append(value(call(ranks[way[0]], way[1])))
             except LostError as error:
                 _lost(error)
-                del found[way]
-    return {way: statistics.median(values) for way, values in found.items()}
+                ways.remove(way)
+    return {way: statistics.median(values) for way, values in found.items() if way in ways}
 
 
 def _slowest(key: str) -> Callable[[list[Any]], float]:
@@ -190,15 +193,18 @@ def collectives(run: Run) -> None:
     """All-reduce: bus bandwidth, and what a call costs the host."""
     sizes = [4096, 65536] if run.quick else [4096, 65536, MIB, 16 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB]
     n = run.gpus
+    names = {
+        ("cuprous", "all_reduce"): "cuprous",
+        ("torch", "all_reduce"): "torch",
+        ("torch", "nccl_all_reduce"): "nccl",
+    }
+    ways = [way for way in names if way[0] in run.libraries and (way[1][:4] != "nccl" or run.setting.device == "cuda")]
     with ExitStack() as stack:
         ranks = run.both(stack)
         for nbytes in sizes:
             if run.left < 10:
                 return print("all-reduce: no time left", flush=True)
             count = 5 if run.quick else max(10, min(100, (4 << 30) // nbytes))
-            ways = [("cuprous", "all_reduce"), ("torch", "all_reduce")]
-            if run.setting.device == "cuda":
-                ways.append(("torch", "nccl_all_reduce"))
             host: dict[Way, float] = {}
 
             def call(r: Ranks, function: str, nbytes: int = nbytes, count: int = count,
@@ -208,7 +214,6 @@ def collectives(run: Run) -> None:
                 return found
 
             us = _in_turn(ranks, ways, 3 if run.quick else 5, call, _slowest("us"))
-            names = dict(zip(ways, ("cuprous", "torch", "nccl"), strict=False))
             ms = {names[way]: t / 1e3 for way, t in us.items()}
             bus = {name: nbytes / t / 1e6 * 2 * (n - 1) / n for name, t in ms.items()}
             shown = ", ".join(f"{names[way]} {t:.1f} µs ({bus[names[way]]:.1f} GB/s, host {host[way]:.1f} µs)"
@@ -216,46 +221,61 @@ def collectives(run: Run) -> None:
             target, met = "", None
             if nbytes >= 64 * MIB:
                 target = "≥ 0.97 of NCCL's own rate"
-                met = bus["cuprous"] >= 0.97 * bus["nccl"] if {"cuprous", "nccl"} <= bus.keys() else None
+                reference = bus.get("nccl", bus.get("torch"))
+                met = bus["cuprous"] >= 0.97 * reference if "cuprous" in bus and reference else None
             elif nbytes == 4096:
                 target = "host ≤ 1/2 of PyTorch's"
-                met = 2 * host[ways[0]] <= host[ways[1]] if {ways[0], ways[1]} <= us.keys() else None
+                own, other = (host.get((library, "all_reduce")) for library in ("cuprous", "torch"))
+                met = 2 * own <= other if own and other else None
             run.add(Row(f"several.allreduce{nbytes}", f"all-reduce of {nbytes / 1024:g} KiB, {n} GPUs", ms, shown,
                         target, met))  # fmt: skip
     return None
 
 
-def _train(run: Run, ranks: dict[str, Ranks], name: str, ways: list[Way], count: int, steps: int, bound: float,
-           rounds: int = 5) -> tuple[dict[Way, float], dict[Way, float]]:  # fmt: skip
-    """Returns milliseconds for a step and peak memory in MiB. The losses of both libraries are compared."""
-    losses: dict[Way, list[float]] = {}
-    for library, how in ways:
-        if library not in ranks or run.left < 15:
-            continue
-        try:
-            begun = ranks[library].call("speed.begin", min(run.left, 150.0), name=name, how=how, steps=steps)
-        except LostError as error:
-            _lost(error)
-            ways = [way for way in ways if way[0] != library]  # the others of its processes are gone, too
-            continue
-        losses[library, how] = [statistics.fmean(each["losses"][k] for each in begun) for k in range(steps)]
-        print(f"       {name} {library} {how}: the first {steps} steps took {max(b['warm_s'] for b in begun):.1f} s, "
-              f"losses {', '.join(f'{x:.5g}' for x in losses[library, how])}", flush=True)  # fmt: skip
-    for how in dict.fromkeys(how for _, how in losses):
-        ours, theirs = losses.get(("cuprous", how)), losses.get(("torch", how))
-        if ours and theirs:
-            off = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
-            run.add(Row(f"losses {name} {how}", f"losses of {name}, {how}, are PyTorch's", shown=f"differ by {off:.1e}",
-                        met=off <= bound, is_check=True))  # fmt: skip
-    peaks: dict[Way, float] = {}
+@dataclass
+class Contest:
+    """Trainings of one network by both libraries, which work in turn."""
 
-    def go(r: Ranks, how: str) -> list[Any]:
-        found = r.call("speed.go", min(max(run.left, 5), 60.0), name=name, how=how, count=count)
-        peaks[r.library, how] = max(each["peak_mib"] for each in found)
-        return found
+    run: Run
+    ranks: dict[str, Ranks]
+    name: str  # of `speed.TRAININGS`
+    bound: float  # of the relative difference of losses
+    losses: dict[Way, list[float]] = field(default_factory=dict)
+    peaks: dict[Way, float] = field(default_factory=dict)
 
-    ms = _in_turn(ranks, [way for way in ways if way in losses], rounds, go, _slowest("ms"))
-    return ms, peaks
+    def begin(self, ways: list[Way], steps: int = 5) -> None:
+        """Prepares trainings. The losses of the first steps are compared."""
+        for library, how in ways:
+            if library not in self.ranks or self.run.left < 15:
+                continue
+            try:
+                begun = self.ranks[library].call("speed.begin", min(self.run.left, 150.0), name=self.name, how=how,
+                                                 steps=steps)  # fmt: skip
+            except LostError as error:
+                _lost(error)
+                self.losses = {way: found for way, found in self.losses.items() if way[0] != library}
+                continue
+            losses = [statistics.fmean(each["losses"][k] for each in begun) for k in range(steps)]
+            self.losses[library, how] = losses
+            print(f"       {self.name} {library} {how}: the first {steps} steps took "
+                  f"{max(each['warm_s'] for each in begun):.1f} s, losses {', '.join(f'{x:.5g}' for x in losses)}",
+                  flush=True)  # fmt: skip
+            ours = self.losses.get(("cuprous", how.partition(" ")[0]))
+            if library == "torch" and ours:
+                off = max(abs(a - b) / abs(b) for a, b in zip(ours, losses, strict=True))
+                self.run.add(Row(f"losses {self.name} {how}", f"losses of {self.name}, {how}, are PyTorch's",
+                                 shown=f"differ by {off:.1e}", met=off <= self.bound, is_check=True))  # fmt: skip
+
+    def go(self, count: int, ways: list[Way] | None = None) -> dict[Way, float]:
+        """Returns milliseconds for a step: of the slowest rank, the median of five rounds."""
+
+        def call(r: Ranks, how: str) -> list[Any]:
+            limit = min(max(self.run.left, 5), 60.0)
+            found = r.call("speed.go", limit, name=self.name, how=how, count=count)
+            self.peaks[r.library, how] = max(each["peak_mib"] for each in found)
+            return found
+
+        return _in_turn(self.ranks, [way for way in ways or self.losses if way in self.losses], 5, call, _slowest("ms"))
 
 
 def _ratio(ms: dict[Way, float], one: Way, other: Way) -> float | None:
@@ -271,7 +291,9 @@ def linear(run: Run) -> None:
     ways = [(library, how) for how in ("alone", "ddp") for library in ("cuprous", "torch")]
     with ExitStack() as stack:
         ranks = run.both(stack)
-        ms, _ = _train(run, ranks, "linear", ways, 20 if run.quick else 1000, 5, 1e-4)
+        contest = Contest(run, ranks, "linear", 1e-4)
+        contest.begin(ways)
+        ms = contest.go(20 if run.quick else 1000)
     ours, theirs = (ms.get((library, "ddp")) for library in ("cuprous", "torch"))
     if ours:
         named = {"cuprous": ours} | ({"torch": theirs} if theirs else {})
@@ -283,27 +305,31 @@ def gpt2(run: Run) -> None:
     """GPT-2 124M in bfloat16, a batch of 12 for each GPU: alone, and together by DistributedDataParallel."""
     name = "gpt2 quick" if run.quick else "gpt2"
     ways = [("cuprous", "alone"), ("cuprous", "ddp"), ("torch", "alone"), ("torch", "ddp")]
-    if not run.quick:
-        ways.append(("torch", "ddp compiled"))
+    ours_and_compiled = [("cuprous", "ddp"), ("torch", "ddp compiled")]
     with ExitStack() as stack:
-        ranks = run.both(stack)
-        ms, _ = _train(run, ranks, name, ways, 2 if run.quick else 15, 5, 2e-2)
+        contest = Contest(run, run.both(stack), name, 2e-2)
+        contest.begin(ways)
+        ms = contest.go(2 if run.quick else 15)
+        compiled: dict[Way, float] = {}
+        if not run.quick:
+            contest.begin(ours_and_compiled[1:])
+            compiled = contest.go(15, ours_and_compiled)
     ours = ms.get(("cuprous", "ddp"))
     if not ours:
         return
     n = run.gpus
     title = f"GPT-2 124M, batch 12 a GPU, length 1024, bfloat16, DDP, {n} GPUs"
-    named = {"cuprous": ours} | {peer: ms[way] for peer, way in
-             (("torch", ("torch", "ddp")), ("torch.compile", ("torch", "ddp compiled"))) if way in ms}  # fmt: skip
-    run.add(Row("several.gpt2", title, named, _times(ms)))
+    peers = {"torch": ms.get(("torch", "ddp")), "torch.compile": compiled.get(("torch", "ddp compiled"))}
+    named = {"cuprous": ours} | {peer: t for peer, t in peers.items() if t}
+    run.add(Row("several.gpt2", title, named, f"{_times(ms)}; then {_times(compiled)}" if compiled else _times(ms)))
     share, least = _ratio(ms, ("cuprous", "alone"), ("cuprous", "ddp")), {2: 0.97, 4: 0.96}.get(n, 0.95)
     theirs = _ratio(ms, ("torch", "alone"), ("torch", "ddp"))
     if share:
         beside = f", PyTorch {theirs:.1%}" if theirs else ""
         run.add(Row("several.gpt2.scaling", "  of one GPU's rate on each (the slowest GPU alone)", {},
                     f"{share:.1%}{beside}", f"≥ {least:.0%}", share >= least))  # fmt: skip
-    for how, most in (("ddp", 0.75), ("ddp compiled", 0.9)):
-        ratio = _ratio(ms, ("cuprous", "ddp"), ("torch", how))
+    for found, how, most in ((ms, "ddp", 0.75), (compiled, "ddp compiled", 0.9)):
+        ratio = _ratio(found, ("cuprous", "ddp"), ("torch", how))
         if ratio:
             run.add(Row(f"several.gpt2.{how}", f"  our step by that of PyTorch {how}", {}, f"{ratio:.2f}",
                         f"≤ {most:g}", ratio <= most))  # fmt: skip
@@ -314,8 +340,9 @@ def fsdp(run: Run) -> None:
     name = "gpt1b quick" if run.quick else "gpt1b"
     ways = [("cuprous", "fsdp"), ("torch", "fsdp")]
     with ExitStack() as stack:
-        ranks = run.both(stack)
-        ms, peaks = _train(run, ranks, name, ways, 2 if run.quick else 8, 4, 2e-2)
+        contest = Contest(run, run.both(stack), name, 2e-2)
+        contest.begin(ways)
+        ms, peaks = contest.go(2 if run.quick else 8), contest.peaks
     if ways[0] not in ms:
         return
     ratio, memory = _ratio(ms, ways[1], ways[0]), _ratio(peaks, ways[0], ways[1])
@@ -385,10 +412,17 @@ def held(run: Run, before: list[int]) -> None:
                 is_check=True))  # fmt: skip
 
 
+def version(run: Run, library: str) -> str:
+    """Returns the version of a library, which is not imported for that."""
+    code = f"import importlib.metadata as m; print(m.version({library!r}))"
+    python = run.setting.python[library]
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
 def record(run: Run, path: Path | None) -> None:
     """Adds the rows that have times, to this machine's file or another one."""
-    versions = {library: run.ranks(library, 1).call("speed.version", 60)[0] for library in run.libraries[1:]}
-    entries = history.Run(run.setting.device, versions)
+    entries = history.Run(run.setting.device, {library: version(run, library) for library in run.libraries[1:]})
     found = [entries.entry(row.name, row.title, row.ms, target=row.target, met=row.met, note=row.shown)
              for row in run.rows if row.ms]  # fmt: skip
     history.append(path or entries.machine.file, found)
@@ -404,7 +438,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--without", default="", help="torch leaves PyTorch out")
     parser.add_argument("--torch-python", default=sys.executable, help="the Python that has PyTorch")
     parser.add_argument("--out", type=Path, default=Path("build/several"), help="folder of rows.jsonl and ranks.log")
-    parser.add_argument("--record", action="store_true", help="add rows to this machine's file in bench/results instead")
+    parser.add_argument(
+        "--record", action="store_true", help="add rows to this machine's file in bench/results instead"
+    )
     options = parser.parse_args()
     options.parts = options.parts.split(",")
     if unknown := [name for name in options.parts if name not in PARTS]:

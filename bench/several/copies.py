@@ -19,7 +19,9 @@ def exact(gpus: int, rounds: int) -> dict[str, Any]:
             if a != b:
                 peers.append(torch.cuda.can_device_access_peer(a, b))
                 for _ in range(rounds):
-                    _round_trip(rng.integers(0, 1000, int(rng.choice([1, 7, 5000, 3_000_000]))), f"cuda:{a}", f"cuda:{b}")
+                    _round_trip(
+                        rng.integers(0, 1000, int(rng.choice([1, 7, 5000, 3_000_000]))), f"cuda:{a}", f"cuda:{b}"
+                    )
     x = torch.arange(12.0, device="cuda:0").reshape(3, 4).t().requires_grad_()
     y = x.to(f"cuda:{gpus - 1}")
     assert y.device == torch.device("cuda", gpus - 1) and y.tolist() == x.tolist()

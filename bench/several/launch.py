@@ -70,6 +70,7 @@ class Ranks:
         self.processes: list[subprocess.Popen[str]] = []
         self.tails: list[deque[str]] = []
         self.answers: queue.Queue[Answer] = queue.Queue()
+        self.is_ready = False  # true once they have answered a call
 
     def __enter__(self) -> Ranks:
         return self
@@ -91,6 +92,7 @@ class Ranks:
         }  # fmt: skip
         python = self.setting.python.get(self.library, sys.executable)
         self.answers = queue.Queue()
+        self.is_ready = False
         self.tails = [deque(maxlen=200) for _ in range(self.n)]
         for rank in range(self.n):
             process = subprocess.Popen(
@@ -108,6 +110,7 @@ class Ranks:
         # The process is not reaped here: others find its exit status as long as its parent has not read it.
         with contextlib.suppress(ChildProcessError):
             ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert ended is not None
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
             answers.put(Answer(rank, {"ended": code, "at": time.time()}))
 
@@ -147,9 +150,8 @@ class Ranks:
         Raises:
             LostError: one of them failed, ended, or did not answer within `limit` seconds. All are ended then.
         """
-        is_fresh = not self.processes
         self.send(function, **arguments)
-        end = time.monotonic() + limit + START * is_fresh
+        end = time.monotonic() + limit + START * (not self.is_ready)
         results: dict[int, Any] = {}
         errors: dict[int, str] = {}
         while len(results) + len(errors) < self.n and (left := end - time.monotonic()) > 0:
@@ -162,6 +164,7 @@ class Ranks:
                     errors.setdefault(answer.rank, text)
                     end = min(end, time.monotonic() + GRACE)
         if len(results) == self.n:
+            self.is_ready = True
             return [results[rank] for rank in range(self.n)]
         raise LostError(self._loss(function, limit, results, errors))
 

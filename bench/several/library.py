@@ -9,18 +9,31 @@ from bench.learning.library import F, nn, torch
 if torch.__name__ == "torch":
     import torch.distributed as dist
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
 else:
     import cuprous.torch.distributed as dist
     from cuprous.torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    from cuprous.torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
+
+DDP = nn.parallel.DistributedDataParallel
 
 #: The kind of device, and this rank's own.
 KIND = os.environ.get("BENCH_DEVICE", "cpu")
 RANK, N = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
 DEVICE = f"cuda:{RANK}" if KIND == "cuda" else "cpu"
 
-__all__ = ["DDP", "DEVICE", "F", "KIND", "MixedPrecisionPolicy", "N", "RANK", "dist", "fully_shard", "nn", "torch", "wait"]
+__all__ = [
+    "DDP",
+    "DEVICE",
+    "KIND",
+    "RANK",
+    "F",
+    "MixedPrecisionPolicy",
+    "N",
+    "dist",
+    "fully_shard",
+    "nn",
+    "torch",
+    "wait",
+]
 
 
 def wait() -> None:

@@ -12,7 +12,20 @@ from typing import Any
 import numpy as np
 
 from bench.learning.models import GPT, SimpleNet
-from bench.several.library import DDP, DEVICE, KIND, N, RANK, F, MixedPrecisionPolicy, dist, fully_shard, nn, torch, wait
+from bench.several.library import (
+    DDP,
+    DEVICE,
+    KIND,
+    RANK,
+    F,
+    MixedPrecisionPolicy,
+    N,
+    dist,
+    fully_shard,
+    nn,
+    torch,
+    wait,
+)
 
 
 def _together() -> None:
@@ -51,7 +64,7 @@ class _Nccl:
     """A communicator of PyTorch's own libnccl.so.2, called without PyTorch."""
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL("libnccl.so.2")
+        self.library = ctypes.CDLL("libnccl.so.2")  # found by its name, because PyTorch has loaded it
         name = (ctypes.c_byte * 128)()
         if RANK == 0:
             self.check(self.library.ncclGetUniqueId(ctypes.byref(name)))
@@ -207,8 +220,3 @@ def end(name: str, how: str) -> None:
     del _STATE[f"{name} {how}"]
     if KIND == "cuda":
         torch.cuda.empty_cache()
-
-
-def version() -> str:
-    """Returns the version of the library."""
-    return str(torch.__version__)

@@ -1,4 +1,4 @@
-"""One process of `Ranks`: it joins the others, then calls what its standard input names. BENCH_LEARNING is the library."""
+"""One process of `Ranks`, of the library that BENCH_LEARNING names: it calls what its standard input says."""
 
 from __future__ import annotations
 

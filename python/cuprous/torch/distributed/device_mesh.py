@@ -37,7 +37,9 @@ class DeviceMesh:
                 f"pass {device_type.partition(':')[0]!r}. torch.cuda.set_device says which GPU a rank has"
             )
         if device_type not in ("cpu", "cuda"):
-            raise NotImplementedError(f'[DeviceMesh] {device_type!r} is not supported: a mesh has ranks of "cpu" or "cuda"')
+            raise NotImplementedError(
+                f'[DeviceMesh] {device_type!r} is not supported: a mesh has ranks of "cpu" or "cuda"'
+            )
         if device_type == "cuda":
             _choose_gpu()
         self.device_type = device_type

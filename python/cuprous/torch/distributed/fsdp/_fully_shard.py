@@ -162,7 +162,9 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     if type(reshard_after_forward) is int:
         raise NotImplementedError(f"[fully_shard] reshard_after_forward={reshard_after_forward!r}: pass a bool or None")
     if type(offload_policy) is not OffloadPolicy:
-        raise NotImplementedError(f"[fully_shard] offload_policy={offload_policy!r} is not supported: pass OffloadPolicy()")
+        raise NotImplementedError(
+            f"[fully_shard] offload_policy={offload_policy!r} is not supported: pass OffloadPolicy()"
+        )
     if mesh is None:
         first = next(module.parameters(), None)
         mesh = init_device_mesh("cpu" if first is None else first.device.type, (get_world_size(),))
