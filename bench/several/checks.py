@@ -180,8 +180,10 @@ def tensor_parallel(steps: int, bound: float) -> dict[str, Any]:
     )
 
     single, model = filled(Net()), filled(Net())
-    plan: dict[str, ParallelStyle] = {"table": RowwiseParallel(input_layouts=Replicate()), "[qkv]": ColwiseParallel(), "o": RowwiseParallel(),
-            "up": ColwiseParallel(), "down": RowwiseParallel()}  # fmt: skip
+    plan: dict[str, ParallelStyle] = {
+        "table": RowwiseParallel(input_layouts=Replicate()), "[qkv]": ColwiseParallel(), "o": RowwiseParallel(),
+        "up": ColwiseParallel(), "down": RowwiseParallel(),
+    }  # fmt: skip
     parallelize_module(model, dist.init_device_mesh(KIND, (N,)), plan)
     assert model.up.weight.to_local().shape == (4 * 48 // N, 48)
     optimizers = optimizer_of(model), optimizer_of(single)
