@@ -17,7 +17,6 @@ def _with_two_gpus() -> str:
     return os.environ["CUPROUS_SIM"] + ",devices=2"
 
 
-@pytest.mark.slow
 def test_a_quick_run_has_all_rows(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench.several_gpus", "--gpus", "2", "--quick", "--without", "torch",
                "--out", str(tmp_path), "--parts", "copies,collectives,linear,gpt2,fsdp,captured"]  # fmt: skip
