@@ -9,6 +9,7 @@
 #                   adds the rows to bench/results, of which `python -m bench.report` writes bench/RESULTS.md)
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
+#   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
 #   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
@@ -81,7 +82,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -152,6 +153,9 @@ TORCH_READY = $(if $(filter $(abspath .torch)/%,$(TORCH)),.torch/.installed)
 
 bench-learning: $(READY) $(TORCH_READY)
 	$(ENV) $(PY) -m bench.learning --torch-python $(TORCH) $(ARGS)
+
+bench-several: $(READY) $(TORCH_READY)
+	$(ENV) $(PY) -m bench.several_gpus --torch-python $(TORCH) $(ARGS)
 
 oracle: $(READY) $(TORCH_READY)
 	$(TORCH) -m tests.torch.make_golden build/oracle/golden.json

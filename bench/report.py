@@ -60,6 +60,7 @@ KINDS = {
     "learning": "A step of training (`make bench-learning`)",
     "examples": "The kernels of examples/kernels (`python -m bench.kernel_examples`)",
     "kernels": "Launches and kernels (`python -m bench.kernels`)",
+    "several": "Several GPUs (`make bench-several`)",
     "overlap": "Copies that overlap with computation (`python -m bench.overlap`)",
 }
 INTRODUCTION = """# Results
@@ -101,7 +102,7 @@ BARS = {
     },
 }
 PEERS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "numexpr": "NumExpr", "cupy": "CuPy", "torch": "PyTorch",
-         "jax": "JAX", "compile": "compiled", "graph": "graph"}  # fmt: skip
+         "jax": "JAX", "nccl": "NCCL", "compile": "compiled", "graph": "graph"}  # fmt: skip
 
 
 def plain_title(e: Entry) -> str:

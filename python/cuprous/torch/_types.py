@@ -132,7 +132,7 @@ class device(Immutable):
     def device_name(self) -> str:
         """The engine's name of the device. That of "meta" is the CPU's: what nobody reads is never computed."""
         if self.type == "cuda":
-            return f"cuda:{_gpu[0] if self.index is None else self.index}"
+            return f"cuda:{current_gpu() if self.index is None else self.index}"
         return "cpu" if self.type == "meta" else self.type
 
     def __enter__(self) -> device:
@@ -172,12 +172,17 @@ _default: list[str] = ["cpu"]
 #: True if new tensors are to name "meta" as their device.
 _meta = [False]
 _outer: list[tuple[str, bool]] = []
-_gpu = [0]
+_gpu: list[int | None] = [None]
 
 
 def current_gpu() -> int:
     """Returns the index of the GPU that "cuda" refers to."""
-    return _gpu[0]
+    return _gpu[0] or 0
+
+
+def is_gpu_chosen() -> bool:
+    """Returns True if the program has said which GPU "cuda" refers to."""
+    return _gpu[0] is not None
 
 
 def set_current_gpu(number: int) -> None:

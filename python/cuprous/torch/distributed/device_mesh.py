@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
 
+from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation
-from cuprous.torch.distributed._groups import GroupMember, ProcessGroup, get_rank, get_world_size, new_group
+from cuprous.torch import _creation, _types
+from cuprous.torch.distributed._groups import GroupMember, ProcessGroup, get_rank, get_world_size, group, new_group
 from cuprous.torch.distributed._options import backends_by_device
 
 
@@ -17,19 +19,29 @@ class DeviceMesh:
     """A grid of ranks. `init_device_mesh` returns one; all ranks of the job create the same ones.
 
     Args:
-        device_type: "cpu".
+        device_type: "cpu" or "cuda".
         mesh: the ranks, as a tensor or nested lists.
         mesh_dim_names: names of the dimensions.
 
     Raises:
         NotImplementedError: for another device.
+        RuntimeError: for a device with an index.
         ValueError: if ranks are repeated, or the names do not fit the dimensions.
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
                  _groups: list[Any] | None = None) -> None:  # fmt: skip
-        if device_type != "cpu":
-            raise NotImplementedError(f'[DeviceMesh] {device_type!r} is not supported: a mesh has ranks of "cpu"')
+        if not device_type.isalpha():
+            raise RuntimeError(
+                f"Device type with index is not supported but got {device_type}; "
+                f"pass {device_type.partition(':')[0]!r}. torch.cuda.set_device says which GPU a rank has"
+            )
+        if device_type not in ("cpu", "cuda"):
+            raise NotImplementedError(
+                f'[DeviceMesh] {device_type!r} is not supported: a mesh has ranks of "cpu" or "cuda"'
+            )
+        if device_type == "cuda":
+            _choose_gpu()
         self.device_type = device_type
         self._ranks = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
@@ -43,11 +55,13 @@ class DeviceMesh:
 
     def _make(self, dim: int) -> Any:
         """Returns this rank's group of a dimension. All ranks make all groups, in the same order."""
+        if self._ranks.ravel().tolist() == list(range(get_world_size())) and self._ranks.size == self._ranks.shape[dim]:
+            return group.WORLD
         own = GroupMember.NON_GROUP_MEMBER
         for row in np.moveaxis(self._ranks, dim, -1).reshape(-1, self._ranks.shape[dim]).tolist():
-            group = new_group(row)
-            if group is not GroupMember.NON_GROUP_MEMBER:
-                own = group
+            made = new_group(row)
+            if made is not GroupMember.NON_GROUP_MEMBER:
+                own = made
         return own
 
     @property
@@ -86,8 +100,8 @@ class DeviceMesh:
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
         """Returns this rank's group of a dimension."""
-        group: ProcessGroup = self._dim_groups[self._dim(mesh_dim)]
-        return group
+        found: ProcessGroup = self._dim_groups[self._dim(mesh_dim)]
+        return found
 
     def get_all_groups(self) -> list[ProcessGroup]:
         """Returns this rank's groups of all dimensions."""
@@ -131,21 +145,31 @@ class DeviceMesh:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, DeviceMesh)
+            and self.device_type == other.device_type
             and np.array_equal(self._ranks, other._ranks)
             and self.mesh_dim_names == other.mesh_dim_names
         )
 
     def __hash__(self) -> int:
-        return hash((self._ranks.tobytes(), self._ranks.shape, self.mesh_dim_names))
+        return hash((self.device_type, self._ranks.tobytes(), self._ranks.shape, self.mesh_dim_names))
+
+
+def _choose_gpu() -> None:
+    """Makes this rank's GPU of its host the current one, unless the program has chosen one."""
+    local = os.environ.get("LOCAL_RANK", "")
+    if not _types.is_gpu_chosen() and local.isdigit() and int(local) < _core.device_count():
+        _types.set_current_gpu(int(local))
 
 
 def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None,
                      backend_override: Any = None) -> DeviceMesh:  # fmt: skip
     """Returns a mesh of all ranks in their order. All ranks call it.
 
+    On "cuda" each rank has the GPU that `torch.cuda.set_device` chose; without it, that of `LOCAL_RANK`.
+
     Raises:
         RuntimeError: if the mesh does not have as many places as there are ranks, or names are repeated.
-        NotImplementedError: for another device than "cpu".
+        NotImplementedError: for another device than "cpu" and "cuda".
 
     Example:
         >>> mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))  # doctest: +SKIP

@@ -13,7 +13,7 @@ from cuprous.torch.distributed._groups import get_world_size
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
 from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
-from cuprous.torch.distributed.tensor._dtensor import DTensor
+from cuprous.torch.distributed.tensor._dtensor import DTensor, on_mesh
 from cuprous.torch.distributed.tensor.placement_types import Shard
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
@@ -134,6 +134,7 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
             state.
         mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default.
+            Parameters and buffers are moved to its kind of device. By default they stay where the first one is.
         reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
             None means True, except for the outermost module, whose backward pass comes first.
         shard_placement_fn: may return `Shard(0)` or None.
@@ -161,8 +162,12 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     if type(reshard_after_forward) is int:
         raise NotImplementedError(f"[fully_shard] reshard_after_forward={reshard_after_forward!r}: pass a bool or None")
     if type(offload_policy) is not OffloadPolicy:
-        raise NotImplementedError(f"[fully_shard] offload_policy={offload_policy!r}: the mesh has CPUs")
-    mesh = init_device_mesh("cpu", (get_world_size(),)) if mesh is None else mesh
+        raise NotImplementedError(
+            f"[fully_shard] offload_policy={offload_policy!r} is not supported: pass OffloadPolicy()"
+        )
+    if mesh is None:
+        first = next(module.parameters(), None)
+        mesh = init_device_mesh("cpu" if first is None else first.device.type, (get_world_size(),))
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh!r}")
     parameters = _shard(module, mesh, shard_placement_fn, ignored_params or set())
@@ -185,6 +190,9 @@ def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Sh
             if p is None or id(p) in left_out:
                 continue
             found.setdefault(id(p), (f"{path}{name}", p, []))[2].append((part, name))
+        for name, buffer in part._buffers.items():
+            if buffer is not None and not isinstance(buffer, DTensor):
+                part._buffers[name] = on_mesh(buffer, mesh)
     for name, p, _ in found.values():
         if isinstance(p, DTensor):
             raise NotImplementedError(
@@ -194,8 +202,6 @@ def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Sh
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
             )
-        if not p.device_name.startswith("cpu"):
-            raise NotImplementedError(f"[fully_shard] {name} is on {p.device_name}; move the module with .cpu()")
         chosen = None if placement is None else placement(p)
         if chosen is not None and chosen != Shard(0):
             raise NotImplementedError(f"[fully_shard] {chosen!r} of {name}: parameters are sharded along dimension 0")

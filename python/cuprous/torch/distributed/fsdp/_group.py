@@ -17,7 +17,7 @@ from cuprous.torch.distributed._options import ReduceOp
 from cuprous.torch.distributed._work import Work
 from cuprous.torch.distributed.device_mesh import DeviceMesh
 from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy
-from cuprous.torch.distributed.tensor._dtensor import DTensor
+from cuprous.torch.distributed.tensor._dtensor import DTensor, on_mesh
 from cuprous.torch.distributed.tensor._layout import chunk
 from cuprous.torch.distributed.tensor._redistribute import own_part
 from cuprous.torch.distributed.tensor.placement_types import Placement, Replicate, Shard
@@ -37,7 +37,7 @@ class ShardedParameter:
         self.most = -(-rows // n)
         self.chunks = [chunk(rows, n, k)[1] for k in range(n)]
         self.own_rows = self.chunks[group.rank()]
-        local = own_part(parameter.detach(), 0, group)
+        local = own_part(on_mesh(parameter.detach(), mesh), 0, group)
         local.requires_grad = parameter.requires_grad
         placements: list[Placement] = [*[Replicate()] * (mesh.ndim - 1), Shard(0)]
         self.sharded = DTensor(local, mesh, placements, self.dims, is_parameter=True)

@@ -11,7 +11,7 @@ from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed.device_mesh import DeviceMesh
 from cuprous.torch.distributed.tensor import _redistribute
-from cuprous.torch.distributed.tensor._dtensor import DTensor, _mesh
+from cuprous.torch.distributed.tensor._dtensor import DTensor, _mesh, on_mesh
 from cuprous.torch.distributed.tensor._layout import checked, coordinate, local_part
 from cuprous.torch.distributed.tensor.placement_types import Partial, Placement, Replicate
 from cuprous.torch.nn.modules.module import Module
@@ -23,7 +23,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
     """Distributes a tensor over a mesh. Gradients do not flow to it: the result is a leaf.
 
     Args:
-        tensor: the whole tensor, of the same shape on all ranks.
+        tensor: the whole tensor, of the same shape on all ranks. It is moved to the mesh's kind of device.
         device_mesh: the ranks.
         placements: one for each dimension of the mesh; `Replicate` by default. Uneven sizes are those of `torch.chunk`.
         src_data_rank: the rank in each dimension of the mesh whose values are taken. With None each rank takes its own,
@@ -48,7 +48,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
         raise ValueError("a tensor cannot be distributed as Partial; use DTensor.from_local for the parts of a sum")
     coordinate(mesh)
     with no_grad():
-        whole = tensor.detach()
+        whole = on_mesh(tensor.detach(), mesh)
         if src_data_rank is not None and any(mesh.size(k) > 1 for k in range(mesh.ndim)):
             whole = whole.contiguous().clone()
             for k in reversed(range(mesh.ndim)):
@@ -99,29 +99,26 @@ def _filled(fill: Callable[..., Tensor]) -> Callable[..., DTensor]:
         placed: tuple[Placement, ...] = checked(placements, mesh, len(shape))
         if any(isinstance(p, Partial) for p in placed):
             raise ValueError("a new tensor cannot be Partial")
-        local = fill(local_part(shape, mesh, placed)[0], dtype)
+        dtype = None if dtype is None else _types.DTYPES[_types.dtype_name(dtype)]
+        local = fill(local_part(shape, mesh, placed)[0], dtype=dtype, device=mesh.device_type)
         local.requires_grad = requires_grad
         return DTensor(local, mesh, placed, shape)
 
     return create
 
 
-def _options(dtype: Any) -> dict[str, Any]:
-    return {"dtype": None if dtype is None else _types.DTYPES[_types.dtype_name(dtype)], "device": "cpu"}
-
-
-zeros = _filled(lambda shape, dtype: _creation.zeros(shape, **_options(dtype)))
+zeros = _filled(_creation.zeros)
 zeros.__doc__ = "Returns a distributed tensor of zeros, of which each rank makes its part."
-ones = _filled(lambda shape, dtype: _creation.ones(shape, **_options(dtype)))
+ones = _filled(_creation.ones)
 ones.__doc__ = "Returns a distributed tensor of ones, of which each rank makes its part."
-empty = _filled(lambda shape, dtype: _creation.empty(shape, **_options(dtype)))
+empty = _filled(_creation.empty)
 empty.__doc__ = "Returns a distributed tensor without values."
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of one value, of which each rank makes its part."""
-    make = _filled(lambda shape, kind: _creation.full(shape, fill_value, **_options(kind)))
+    make = _filled(lambda shape, **options: _creation.full(shape, fill_value, **options))
     return make(size, dtype=dtype, layout=layout, requires_grad=requires_grad, device_mesh=device_mesh,
                 placements=placements)  # fmt: skip
 

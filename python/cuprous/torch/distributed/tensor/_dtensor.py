@@ -49,7 +49,7 @@ class DTensor(Sharded):
         """Returns the tensor whose part on this rank is given. Gradients flow to it.
 
         Args:
-            local_tensor: this rank's part.
+            local_tensor: this rank's part. It is moved to the mesh's kind of device.
             device_mesh: the ranks.
             placements: one for each dimension of the mesh; `Replicate` by default.
             run_check: copies replicas from the first rank of each dimension, so that they are equal.
@@ -60,7 +60,7 @@ class DTensor(Sharded):
             ValueError: for a shape of which this rank has another part, or one of `shape` and `stride` alone.
         """
         mesh = _mesh(device_mesh)
-        ndim = local_tensor.ndim
+        local_tensor, ndim = on_mesh(local_tensor, mesh), local_tensor.ndim
         placed = checked(placements, mesh, ndim)
         if (shape is None) != (stride is None):
             raise ValueError("Please pass both shape and stride at the same time.")
@@ -354,4 +354,9 @@ def _mesh(given: DeviceMesh | None) -> DeviceMesh:
     return given
 
 
-__all__ = ["DTensor", "row_major"]
+def on_mesh(tensor: Tensor, mesh: DeviceMesh) -> Tensor:
+    """Returns a tensor on the kind of device that a mesh has: the current GPU, or the CPU."""
+    return tensor if tensor.device.type == mesh.device_type else tensor.to(mesh.device_type)
+
+
+__all__ = ["DTensor", "on_mesh", "row_major"]

@@ -1,0 +1,1 @@
+"""Several GPUs: the processes and programs of `python -m bench.several_gpus`."""
