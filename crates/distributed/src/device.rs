@@ -26,10 +26,15 @@ const LOOK: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_millis(200);
 /// How often calls are sent to the other ranks.
 const TELL: Duration = Duration::from_millis(200);
-/// How long the calls of a rank that has left may still be on their way.
+/// How long the calls and messages of a rank that has left may still be on their way.
 const LAST_CALLS: Duration = Duration::from_millis(500);
 /// How long stopping the library may take.
 const STOP: Duration = Duration::from_secs(10);
+/// How long freeing the library's connections may take. Then they are left to the end of the process.
+const CLOSE: Duration = Duration::from_secs(2);
+/// Operations that the device has not done, at most. A device takes about a thousand before it makes the host wait, and
+/// a library that waits for the device cannot be stopped.
+const AHEAD: usize = 128;
 /// The exit status of a process whose device does not stop: EX_SOFTWARE.
 const STUCK: i32 = 70;
 
@@ -47,7 +52,8 @@ pub trait Ticket: Send + Sync {
     fn order(&self) -> Result<()>;
 }
 
-/// The connection of a device with those of the other ranks. A call of [`Communicator::abort`] ends all others.
+/// The connection of a device with those of the other ranks. A call of [`Communicator::abort`] ends all others, which may
+/// wait for other ranks.
 pub trait Communicator: Send + Sync {
     /// Waits until all ranks have connected.
     ///
@@ -73,8 +79,8 @@ pub trait Communicator: Send + Sync {
     fn failure(&self) -> Option<String>;
     /// Ends all operations, whose results are lost.
     fn abort(&self);
-    /// Frees the connection after all operations have ended. Returns false if that takes longer.
-    fn close(&self, time: Duration) -> bool;
+    /// Frees the connection. All ranks do that after their last operation, and may wait for each other.
+    fn close(&self);
 }
 
 /// A library that connects devices.
@@ -102,12 +108,13 @@ pub trait Network {
 
 /// An operation of a device.
 struct DeviceWork {
-    ticket: Arc<dyn Ticket>,
-    /// What it is, for people: `rank 1 … in #3 all_reduce …`.
-    text: String,
-    /// Its number if all ranks call it.
-    seq: Option<u64>,
-    peer: Option<usize>,
+    call: Call,
+    /// For messages: true if this rank sends it, and the other rank in the group.
+    message: Option<(bool, usize)>,
+    /// Present once the library has it.
+    ticket: OnceLock<Arc<dyn Ticket>>,
+    /// Of the thread that submits it.
+    token: Token,
     since: Instant,
     timeout: Duration,
     /// True once later work of the device waits for it, and what keeps its memory until then.
@@ -116,8 +123,43 @@ struct DeviceWork {
 }
 
 impl DeviceWork {
+    fn new(call: Call, message: Option<(bool, usize)>, timeout: Duration) -> Arc<DeviceWork> {
+        Arc::new(DeviceWork {
+            call,
+            message,
+            ticket: OnceLock::new(),
+            token: Token::current(),
+            since: Instant::now(),
+            timeout,
+            keep: Mutex::default(),
+            failure: OnceLock::new(),
+        })
+    }
+
     fn keep(&self) -> MutexGuard<'_, (bool, Option<Keep>)> {
         self.keep.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Keeps the memory until later work waits for this.
+    fn hold(&self, keep: Keep) {
+        let mut state = self.keep();
+        if !state.0 {
+            state.1 = Some(keep);
+        }
+    }
+
+    /// Says what it is, for people, in a group of these ranks.
+    fn text(&self, ranks: &[u32]) -> String {
+        let call = self.call.text();
+        match self.message {
+            None => format!("#{} {call}", self.call.seq),
+            Some((true, peer)) => format!("{call} to rank {}", ranks[peer]),
+            Some((false, peer)) => format!("{} from rank {}", call.replacen("send", "recv", 1), ranks[peer]),
+        }
+    }
+
+    fn is_done(&self) -> Result<bool> {
+        self.ticket.get().map_or(Ok(false), |ticket| ticket.is_done())
     }
 
     fn check(&self) -> Result<()> {
@@ -129,7 +171,7 @@ impl DeviceWork {
         self.check()?;
         let mut state = self.keep();
         if !state.0 {
-            self.ticket.order()?;
+            self.ticket.get().map_or(Ok(()), |ticket| ticket.order())?;
             state.0 = true;
         }
         // From here on memory is free in the order of the device's stream, as everywhere else.
@@ -186,21 +228,21 @@ impl Operation for DeviceWork {
     }
 
     fn outcome(&self) -> Option<Result<()>> {
-        match (self.check(), self.ticket.is_done()) {
+        match (self.check(), self.is_done()) {
             (Err(failure), _) | (_, Err(failure)) => Some(Err(failure)),
             (_, Ok(done)) => done.then_some(Ok(())),
         }
     }
 
     fn sender(&self) -> Option<usize> {
-        self.peer
+        self.message.map(|(_, peer)| peer)
     }
 }
 
 #[derive(Default)]
 struct State {
     pending: VecDeque<Arc<DeviceWork>>,
-    /// When everything must have ended.
+    /// When everything must have ended, once this rank leaves.
     end: Option<Instant>,
 }
 
@@ -305,61 +347,76 @@ impl DeviceGroup {
     /// Notes a collective and gives it to the library.
     fn begin(&self, request: &Request) -> Result<Arc<DeviceWork>> {
         self.session.verdict().map_or(Ok(()), Err)?;
+        self.make_room()?;
         let mut seq = self.seq.lock().unwrap_or_else(|e| e.into_inner());
         let call = request.call(self.me, self.ranks.len(), self.number, *seq + 1)?;
         self.communicator.check(request)?;
         *seq += 1;
-        let world = self.ranks[self.me];
-        self.session.note(world, &call);
+        self.session.note(self.ranks[self.me], &call);
         let bytes = match call.op {
             Op::AllToAll => [&request.inputs, &request.outputs].map(|all| all.iter().map(|m| m.bytes as u64).collect()),
             _ => [Vec::new(), Vec::new()],
         };
-        let text = format!("rank {world} has waited {{}} s in #{} {}", call.seq, call.text());
+        let work = DeviceWork::new(call.clone(), None, request.timeout.unwrap_or(self.timeout));
         if let Some(wrong) = self.ledger.record(Entry { call, bytes }) {
             return Err(self.session.fail(&wrong));
         }
-        let ticket = self.communicator.submit(request).map_err(|failure| self.explain(failure))?;
-        Ok(self.work(ticket, text, Some(*seq), None, request.timeout))
+        if let Some(rank) = self.ledger.gone_before(*seq) {
+            return Err(self.session.fail(&self.left(rank, &work)));
+        }
+        self.give(std::slice::from_ref(&work), || self.communicator.submit(request))?;
+        Ok(work)
     }
 
-    fn work(
-        &self,
-        ticket: Arc<dyn Ticket>,
-        text: String,
-        seq: Option<u64>,
-        peer: Option<usize>,
-        timeout: Option<Duration>,
-    ) -> Arc<DeviceWork> {
-        Arc::new(DeviceWork {
-            ticket,
-            text,
-            seq,
-            peer,
-            since: Instant::now(),
-            timeout: timeout.unwrap_or(self.timeout),
-            keep: Mutex::default(),
-            failure: OnceLock::new(),
-        })
+    /// Waits while the device has many operations to do.
+    fn make_room(&self) -> Result<()> {
+        while self.state().pending.len() >= AHEAD {
+            let Some(work) = self.oldest()? else { return Ok(()) };
+            if self.state().pending.len() >= AHEAD {
+                work.wait(Duration::MAX).unwrap_or(Ok(()))?;
+            }
+        }
+        Ok(())
     }
 
-    fn watch_over(&self, work: &Arc<DeviceWork>, keep: Keep) {
-        work.keep().1 = Some(keep);
-        self.state().pending.push_back(work.clone());
-        self.changed.notify_all();
+    /// Gives operations to the library. They are watched from now on, because the library may wait for other ranks.
+    fn give(&self, all: &[Arc<DeviceWork>], submit: impl FnOnce() -> Result<Arc<dyn Ticket>>) -> Result<()> {
+        let mut state = self.state();
+        let was_idle = state.pending.is_empty();
+        state.pending.extend(all.iter().cloned());
+        drop(state);
+        // A busy thread looks by itself; waking it for each operation costs more than the operation.
+        if was_idle {
+            self.changed.notify_all();
+        }
+        match submit() {
+            Ok(ticket) => {
+                all.iter().for_each(|work| drop(work.ticket.set(ticket.clone())));
+                Ok(())
+            }
+            Err(failure) => {
+                self.state().pending.retain(|other| !all.iter().any(|work| Arc::ptr_eq(work, other)));
+                let interrupted = Token::current().requested();
+                Err(self.explain(if interrupted { Failure::interrupted("interrupted") } else { failure }))
+            }
+        }
     }
 
     /// The loop of the thread.
     fn watch(&self) {
         let (mut said, mut notice) = (Instant::now(), (Instant::now(), NOTICE));
+        let mut has_ended = false;
         loop {
             let state = self.state();
-            let pause = if state.pending.is_empty() { IDLE } else { LOOK };
+            let pause = if state.pending.is_empty() && state.end.is_none() { IDLE } else { LOOK };
             let state = match state.end {
-                Some(_) if state.pending.is_empty() => state,
+                Some(_) if !has_ended => state,
                 _ => self.changed.wait_timeout(state, pause).unwrap_or_else(|e| e.into_inner()).0,
             };
             let end = state.end;
+            let gives_up = state.pending.iter().any(|work| {
+                work.token.requested() && work.ticket.get().is_none() && work.since.elapsed() > LOOK
+            });
             drop(state);
             if let Some(verdict) = self.session.verdict() {
                 return self.stop(&verdict);
@@ -367,6 +424,10 @@ impl DeviceGroup {
             if said.elapsed() >= TELL || end.is_some() {
                 said = Instant::now();
                 self.ledger.unsent().iter().for_each(|(rank, calls)| self.session.send_calls(*rank, calls));
+            }
+            if gives_up {
+                self.session.fail(&format!("rank {} was interrupted by its user", self.ranks[self.me]));
+                continue;
             }
             if let Some(text) = self.communicator.failure() {
                 let rank = self.session.name(self.ranks[self.me]);
@@ -379,15 +440,26 @@ impl DeviceGroup {
                 Err(failure) => drop(self.session.fail(&failure.message)),
             }
             let Some(end) = end else { continue };
-            let left = end.saturating_duration_since(Instant::now());
-            if self.state().pending.is_empty() {
-                if !self.communicator.close(left) {
-                    self.communicator.abort();
+            let is_late = end <= Instant::now();
+            if !self.state().pending.is_empty() {
+                if is_late {
+                    return self.stop(&Failure::backend("the process group was destroyed"));
                 }
-                return;
+                has_ended = false;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
             }
-            if left.is_zero() {
-                return self.stop(&Failure::backend("the process group was destroyed"));
+            if !std::mem::replace(&mut has_ended, true) {
+                // The others learn at once that this rank calls nothing more.
+                self.ledger.unsent().iter().for_each(|(rank, calls)| self.session.send_calls(*rank, calls));
+                let seq = *self.seq.lock().unwrap_or_else(|e| e.into_inner());
+                self.ranks.iter().for_each(|&rank| self.session.send_end(rank, self.number, seq));
+            }
+            // The library's own end waits for all ranks; it is stopped instead if some go on, as it is if they fail.
+            let all_end = self.ledger.have_ended();
+            if all_end || is_late {
+                self.apart(CLOSE, if all_end { |library| library.close() } else { |library| library.abort() });
+                return;
             }
         }
     }
@@ -396,12 +468,26 @@ impl DeviceGroup {
     fn oldest(&self) -> Result<Option<Arc<DeviceWork>>> {
         loop {
             let Some(work) = self.state().pending.front().cloned() else { return Ok(None) };
-            if !work.ticket.is_done()? {
+            if !work.is_done()? {
                 return Ok(Some(work));
             }
             work.end(None);
-            self.state().pending.pop_front();
+            let mut state = self.state();
+            if state.pending.front().is_some_and(|front| Arc::ptr_eq(front, &work)) {
+                state.pending.pop_front();
+            }
         }
+    }
+
+    /// Says that a rank ended before an operation.
+    fn left(&self, rank: u32, work: &DeviceWork) -> String {
+        let (place, last) = (if self.number == 0 { "job" } else { "group" }, self.session.last(rank));
+        format!(
+            "rank {rank} left the {place} ({last}), while rank {} waits for it in {}. If ranks have different numbers of \
+             batches, use DistributedDataParallel's join(), or a DistributedSampler",
+            self.ranks[self.me],
+            work.text(&self.ranks)
+        )
     }
 
     /// Finds out why an operation does not end. `notice` is when the operation that was looked at last began, and after
@@ -411,24 +497,27 @@ impl DeviceGroup {
         if notice.0 != work.since {
             *notice = (work.since, NOTICE);
         }
-        let behind = match (work.seq, work.peer) {
-            (Some(seq), _) => self.ledger.behind(seq),
-            (None, peer) => peer.map(|peer| self.ranks[peer]).into_iter().collect(),
+        let gone = match work.message {
+            None => self.ledger.gone_before(work.call.seq),
+            Some((_, peer)) => {
+                let is_sure = |gone: Duration| (gone.min(waited) > LAST_CALLS).then_some(self.ranks[peer]);
+                self.ledger.gone_for(peer).and_then(is_sure)
+            },
         };
-        if waited > LAST_CALLS
-            && let Some((rank, last)) = behind.iter().find_map(|&rank| Some((rank, self.session.left(rank)?)))
-        {
-            self.session.fail(&format!(
-                "rank {rank} left the job ({last}), while {}. If ranks have different numbers of batches, use \
-                 DistributedDataParallel's join(), or a DistributedSampler",
-                work.text.replacen("has waited {} s", "waits for it", 1)
-            ));
+        let behind = match work.message {
+            None => self.ledger.behind(work.call.seq),
+            Some((_, peer)) => vec![self.ranks[peer]],
+        };
+        let has_left = |&&rank: &&u32| waited > LAST_CALLS && self.session.left(rank).is_some();
+        if let Some(rank) = gone.or_else(|| behind.iter().find(has_left).copied()) {
+            self.session.fail(&self.left(rank, work));
             return;
         }
         if waited < notice.1 && waited < work.timeout {
             return;
         }
-        let mut text = work.text.replacen("{}", &waited.as_secs().to_string(), 1);
+        let (me, what) = (self.ranks[self.me], work.text(&self.ranks));
+        let mut text = format!("rank {me} has waited {} s in {what}", waited.as_secs());
         text += &match &behind[..] {
             [] => " for its device: all ranks have called it".into(),
             some => format!(" for {}", names(some)),
@@ -444,22 +533,29 @@ impl DeviceGroup {
         }
     }
 
+    /// Lets a thread of its own do what may never return. Returns false if it has not in time.
+    fn apart(&self, time: Duration, act: fn(&Arc<dyn Communicator>)) -> bool {
+        let communicator = self.communicator.clone();
+        let (done, ended) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name("cuprous-abort".into()).spawn(move || {
+            act(&communicator);
+            let _ = done.send(());
+        });
+        thread.is_ok() && ended.recv_timeout(time).is_ok()
+    }
+
     /// Stops the library. Operations that have not ended fail.
     fn stop(&self, verdict: &Failure) {
         let pending = std::mem::take(&mut self.state().pending);
-        let lost: Vec<_> = pending.iter().filter(|work| !work.ticket.is_done().unwrap_or(false)).cloned().collect();
+        let lost: Vec<_> = pending.iter().filter(|work| !work.is_done().unwrap_or(false)).cloned().collect();
         // Before the device goes on with what the operations left behind.
         if !lost.is_empty() {
             (self.poison)(verdict);
         }
         lost.iter().for_each(|work| drop(work.failure.set(verdict.clone())));
-        let communicator = self.communicator.clone();
-        let (done, ended) = std::sync::mpsc::channel();
-        let thread = std::thread::Builder::new().name("cuprous-abort".into()).spawn(move || {
-            communicator.abort();
-            let _ = done.send(());
-        });
-        if thread.is_err() || ended.recv_timeout(STOP).is_err() {
+        // Without operations the device is free, whether the library ends or not.
+        let limit = if lost.is_empty() { CLOSE } else { STOP };
+        if !self.apart(limit, |library| library.abort()) && !lost.is_empty() {
             eprintln!("[cuprous] {verdict}\n[cuprous] {} does not stop; the process ends", self.name);
             // SAFETY: the function only ends the process; destructors could wait for the device forever.
             unsafe { libc::_exit(STUCK) };
@@ -483,9 +579,8 @@ impl Backend for Arc<DeviceGroup> {
 
     fn run(&self, request: &Request, keep: Keep) -> Result<()> {
         let work = self.begin(request)?;
-        self.watch_over(&work, keep);
         if request.op != Op::Barrier {
-            return work.order();
+            return work.order().inspect_err(|_| work.hold(keep));
         }
         let outcome = DeviceWork::wait(&work, Duration::MAX).unwrap_or(Ok(()));
         outcome.inspect_err(|failure| {
@@ -498,16 +593,16 @@ impl Backend for Arc<DeviceGroup> {
 
     fn submit(&self, request: &Request, lend: Lend) -> Result<Arc<dyn Operation>> {
         let work = self.begin(request)?;
-        self.watch_over(&work, lend(work.clone()));
+        work.hold(lend(work.clone()));
         Ok(work)
     }
 
     fn exchange(&self, messages: Vec<(Message, Lend)>) -> Result<Vec<Arc<dyn Operation>>> {
         self.session.verdict().map_or(Ok(()), Err)?;
+        self.make_room()?;
         let (messages, lends): (Vec<Message>, Vec<Lend>) = messages.into_iter().unzip();
-        let world = self.ranks[self.me];
         let _in_one_order = self.seq.lock().unwrap_or_else(|e| e.into_inner());
-        let mut texts = Vec::new();
+        let mut all = Vec::new();
         for message in &messages {
             let peer = message.check_peer(self.me)?;
             let Some(peer) = peer else {
@@ -526,20 +621,17 @@ impl Backend for Arc<DeviceGroup> {
                 bytes: message.memory.bytes as u64,
                 line: message.line.clone(),
             };
-            let (verb, word) = if message.is_send { ("send", "to") } else { ("recv", "from") };
-            let what = call.text().replacen("send", verb, 1);
-            texts.push((format!("rank {world} has waited {{}} s in {what} {word} rank {}", self.ranks[peer]), peer));
+            all.push(DeviceWork::new(call.clone(), Some((message.is_send, peer)), self.timeout));
             if let Some(wrong) = self.ledger.record_message(message.is_send, peer, call) {
                 return Err(self.session.fail(&wrong));
             }
         }
-        let ticket = self.communicator.exchange(&messages).map_err(|failure| self.explain(failure))?;
-        let begin = |((text, peer), lend): ((String, usize), Lend)| {
-            let work = self.work(ticket.clone(), text, None, Some(peer), None);
-            self.watch_over(&work, lend(work.clone()));
+        self.give(&all, || self.communicator.exchange(&messages))?;
+        let lent = |(work, lend): (Arc<DeviceWork>, Lend)| {
+            work.hold(lend(work.clone()));
             work as Arc<dyn Operation>
         };
-        Ok(texts.into_iter().zip(lends).map(begin).collect())
+        Ok(all.into_iter().zip(lends).map(lent).collect())
     }
 
     fn end(&self, time: Duration) {

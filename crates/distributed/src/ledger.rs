@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use crate::call::{Call, Op, disagreement};
 
@@ -35,6 +36,8 @@ struct Book {
     /// Messages that this rank expects, and that ranks said they send, in order.
     expected: Vec<VecDeque<Call>>,
     announced: Vec<VecDeque<Call>>,
+    /// The number of the last call of each rank that has left the group, and when it said so.
+    ended: Vec<Option<(u64, Instant)>>,
 }
 
 /// The calls of a group.
@@ -56,6 +59,7 @@ impl Ledger {
             outgoing: queues(),
             expected: queues(),
             announced: queues(),
+            ended: vec![None; n],
         };
         Ledger { ranks, me, book: Mutex::new(book) }
     }
@@ -185,6 +189,30 @@ impl Ledger {
         all
     }
 
+    /// Notes that a rank calls nothing more after that number.
+    pub(crate) fn end(&self, rank: u32, seq: u64) {
+        if let Some(peer) = self.ranks.iter().position(|&other| other == rank) {
+            self.book().ended[peer].get_or_insert((seq, Instant::now()));
+        }
+    }
+
+    /// Returns true if all other ranks have left.
+    pub(crate) fn have_ended(&self) -> bool {
+        let book = self.book();
+        (0..self.ranks.len()).all(|peer| peer == self.me || book.ended[peer].is_some())
+    }
+
+    /// Returns a rank that has left without the call of that number.
+    pub(crate) fn gone_before(&self, seq: u64) -> Option<u32> {
+        let gone = |ended: &Option<(u64, Instant)>| ended.is_some_and(|(last, _)| last < seq);
+        self.book().ended.iter().position(gone).map(|peer| self.ranks[peer])
+    }
+
+    /// Returns how long ago a rank of the group left, if it has.
+    pub(crate) fn gone_for(&self, peer: usize) -> Option<Duration> {
+        self.book().ended[peer].map(|(_, since)| since.elapsed())
+    }
+
     /// Returns the ranks that are not known to have made the call of that number.
     pub(crate) fn behind(&self, seq: u64) -> Vec<u32> {
         let book = self.book();
@@ -257,6 +285,16 @@ mod tests {
         talk(&all);
         assert_eq!(all[0].behind(5), [3]);
         assert!(all[0].unsent().is_empty());
+    }
+
+    #[test]
+    fn a_rank_that_has_left_lacks_only_later_calls() {
+        let ledger = Ledger::new(vec![0, 5, 7], 0);
+        ledger.end(7, 3);
+        assert!(!ledger.have_ended() && ledger.gone_for(1).is_none() && ledger.gone_for(2).is_some());
+        assert_eq!((ledger.gone_before(3), ledger.gone_before(4)), (None, Some(7)));
+        ledger.end(5, 9);
+        assert!(ledger.have_ended());
     }
 
     #[test]

@@ -37,6 +37,7 @@ const FAILED: u8 = 1;
 const LEFT: u8 = 2;
 const LIVES: u8 = 3;
 const CALLS: u8 = 4;
+const ENDED: u8 = 5;
 
 /// What a process says about itself when it joins.
 #[derive(Clone, Debug)]
@@ -270,14 +271,33 @@ impl Session {
         }
     }
 
+    /// Says to a rank that this one has left a group after the call of that number.
+    pub(crate) fn send_end(&self, rank: u32, group: u32, seq: u64) {
+        let content = [&group.to_le_bytes()[..], &seq.to_le_bytes()].concat();
+        self.send_to(rank, ENDED, &content);
+    }
+
+    fn ledger(&self, group: u32) -> Option<Arc<Ledger>> {
+        self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).get(&group).and_then(Weak::upgrade)
+    }
+
+    /// Notes that another rank has left a group. Returns false if it is not understood.
+    fn hear_end(&self, rank: u32, content: &[u8]) -> bool {
+        let Some((group, seq)) = content.split_first_chunk::<4>() else { return false };
+        let Ok(seq) = seq.try_into() else { return false };
+        if let Some(ledger) = self.ledger(u32::from_le_bytes(*group)) {
+            ledger.end(rank, u64::from_le_bytes(seq));
+            self.wake();
+        }
+        true
+    }
+
     /// Notes what another rank calls. Returns false if it is not understood.
     fn hear(&self, rank: u32, content: &[u8]) -> bool {
         for bytes in content.chunks(call::BYTES) {
             let Some(call) = bytes.try_into().ok().and_then(|bytes| Call::decode(bytes).ok()) else { return false };
             self.note(rank, &call);
-            let ledger =
-                self.ledgers.lock().unwrap_or_else(|e| e.into_inner()).get(&call.group).and_then(Weak::upgrade);
-            if let Some(wrong) = ledger.and_then(|ledger| ledger.hear(rank, call)) {
+            if let Some(wrong) = self.ledger(call.group).and_then(|ledger| ledger.hear(rank, call)) {
                 self.fail(&wrong);
             }
         }
@@ -419,6 +439,7 @@ impl<'a> Watch<'a> {
         let (understood, length) = match parse(&self.arrived[rank]) {
             Ok(Some((kind, content, length))) => match (kind, std::str::from_utf8(content)) {
                 (CALLS, _) => (session.hear(rank as u32, content), length),
+                (ENDED, _) => (session.hear_end(rank as u32, content), length),
                 (FAILED, Ok(text)) => {
                     session.decide(Failure { kind: Kind::Backend, message: text.to_owned() });
                     (true, length)
@@ -450,7 +471,7 @@ type Frame<'a> = (u8, &'a [u8], usize);
 fn parse(bytes: &[u8]) -> std::result::Result<Option<Frame<'_>>, ()> {
     let Some(length) = bytes.get(1..5) else { return Ok(None) };
     let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
-    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES | CALLS) {
+    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES | CALLS | ENDED) {
         return Err(());
     }
     Ok(bytes.get(5..5 + length).map(|content| (bytes[0], content, 5 + length)))

@@ -6,10 +6,10 @@ use cuprous_cuda_sys as sys;
 use cuprous_distributed::{Failure, Result};
 use sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclResult_t, ncclUniqueId};
 
-/// The oldest version whose communicators can be used without blocking and finalized, as NCCL encodes it: 2.18.
+/// The oldest version, as NCCL encodes it: 2.18.
 const OLDEST: i32 = 21_800;
 
-/// Calls a function of NCCL. `Ok` is success or "in progress".
+/// Calls a function of NCCL.
 macro_rules! call {
     ($api:expr, $comm:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
@@ -65,7 +65,10 @@ pub(crate) fn unique_id() -> Result<Vec<u8>> {
 
 pub(crate) fn check(api: &NcclApi, comm: ncclComm_t, call: &str, status: ncclResult_t) -> Result<()> {
     match status {
-        ncclResult_t::ncclSuccess | ncclResult_t::ncclInProgress => Ok(()),
+        ncclResult_t::ncclSuccess => Ok(()),
+        ncclResult_t::ncclInProgress => Err(Failure::backend(format!(
+            "[nccl] {call} has returned before it was done, as NCCL_COMM_BLOCKING=0 in the environment asks; unset it"
+        ))),
         other => Err(Failure::backend(format!("[nccl] {call} failed: {}", describe(api, comm, other)))),
     }
 }

@@ -1,12 +1,12 @@
 //! A communicator: collectives and messages on its GPU's stream.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use cuprous_core::Buffer;
 use cuprous_core::interrupt::Token;
-use cuprous_cuda::driver::{DevPtr, Event, Stream, memcpy_dtod_async};
+use cuprous_cuda::driver::{Context, DevPtr, Event, Stream, memcpy_dtod_async};
 use cuprous_cuda_sys::driver::CUstream;
 use cuprous_cuda_sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
 use cuprous_distributed::call::Op;
@@ -18,8 +18,8 @@ use crate::api::{api, call, describe};
 use crate::elements::{BYTES, Elements, reduced};
 use crate::{Gpu, device};
 
-/// How long to sleep between looks at a call that NCCL has begun.
-const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+/// How often a wait for the other ranks looks for an interrupt.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Work on the stream for collectives, up to an event.
 struct Submitted {
@@ -39,23 +39,106 @@ impl Ticket for Submitted {
     }
 }
 
-/// A communicator, or null once it was freed or aborted.
-struct Handle(ncclComm_t);
+/// What a communicator is at present.
+enum Stage {
+    /// The ranks find each other.
+    Connecting,
+    Connected(ncclComm_t),
+    /// It was freed, aborted, or never came about, for this reason.
+    Ended(String),
+}
 
-// SAFETY: NCCL allows any thread to use a communicator, one at a time; the mutex around it ensures that.
-unsafe impl Send for Handle {}
+// SAFETY: NCCL allows any thread to use a communicator, one at a time; the lock of calls ensures that.
+unsafe impl Send for Stage {}
+
+/// How long an abort waits for a call that another thread makes. A call takes longer only if it waits for other ranks,
+/// as the first ones do, which connect; such a call ends by the abort.
+const CALL: Duration = Duration::from_millis(200);
+
+/// The communicator as the threads share it, also one that is left behind while it waits for other ranks.
+///
+/// Invariant: every call of NCCL with the communicator is made under the lock `calls`, except an abort while another
+/// call waits for other ranks. The lock of the stage is never held during a call.
+struct Shared {
+    api: &'static NcclApi,
+    context: &'static Context,
+    stage: Mutex<Stage>,
+    changed: Condvar,
+    calls: Mutex<()>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl Shared {
+    /// Connects with the other ranks, which blocks.
+    fn connect(&self, n: usize, id: ncclUniqueId, me: usize) {
+        let (api, null) = (self.api, std::ptr::null_mut());
+        let (mut comm, mut config) = (null, ncclConfig_t::blocking());
+        let result = self.context.make_current().map_err(device).and_then(|()| {
+            let config = &raw mut config;
+            // SAFETY: the call writes one handle and reads the settings; the GPU's context is current.
+            unsafe { call!(api, null, ncclCommInitRankConfig(&raw mut comm, n as c_int, id, me as c_int, config)) }
+        });
+        let mut stage = lock(&self.stage);
+        let is_wanted = matches!(*stage, Stage::Connecting);
+        match result {
+            Ok(()) if is_wanted => *stage = Stage::Connected(comm),
+            Err(failure) if is_wanted => *stage = Stage::Ended(failure.message),
+            Ok(()) => {
+                drop(stage);
+                // SAFETY: nobody else has the communicator.
+                let _at_worst_leaked = unsafe { call!(api, null, ncclCommAbort(comm)) };
+            }
+            Err(_) => {}
+        }
+        self.changed.notify_all();
+    }
+
+    /// Returns the communicator if there is one.
+    fn comm(&self) -> Result<ncclComm_t> {
+        match &*lock(&self.stage) {
+            Stage::Connected(comm) => Ok(*comm),
+            Stage::Connecting => Err(Failure::backend("[nccl] the ranks are not connected")),
+            Stage::Ended(reason) => Err(Failure::backend(reason)),
+        }
+    }
+
+    /// Takes the communicator away from all others.
+    fn take(&self, reason: &str) -> Option<ncclComm_t> {
+        let was = std::mem::replace(&mut *lock(&self.stage), Stage::Ended(reason.into()));
+        self.changed.notify_all();
+        match was {
+            Stage::Connected(comm) => Some(comm),
+            _ => None,
+        }
+    }
+
+    /// Takes the lock of calls unless another thread keeps it for that time.
+    fn calls(&self, time: Duration) -> Option<MutexGuard<'_, ()>> {
+        let start = Instant::now();
+        loop {
+            match self.calls.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if start.elapsed() >= time => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(100)),
+            }
+        }
+    }
+}
 
 /// One rank of a communicator.
 ///
-/// Invariant: every call of NCCL with the communicator is made under `comm`'s lock, which is never held while something
-/// is waited for. So no other call runs during an abort, and an abort never waits long for one.
+/// Its calls block until NCCL has submitted their work, in the calling thread: communicators that do not block start a
+/// thread for each call, which takes longer than all of the rest.
 pub(crate) struct Nccl {
-    api: &'static NcclApi,
+    shared: Arc<Shared>,
     gpu: Gpu,
     stream: Arc<Stream>,
     me: usize,
     n: usize,
-    comm: Mutex<Handle>,
     /// What a barrier reduces.
     token: Buffer,
 }
@@ -135,61 +218,29 @@ impl Nccl {
             *to = byte as c_char;
         }
         let token = (gpu.alloc)(BYTES.bytes).map_err(|e| Failure::backend(e.to_string()))?;
-        gpu.context.make_current().map_err(device)?;
-        let (mut comm, mut config) = (std::ptr::null_mut(), ncclConfig_t::non_blocking());
-        // SAFETY: the call writes one handle and reads the settings; the GPU's context is current.
-        unsafe {
-            let null = std::ptr::null_mut();
-            let config = &raw mut config;
-            call!(api, null, ncclCommInitRankConfig(&raw mut comm, n as c_int, unique, me as c_int, config))?;
-        }
-        Ok(Nccl { api, gpu, stream, me, n, comm: Mutex::new(Handle(comm)), token })
+        let shared = Arc::new(Shared {
+            api,
+            context: gpu.context,
+            stage: Mutex::new(Stage::Connecting),
+            changed: Condvar::new(),
+            calls: Mutex::default(),
+        });
+        let connected = shared.clone();
+        std::thread::Builder::new()
+            .name("cuprous-connect".into())
+            .spawn(move || connected.connect(n, unique, me))
+            .map_err(|e| Failure::backend(format!("cannot start a thread: {e}")))?;
+        Ok(Nccl { shared, gpu, stream, me, n, token })
     }
 
-    fn handle(&self) -> MutexGuard<'_, Handle> {
-        self.comm.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// Returns what has become of the last call: `None` while it is in progress.
-    fn status(&self) -> Result<Option<ncclResult_t>> {
-        let handle = self.handle();
-        if handle.0.is_null() {
-            return Err(Failure::backend("[nccl] the communicator was aborted"));
-        }
-        let mut status = ncclResult_t::ncclSuccess;
-        // SAFETY: the communicator is valid under its lock; the call writes one status.
-        unsafe { call!(self.api, handle.0, ncclCommGetAsyncError(handle.0, &raw mut status)) }?;
-        match status {
-            ncclResult_t::ncclInProgress => Ok(None),
-            ncclResult_t::ncclSuccess => Ok(Some(status)),
-            other => Err(Failure::backend(format!("[nccl] {}", describe(self.api, handle.0, other)))),
-        }
-    }
-
-    /// Waits until the last call is no longer in progress, up to that time. Returns false if it still is.
-    fn settle(&self, time: Duration) -> Result<bool> {
-        let start = Instant::now();
-        let [mut pause, longest] = PAUSES;
-        while self.status()?.is_none() {
-            if start.elapsed() >= time {
-                return Ok(false);
-            }
-            if Token::current().requested() {
-                return Err(Failure::interrupted("interrupted"));
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(longest);
-        }
-        Ok(true)
-    }
-
-    /// Submits a group of calls after the working stream's work so far.
+    /// Submits calls, more than one as a group, after the working stream's work so far.
     fn submit_calls(
         &self,
+        is_group: bool,
         staging: Vec<Buffer>,
         calls: impl FnOnce(&Calls<'_>) -> Result<()>,
     ) -> Result<Arc<dyn Ticket>> {
-        let (api, context) = (self.api, self.gpu.context);
+        let (api, context) = (self.shared.api, self.gpu.context);
         context.make_current().map_err(device)?;
         let order = || {
             let ready = Event::new(context)?;
@@ -198,18 +249,17 @@ impl Nccl {
         };
         order().map_err(device)?;
         {
-            let handle = self.handle();
-            if handle.0.is_null() {
-                return Err(Failure::backend("[nccl] the communicator was aborted"));
+            let _one = lock(&self.shared.calls);
+            let comm = self.shared.comm()?;
+            if is_group {
+                // SAFETY: the functions have no arguments. The group is ended in any case.
+                unsafe { call!(api, comm, ncclGroupStart()) }?;
             }
-            // SAFETY: the functions have no arguments. The group is ended in any case.
-            unsafe { call!(api, handle.0, ncclGroupStart()) }?;
-            let result = calls(&Calls { api, comm: handle.0, stream: &self.stream });
+            let result = calls(&Calls { api, comm, stream: &self.stream });
             // SAFETY: as above.
-            let ended = unsafe { call!(api, handle.0, ncclGroupEnd()) };
+            let ended = if is_group { unsafe { call!(api, comm, ncclGroupEnd()) } } else { Ok(()) };
             result.and(ended)?;
         }
-        self.settle(Duration::MAX)?;
         self.mark(staging)
     }
 
@@ -261,7 +311,7 @@ impl Nccl {
         let part = |memory: Memory, k: usize| Memory { address: memory.address + (k * each) as u64, bytes: each };
         let is_staged = |parts: &[Memory], memory: Memory| parts.len() > 1 && memory.address != parts[0].address;
         let (gathers, scatters) = (is_staged(outputs, to), is_staged(inputs, from));
-        let ticket = self.submit_calls(staging, |calls| {
+        let ticket = self.submit_calls(false, staging, |calls| {
             if each == 0 {
                 return Ok(());
             }
@@ -273,7 +323,7 @@ impl Nccl {
         if !gathers {
             return Ok(ticket);
         }
-        let calls = Calls { api: self.api, comm: std::ptr::null_mut(), stream: &self.stream };
+        let calls = Calls { api: self.shared.api, comm: std::ptr::null_mut(), stream: &self.stream };
         outputs.iter().enumerate().try_for_each(|(k, &output)| calls.copy(part(to, k), output))?;
         // The first ticket has the staging memory.
         let last = self.mark(Vec::new())?;
@@ -299,7 +349,16 @@ impl Ticket for Both {
 
 impl Communicator for Nccl {
     fn connect(&self) -> Result<()> {
-        self.settle(Duration::MAX).map(drop)
+        let mut stage = lock(&self.shared.stage);
+        while matches!(*stage, Stage::Connecting) {
+            if Token::current().requested() {
+                return Err(Failure::interrupted("interrupted"));
+            }
+            let changed = self.shared.changed.wait_timeout(stage, LOOK);
+            stage = changed.unwrap_or_else(|e| e.into_inner()).0;
+        }
+        drop(stage);
+        self.shared.comm().map(drop)
     }
 
     fn check(&self, request: &Request) -> Result<()> {
@@ -313,23 +372,23 @@ impl Communicator for Nccl {
         match op {
             Op::Barrier => {
                 let token = Memory { address: self.token.address(), bytes: BYTES.bytes };
-                self.submit_calls(Vec::new(), |c| c.collective(Op::AllReduce, token, token, token.bytes, BYTES, 0))
+                self.submit_calls(false, Vec::new(), |c| c.collective(Op::AllReduce, token, token, token.bytes, BYTES, 0))
             }
-            Op::Gather => self.submit_calls(Vec::new(), |calls| match *root {
+            Op::Gather => self.submit_calls(true, Vec::new(), |calls| match *root {
                 Some(root) if root != me => calls.send(inputs[0], root),
                 _ => {
                     calls.copy(inputs[0], outputs[me])?;
                     others().try_for_each(|peer| calls.receive(outputs[peer], peer))
                 }
             }),
-            Op::Scatter => self.submit_calls(Vec::new(), |calls| match *root {
+            Op::Scatter => self.submit_calls(true, Vec::new(), |calls| match *root {
                 Some(root) if root != me => calls.receive(outputs[0], root),
                 _ => {
                     calls.copy(inputs[me], outputs[0])?;
                     others().try_for_each(|peer| calls.send(inputs[peer], peer))
                 }
             }),
-            Op::AllToAll => self.submit_calls(Vec::new(), |calls| {
+            Op::AllToAll => self.submit_calls(true, Vec::new(), |calls| {
                 calls.copy(inputs[me], outputs[me])?;
                 others().try_for_each(|peer| {
                     calls.send(inputs[peer], peer)?;
@@ -341,7 +400,7 @@ impl Communicator for Nccl {
     }
 
     fn exchange(&self, messages: &[Message]) -> Result<Arc<dyn Ticket>> {
-        self.submit_calls(Vec::new(), |calls| {
+        self.submit_calls(true, Vec::new(), |calls| {
             messages.iter().try_for_each(|message| match (message.is_send, message.peer) {
                 (true, Some(peer)) => calls.send(message.memory, peer),
                 (false, Some(peer)) => calls.receive(message.memory, peer),
@@ -351,37 +410,35 @@ impl Communicator for Nccl {
     }
 
     fn failure(&self) -> Option<String> {
-        if self.handle().0.is_null() {
-            return None;
+        let _one = self.shared.calls(Duration::ZERO)?;
+        let (api, comm) = (self.shared.api, self.shared.comm().ok()?);
+        let mut status = ncclResult_t::ncclSuccess;
+        // SAFETY: the communicator is valid under the lock of calls; the call writes one status.
+        let asked = unsafe { call!(api, comm, ncclCommGetAsyncError(comm, &raw mut status)) };
+        match asked {
+            Err(failure) => Some(failure.message),
+            Ok(()) if status == ncclResult_t::ncclSuccess => None,
+            Ok(()) => Some(format!("[nccl] {}", describe(api, comm, status))),
         }
-        self.status().err().map(|failure| failure.message)
     }
 
     fn abort(&self) {
-        let mut handle = self.handle();
-        let comm = std::mem::replace(&mut handle.0, std::ptr::null_mut());
-        if !comm.is_null() && self.gpu.context.make_current().is_ok() {
-            // SAFETY: the communicator was valid, and nobody uses it from here on.
-            let _at_worst_leaked = unsafe { call!(self.api, std::ptr::null_mut(), ncclCommAbort(comm)) };
+        let Some(comm) = self.shared.take("[nccl] the communicator was aborted") else { return };
+        let _one = self.shared.calls(CALL);
+        if self.gpu.context.make_current().is_ok() {
+            // SAFETY: the communicator was valid, and nobody uses it from here on. NCCL allows an abort beside a call
+            // that waits, which ends by it.
+            let _at_worst_leaked = unsafe { call!(self.shared.api, std::ptr::null_mut(), ncclCommAbort(comm)) };
         }
     }
 
-    fn close(&self, time: Duration) -> bool {
-        let handle = self.handle();
-        let comm = handle.0;
-        if comm.is_null() || self.gpu.context.make_current().is_err() {
-            return true;
+    fn close(&self) {
+        let Some(comm) = self.shared.take("[nccl] the communicator was closed") else { return };
+        let _one = lock(&self.shared.calls);
+        if self.gpu.context.make_current().is_ok() {
+            // SAFETY: the communicator was valid, and nobody uses it from here on.
+            let _at_worst_leaked = unsafe { call!(self.shared.api, std::ptr::null_mut(), ncclCommDestroy(comm)) };
         }
-        // SAFETY: the communicator is valid under its lock.
-        let begun = unsafe { call!(self.api, comm, ncclCommFinalize(comm)) };
-        drop(handle);
-        if !begun.and_then(|()| self.settle(time)).unwrap_or(false) {
-            return false;
-        }
-        let mut handle = self.handle();
-        let comm = std::mem::replace(&mut handle.0, std::ptr::null_mut());
-        // SAFETY: the communicator is finalized, and nobody uses it from here on.
-        comm.is_null() || unsafe { call!(self.api, std::ptr::null_mut(), ncclCommDestroy(comm)) }.is_ok()
     }
 }
 

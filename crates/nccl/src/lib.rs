@@ -2,8 +2,8 @@
 //!
 //! All communicators of a GPU share one stream of the highest priority. A collective begins after the work that the
 //! GPU's own stream was given before (an event), and work that needs its result waits for it (another event). It is never
-//! captured in a graph, because ranks may differ in what they capture. Communicators do not block: each call is followed
-//! by short looks at its status, between which another thread may abort it.
+//! captured in a graph, because ranks may differ in what they capture. Calls block until NCCL has submitted their work,
+//! which takes microseconds except for the first ones, which connect the ranks; another thread may abort those.
 #![cfg(unix)]
 
 mod api;

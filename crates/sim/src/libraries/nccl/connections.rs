@@ -1,6 +1,7 @@
 //! Byte streams between the ranks of a communicator.
 
 use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -53,6 +54,25 @@ impl Connections {
             stream.set_nonblocking(true).ok()?;
         }
         Some(Connections { me, streams })
+    }
+
+    /// Waits until all ranks do the same. Returns false if `is_over` before.
+    pub(super) fn meet(&mut self, is_over: &dyn Fn() -> bool) -> bool {
+        let n = self.streams.len();
+        let mut into = vec![vec![0]; n];
+        into[self.me].clear();
+        let out = into.clone();
+        self.exchange(&out, &mut into, is_over)
+    }
+
+    /// Ends the connections when all ranks do the same, or are gone, or `is_over`.
+    pub(super) fn part(mut self, is_over: &dyn Fn() -> bool) {
+        self.streams.iter().flatten().for_each(|stream| drop(stream.shutdown(Shutdown::Write)));
+        for stream in self.streams.iter_mut().flatten() {
+            while !is_over() && stream.read(&mut [0]).is_err_and(|e| e.kind() == ErrorKind::WouldBlock) {
+                std::thread::sleep(PAUSE);
+            }
+        }
     }
 
     /// Sends `out` and fills `into`, by rank. Returns false if `is_over` before all is done. A rank that died is waited

@@ -1,14 +1,15 @@
 //! NCCL between processes of one machine, through Unix sockets.
 //!
 //! As on GPUs, nothing is compared: ranks that call different things wait for each other forever or get wrong numbers,
-//! a rank that died is waited for, and only an abort ends a collective.
+//! a rank that died is waited for, and only an abort ends a collective. As NCCL's, calls block: the creation of a
+//! communicator and its first call until all ranks have come, and its destruction until all ranks destroy theirs.
 
 mod connections;
 mod transfers;
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,6 +29,8 @@ use crate::driver::work::External;
 use crate::settings::settings;
 
 const VERSION: c_int = 23_007;
+/// How often calls that block look whether they may return.
+const PAUSE: Duration = Duration::from_micros(100);
 /// The longest time after which a GPU gets to a collective that it has.
 const LATE: u64 = 1_500;
 
@@ -40,11 +43,18 @@ struct Job {
     work: Arc<External>,
 }
 
-/// A communicator. Its thread connects and then performs the jobs in order.
+impl Job {
+    /// Returns true unless it consists of messages, which concern two ranks.
+    fn connects(&self) -> bool {
+        !self.calls.iter().all(Call::is_message)
+    }
+}
+
+/// A communicator. Its thread performs the jobs in order.
 struct Comm {
     is_aborted: Arc<AtomicBool>,
-    /// What `ncclCommGetAsyncError` returns.
-    status: Arc<AtomicI32>,
+    /// True once the ranks have met in their first jobs.
+    have_met: Arc<AtomicBool>,
     jobs: Mutex<Option<Sender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -54,24 +64,33 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Comm {
-    fn begin(name: String, me: usize, n: usize) -> Arc<Comm> {
-        let (sender, receiver) = channel();
+    /// Connects with the other ranks. `None` if that fails.
+    fn connect(name: &str, me: usize, n: usize) -> Option<Arc<Comm>> {
         let is_aborted = Arc::new(AtomicBool::new(false));
-        let status = Arc::new(AtomicI32::new(ncclResult_t::ncclInProgress.0));
-        let (over, answer) = (is_aborted.clone(), status.clone());
-        let thread = std::thread::spawn(move || {
-            let connections = Connections::open(&name, me, n, &over);
-            let done = if connections.is_some() { ncclResult_t::ncclSuccess } else { ncclResult_t::ncclSystemError };
-            answer.store(done.0, Release);
-            perform(connections, &receiver, &over);
-            if answer.load(Acquire) == ncclResult_t::ncclInProgress.0 {
-                answer.store(ncclResult_t::ncclSuccess.0, Release);
-            }
-        });
-        Arc::new(Comm { is_aborted, status, jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+        let connections = Connections::open(name, me, n, &is_aborted)?;
+        let (sender, receiver) = channel();
+        let have_met = Arc::new(AtomicBool::new(false));
+        let (over, met) = (is_aborted.clone(), have_met.clone());
+        let thread = std::thread::spawn(move || perform(connections, &receiver, &over, &met));
+        Some(Arc::new(Comm { is_aborted, have_met, jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) }))
     }
 
-    /// Ends the thread after the jobs that it has.
+    /// Submits a job. The first collective returns when all ranks have theirs.
+    fn submit(&self, job: Job) -> Status {
+        let connects = job.connects();
+        let jobs = lock(&self.jobs);
+        jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or(ncclResult_t::ncclInvalidUsage)?;
+        drop(jobs);
+        while connects && !self.have_met.load(Acquire) {
+            if self.is_aborted.load(Acquire) {
+                return Err(ncclResult_t::ncclInternalError);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Ends the thread after the jobs that it has, and after those of all ranks unless it is aborted.
     fn end(&self) {
         drop(lock(&self.jobs).take());
         if let Some(thread) = lock(&self.thread).take() {
@@ -81,19 +100,23 @@ impl Comm {
 }
 
 /// Performs jobs until there are no more. Those of an aborted communicator end without a result.
-fn perform(mut connections: Option<Connections>, jobs: &Receiver<Job>, is_aborted: &AtomicBool) {
+fn perform(mut connections: Connections, jobs: &Receiver<Job>, is_aborted: &AtomicBool, have_met: &AtomicBool) {
     let mut random = settings().seed ^ 0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id());
-    for Job { calls, stream, work } in jobs {
+    let over = || is_aborted.load(Acquire);
+    for job in jobs {
+        let connects = job.connects();
+        let Job { calls, stream, work } = job;
+        if connects && !have_met.load(Acquire) && connections.meet(&over) {
+            have_met.store(true, Release);
+        }
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros((random >> 33) % LATE));
-        let over = || is_aborted.load(Acquire);
-        if run_until(stream, &work, over)
-            && let Some(connections) = &mut connections
-        {
+        if run_until(stream, &work, over) {
             connections.perform(&calls, &over);
         }
         work.end();
     }
+    connections.part(&over);
 }
 
 /// How many groups a thread has begun, and their calls so far.
@@ -140,9 +163,7 @@ fn submit() -> Status {
         let communicator = find(comm as ncclComm_t)?;
         let work = Arc::new(External::default());
         submit_external(stream as *mut c_void, &work).map_err(|_| ncclResult_t::ncclUnhandledCudaError)?;
-        let job = Job { calls: own.into_iter().map(|(.., call)| call).collect(), stream, work };
-        let jobs = lock(&communicator.jobs);
-        jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or(ncclResult_t::ncclInvalidUsage)?;
+        communicator.submit(Job { calls: own.into_iter().map(|(.., call)| call).collect(), stream, work })?;
     }
     Ok(())
 }
@@ -195,11 +216,12 @@ pub unsafe extern "C" fn ncclCommInitRankConfig(
     enter("ncclCommInitRankConfig", || {
         // SAFETY: the caller passes null or settings.
         let blocks = unsafe { config.as_ref() }.is_none_or(|config| config.blocking != 0);
-        if !(0..n).contains(&rank) || blocks {
+        if !(0..n).contains(&rank) || !blocks {
             return Err(ncclResult_t::ncclInvalidArgument);
         }
         let name: String = id.internal.iter().map(|&byte| byte as u8 as char).take_while(|&c| c != '\0').collect();
-        let comm = objects::create(Comm::begin(name, rank as usize, n as usize));
+        let connected = Comm::connect(&name, rank as usize, n as usize).ok_or(ncclResult_t::ncclSystemError)?;
+        let comm = objects::create(connected);
         // SAFETY: the caller passes the address of a variable.
         unsafe { to.write(comm as ncclComm_t) };
         Ok(())
@@ -209,19 +231,9 @@ pub unsafe extern "C" fn ncclCommInitRankConfig(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclCommGetAsyncError(comm: ncclComm_t, to: *mut ncclResult_t) -> ncclResult_t {
     enter("ncclCommGetAsyncError", || {
-        let status = ncclResult_t(find(comm)?.status.load(Acquire));
+        find(comm)?;
         // SAFETY: the caller passes the address of a variable.
-        unsafe { to.write(status) };
-        Ok(())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t {
-    enter("ncclCommFinalize", || {
-        let comm = find(comm)?;
-        comm.status.store(ncclResult_t::ncclInProgress.0, Release);
-        drop(lock(&comm.jobs).take());
+        unsafe { to.write(ncclResult_t::ncclSuccess) };
         Ok(())
     })
 }

@@ -67,6 +67,10 @@ impl Call {
         Call { rank: rank as usize, ..self }
     }
 
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self.kind, Kind::Send | Kind::Receive)
+    }
+
     fn bytes(&self) -> usize {
         self.count * self.dtype.size()
     }
