@@ -1,6 +1,7 @@
 //! A communicator: collectives and messages on its GPU's stream.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use cuprous_cuda_sys::driver::CUstream;
 use cuprous_cuda_sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
 use cuprous_distributed::call::Op;
 use cuprous_distributed::collectives::{Memory, Message, Request};
-use cuprous_distributed::device::{Communicator, Ticket};
+use cuprous_distributed::network::{Communicator, Ticket};
 use cuprous_distributed::{Failure, Result};
 
 use crate::api::{api, call, describe};
@@ -23,10 +24,21 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Work on the stream for collectives, up to an event.
 struct Submitted {
-    event: Event,
+    event: ManuallyDrop<Event>,
     working: Arc<Stream>,
+    /// Events that can be used again.
+    spare: Arc<Mutex<Vec<Event>>>,
     /// Memory that the work needs besides the caller's.
     _staging: Vec<Buffer>,
+}
+
+impl Drop for Submitted {
+    fn drop(&mut self) {
+        // SAFETY: the value is dropped, so nothing uses the field any more. A stream that was told to wait for the event
+        // waits for what was recorded then.
+        let event = unsafe { ManuallyDrop::take(&mut self.event) };
+        lock(&self.spare).push(event);
+    }
 }
 
 impl Ticket for Submitted {
@@ -141,6 +153,7 @@ pub(crate) struct Nccl {
     n: usize,
     /// What a barrier reduces.
     token: Buffer,
+    spare: Arc<Mutex<Vec<Event>>>,
 }
 
 /// The functions of one group of calls.
@@ -230,7 +243,7 @@ impl Nccl {
             .name("cuprous-connect".into())
             .spawn(move || connected.connect(n, unique, me))
             .map_err(|e| Failure::backend(format!("cannot start a thread: {e}")))?;
-        Ok(Nccl { shared, gpu, stream, me, n, token })
+        Ok(Nccl { shared, gpu, stream, me, n, token, spare: Arc::default() })
     }
 
     /// Submits calls, more than one as a group, after the working stream's work so far.
@@ -243,9 +256,11 @@ impl Nccl {
         let (api, context) = (self.shared.api, self.gpu.context);
         context.make_current().map_err(device)?;
         let order = || {
-            let ready = Event::new(context)?;
+            let ready = self.event()?;
             ready.record(&self.gpu.working)?;
-            self.stream.wait_event(&ready)
+            self.stream.wait_event(&ready)?;
+            lock(&self.spare).push(ready);
+            Ok(())
         };
         order().map_err(device)?;
         {
@@ -264,9 +279,19 @@ impl Nccl {
     }
 
     fn mark(&self, staging: Vec<Buffer>) -> Result<Arc<dyn Ticket>> {
-        let event = Event::new(self.gpu.context).map_err(device)?;
-        event.record(&self.stream).map_err(device)?;
-        Ok(Arc::new(Submitted { event, working: self.gpu.working.clone(), _staging: staging }))
+        let record = || {
+            let event = self.event()?;
+            event.record(&self.stream)?;
+            Ok(ManuallyDrop::new(event))
+        };
+        let (event, working, spare) = (record().map_err(device)?, self.gpu.working.clone(), self.spare.clone());
+        Ok(Arc::new(Submitted { event, working, spare, _staging: staging }))
+    }
+
+    /// Returns an event that nobody uses.
+    fn event(&self) -> cuprous_cuda::Result<Event> {
+        let spare = lock(&self.spare).pop();
+        spare.map_or_else(|| Event::new(self.gpu.context), Ok)
     }
 
     fn staging(&self, bytes: usize) -> Result<(Buffer, Memory)> {
@@ -372,7 +397,9 @@ impl Communicator for Nccl {
         match op {
             Op::Barrier => {
                 let token = Memory { address: self.token.address(), bytes: BYTES.bytes };
-                self.submit_calls(false, Vec::new(), |c| c.collective(Op::AllReduce, token, token, token.bytes, BYTES, 0))
+                self.submit_calls(false, Vec::new(), |c| {
+                    c.collective(Op::AllReduce, token, token, token.bytes, BYTES, 0)
+                })
             }
             Op::Gather => self.submit_calls(true, Vec::new(), |calls| match *root {
                 Some(root) if root != me => calls.send(inputs[0], root),

@@ -44,6 +44,9 @@ def run(group: ProcessGroup, name: str, inputs: Sequence[Tensor], outputs: Seque
         work = native.collective(name, list(inputs), list(outputs), op, root, True, timeout)
         assert work is not None
         return Work(work, list(outputs))
+    if all(x.is_contiguous() for x in outputs) and all(x.is_contiguous() for x in inputs):
+        native.collective(name, list(inputs), list(outputs), op, root, False, timeout)
+        return None
     staged = [out if out.is_contiguous() else out.contiguous() for out in outputs]
     given = [staged[k] if (k := _index(outputs, x)) is not None else x.contiguous() for x in inputs]
     native.collective(name, given, staged, op, root, False, timeout)

@@ -90,6 +90,8 @@ class ProcessGroup:
             DistBackendError: if GPUs cannot be connected.
         """
         name = tensors[0].device_name if tensors else device or "cpu"
+        if name == self._gpu and self._on_gpu is not None:
+            return self._on_gpu
         kind = name.partition(":")[0]
         if kind not in self._backends:
             hint = {"cpu": "move the tensor to a GPU, or use", "cuda": "move the tensor with .cpu(), or use"}.get(kind)
