@@ -12,7 +12,7 @@ import time
 import pytest
 
 from cuprous import _core
-from tests.distributed.jobs import LIMIT, begin, finish, run
+from tests.distributed.jobs import LIMIT, Ended, begin, finish, run
 from tests.distributed.sequences import SEQUENCES
 from tests.simulated import FOLDER
 
@@ -286,6 +286,12 @@ def _fails(event: str, n: int = 3, **more: str) -> list[str]:
     return [each.out for each in ended]
 
 
+def _ended(program: str, n: int = 2, **more: str) -> list[Ended]:
+    """Runs a program in processes that may fail."""
+    processes, _store, started = _begin(program, n, **more)
+    return finish(processes, started)
+
+
 def test_a_killed_rank_is_named_on_all_others_with_its_signal_and_last_call() -> None:
     """While they wait for their GPUs: within two seconds, with host and line."""
     processes, _store, started = _begin(_LOOP.format(event="pass"), 3)
@@ -348,6 +354,58 @@ def test_a_rank_that_ends_before_the_others_is_named() -> None:
     """Uneven numbers of batches: the text says what to do."""
     for rank, out in enumerate(_fails("sys.exit(0)")):
         assert rank == 1 or ("rank 1 left the job (its last call was #21 " in out and "join()" in out), out
+
+
+def test_a_rank_that_leaves_ends_although_the_library_waits_for_all() -> None:
+    """At once if the others go on, which is their error; after some seconds if they do something else first."""
+    processes, _store, started = _begin(_LOOP.format(event="if step == 20 and rank == 1: sys.exit(3)"), 2)
+    other, left = finish(processes, started)
+    assert other.code == 1 and "rank 1 left the job" in other.out and left.code == 3, (other, left)
+    assert left.after - other.after < SOON
+    _run(
+        """
+    x = torch.ones(4)
+    dist.all_reduce(x)
+    assert x.tolist() == [2] * 4
+    if rank == 0:
+        time.sleep(8)                           # writes a checkpoint
+    """
+    )
+
+
+def test_a_group_that_one_rank_has_destroyed_is_an_error_for_the_others() -> None:
+    """Before its GPU has anything to wait for."""
+    for each in _ended(
+        """
+    group = dist.new_group(device_id=0)
+    x = torch.ones(4)
+    dist.all_reduce(x, group=group)
+    assert x.tolist() == [2] * 4
+    if rank == 1:
+        dist.destroy_process_group(group)
+    else:
+        time.sleep(2)
+        dist.all_reduce(x, group=group)
+        x.tolist()
+    dist.barrier()
+    """
+    ):
+        assert each.code == 1 and "rank 1 left the group (its last call was #" in each.out, each.out
+        assert "while rank 0 waits for it in #2 all_reduce float32[4] sum at" in each.out, each.out
+
+
+def test_the_first_collective_of_a_group_has_the_timeout_too() -> None:
+    """The library connects in it, and the call does not return before all ranks have made it."""
+    for each in _ended(
+        """
+    group = dist.new_group(device_id=0, timeout=timedelta(seconds=3))
+    if rank == 1:
+        time.sleep(6)
+    dist.all_reduce(torch.ones(4), group=group)
+    """
+    ):
+        assert each.code == 1 and "DistBackendError: rank 0 has waited 3 s in #1 all_reduce" in each.out, each.out
+        assert each.after < LIMIT - 20
 
 
 def test_a_stuck_rank_is_named_after_ten_seconds_and_an_error_at_the_timeout() -> None:
