@@ -95,7 +95,8 @@ fn the_first_collective_without_a_rank_ends_when_it_is_aborted() {
     let ranks = connect(2);
     let first = ranks[0];
     let caller = std::thread::spawn(move || {
-        let Rank(comm, stream) = first;
+        let whole = first;
+        let Rank(comm, stream) = whole;
         let mut data = [1f64; 8];
         let at = data.as_mut_ptr().cast::<c_void>();
         // SAFETY: the memory lives until the stream is synchronized.
