@@ -255,8 +255,9 @@ impl PyGroup {
             reduce.map(|name| ReduceKind::parse(name).ok_or_else(|| unknown("reduction", name))).transpose()?;
         let mut borrowed = Borrowed::new(self.device);
         // Outputs first: what the backward pass still needs of them is copied before the memory counts as shared.
+        let is_in_place = inputs.len() == outputs.len() && inputs.iter().zip(outputs).all(|(a, b)| a.is(&b));
         let outputs = borrowed.borrow(py, op, outputs, true)?;
-        let inputs = borrowed.borrow(py, op, inputs, false)?;
+        let inputs = if is_in_place { outputs.clone() } else { borrowed.borrow(py, op, inputs, false)? };
         let dtype = borrowed.dtype.unwrap_or(DType::U8);
         let request = Request { op: kind, dtype, reduce, root, inputs, outputs, line: current_line(py), timeout };
         if is_async {
