@@ -39,13 +39,13 @@ pub struct ncclConfig_t {
 }
 
 impl ncclConfig_t {
-    /// Returns the settings of a communicator whose functions return when their work is submitted.
-    pub const fn blocking() -> ncclConfig_t {
+    /// Returns the settings of a communicator whose functions return before they are done.
+    pub const fn non_blocking() -> ncclConfig_t {
         ncclConfig_t {
             size: size_of::<ncclConfig_t>(),
             magic: NCCL_API_MAGIC,
             version: 21_700,
-            blocking: 1,
+            blocking: 0,
             cgaClusterSize: NCCL_CONFIG_UNDEF_INT,
             minCTAs: NCCL_CONFIG_UNDEF_INT,
             maxCTAs: NCCL_CONFIG_UNDEF_INT,
@@ -105,6 +105,7 @@ library! {
     ncclCommInitRankConfig(comm: *mut ncclComm_t, nranks: c_int, id: ncclUniqueId, rank: c_int, config: *mut ncclConfig_t)
         -> ncclResult_t;
     ncclCommGetAsyncError(comm: ncclComm_t, status: *mut ncclResult_t) -> ncclResult_t;
+    ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
     ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
     ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
     ncclGroupStart() -> ncclResult_t;

@@ -87,7 +87,7 @@ impl Shared {
     /// Connects with the other ranks, which blocks.
     fn connect(&self, n: usize, id: ncclUniqueId, me: usize) {
         let (api, null) = (self.api, std::ptr::null_mut());
-        let (mut comm, mut config) = (null, ncclConfig_t::blocking());
+        let (mut comm, mut config) = (null, ncclConfig_t { blocking: 1, ..ncclConfig_t::non_blocking() });
         let result = self.context.make_current().map_err(device).and_then(|()| {
             let config = &raw mut config;
             // SAFETY: the call writes one handle and reads the settings; the GPU's context is current.

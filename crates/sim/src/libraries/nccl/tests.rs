@@ -40,7 +40,8 @@ fn connect(n: usize) -> Vec<Rank> {
         assert_eq!(cuInit(0).0, 0);
         assert_eq!(ncclGetUniqueId(&mut id), ncclResult_t::ncclSuccess);
         on_each(vec![(); n], |rank, ()| {
-            let (mut comm, mut stream, mut config) = (null_mut(), null_mut(), ncclConfig_t::blocking());
+            let (mut comm, mut stream, mut config) =
+                (null_mut(), null_mut(), ncclConfig_t { blocking: 1, ..ncclConfig_t::non_blocking() });
             assert_eq!(cuStreamCreateWithPriority(&mut stream, 1, -5).0, 0);
             let status = ncclCommInitRankConfig(&mut comm, n as c_int, id, rank as c_int, &mut config);
             assert_eq!(status, ncclResult_t::ncclSuccess);
