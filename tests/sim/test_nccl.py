@@ -190,9 +190,12 @@ def test_ddp_has_the_losses_of_one_process_and_the_same_bits_on_all_ranks(n: int
         _NET
         + """
 import io
+from cuprous.torch.nn.parallel import _buckets
+_buckets._LATE = int(os.environ["TEST_LATE"])
 torch.manual_seed(rank)                         # rank 0's parameters are everybody's
 model = DDP(nn.Sequential(net(), nn.BatchNorm1d(3, affine=False, momentum=0.0)), device_ids=[0], bucket_cap_mb=0.001)
 assert len(model._reducer.buckets) > 1 and model.device_ids == [0]
+assert model._reducer._is_late == (n == 2)
 single = net()
 single.load_state_dict(model.module[0].state_dict())
 a, b = optim.AdamW(model.parameters(), lr=1e-2), optim.AdamW(single.parameters(), lr=1e-2)
@@ -233,6 +236,42 @@ for p, q in zip(model.module[0].parameters(), single.parameters()):
 """,
         n,
         TEST_STEPS="60" if n == 2 else "25",
+        TEST_LATE="0" if n == 2 else "4000000",
+    )
+
+
+def test_the_last_bucket_is_reduced_while_other_parameters_are_updated() -> None:
+    """With optimizers that wait for it in their own ways, clipping, and gradients that are read or dropped."""
+    _run(
+        _NET
+        + """
+from cuprous.torch.nn.parallel import _buckets
+_buckets._LATE = 0
+for make in (lambda p: optim.Adam(p, lr=1e-2), lambda p: optim.AdamW(p, lr=1e-2, amsgrad=True, maximize=True),
+             lambda p: optim.SGD(p, lr=1e-1, momentum=0.9), lambda p: optim.RMSprop(p, lr=1e-3)):
+    torch.manual_seed(1)
+    model = DDP(net(), bucket_cap_mb=0.001)
+    single = net()
+    single.load_state_dict(model.module.state_dict())
+    a, b = make(model.parameters()), make(single.parameters())
+    for step in range(8):
+        x, y = batch(step, 8 * n)
+        a.zero_grad(), b.zero_grad()
+        F.mse_loss(model(part(x)), part(y)).backward()
+        assert model._reducer.buckets[-1].flat.as_array().is_external
+        F.mse_loss(single(x), y).backward()
+        if step == 3:
+            for p, q in zip(model.parameters(), single.parameters()):
+                assert (p.grad - q.grad).abs().max().item() < 1e-5
+        if step == 4:
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1), nn.utils.clip_grad_norm_(single.parameters(), 0.1)
+        if step != 5:                            # the gradients of step 5 are not used
+            a.step(), b.step()
+    same_on_all_ranks(model.module)
+    for p, q in zip(model.parameters(), single.parameters()):
+        assert (p - q).abs().max().item() < 1e-3
+""",
+        2,
     )
 
 

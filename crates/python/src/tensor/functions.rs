@@ -469,9 +469,19 @@ pub(crate) fn t_adam(
     let devices: BTreeSet<u8> = arrays.iter().map(|row| row[0].storage.device).collect();
     for device in devices {
         let own = arrays.iter().filter(|row| row[0].storage.device == device);
-        let rows: Vec<optim::Row> = own.map(|row| row.iter().collect()).collect();
-        adam.steps(&rows).or_raise()?;
-        run_due_tape(py, devices::of(rows[0][0]))?;
+        let rows = own.map(|row| row.iter().collect());
+        // The gradients that a collective still reduces come last: it runs beside the updates of the others.
+        let (late, ready): (Vec<optim::Row>, Vec<_>) = rows.partition(|row: &optim::Row| row[1].storage.is_external());
+        let engine = devices::of(late.first().or(ready.first()).expect("the device has a parameter")[0]);
+        adam.steps(&ready).or_raise()?;
+        if !late.is_empty() {
+            interrupt::run(py, || {
+                engine.flush()?;
+                late.iter().try_for_each(|row| row[1].storage.wait_for_external())
+            })?;
+            adam.steps(&late).or_raise()?;
+        }
+        run_due_tape(py, engine)?;
     }
     Ok(())
 }

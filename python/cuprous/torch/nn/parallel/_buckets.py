@@ -17,6 +17,9 @@ from cuprous.torch.futures import Future
 
 #: The first bucket is small, so that the transfer begins early in the backward pass.
 _FIRST = 1 << 20
+#: A last bucket of a GPU of that size is left to the first operation that needs it: Adam updates the other parameters
+#: meanwhile.
+_LATE = 4 << 20
 
 
 class GradBucket:
@@ -106,6 +109,9 @@ class Reducer:
               for p, view in zip(bucket.parameters, bucket.views, strict=True)}  # fmt: skip
         #: By parameter: its bucket and the view that its gradient becomes.
         self._place: list[tuple[Bucket, Tensor]] = [at[id(p)] for p in parameters]
+        last = self.buckets[-1].flat
+        self._is_late = (len(self.buckets) > 1 and last.device_name.startswith("cuda")
+                         and last.numel() * last.element_size() >= _LATE)  # fmt: skip
         self._is_learned = not static
         self._expect([1] * len(parameters))
         self.reset()
@@ -154,8 +160,8 @@ class Reducer:
             state, hook = self.hook
             self._sent.append(hook(state, GradBucket(bucket, is_last)))
         else:
-            # Nothing overlaps with the last one, so this thread sends it and wakes no other.
-            self._sent.append(average(self.group, bucket.flat, self.divisor, async_op=not is_last))
+            # Nothing overlaps with a small last one, so this thread sends it and wakes no other.
+            self._sent.append(average(self.group, bucket.flat, self.divisor, not is_last or self._is_late))
 
     def _finish(self) -> None:
         """Ends a backward pass: every rank has sent the same buckets when it returns."""
@@ -175,8 +181,10 @@ class Reducer:
         while len(self._sent) < len(self.buckets):
             self._send()
         used = self._used_somewhere() if self.find_unused or not self._is_learned else None
+        is_late = self._is_late and self.hook is None and self.divisor is None
+        count = len(self.buckets) - is_late
         with no_grad():
-            for bucket, future in zip(self.buckets, self._sent, strict=True):
+            for bucket, future in zip(self.buckets[:count], self._sent[:count], strict=True):
                 result = future.wait()
                 if not (result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name):
                     bucket.flat.copy_(result)
