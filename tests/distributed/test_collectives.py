@@ -174,7 +174,8 @@ def test_meshes_have_a_group_for_each_row() -> None:
     assert mesh["a", "b"] == mesh and mesh.get_local_rank("b") == rank % 2 and mesh.shape == (2, 2)
     for error, call in ((RuntimeError, lambda: dist.init_device_mesh("cpu", (3,))), (KeyError, lambda: mesh["c"]),
                         (RuntimeError, lambda: mesh.get_group()), (KeyError, lambda: mesh["b", "a"]),
-                        (NotImplementedError, lambda: dist.init_device_mesh("cuda", (4,)))):
+                        (RuntimeError, lambda: dist.init_device_mesh("cuda:0", (4,))),
+                        (NotImplementedError, lambda: dist.init_device_mesh("xpu", (4,)))):
         try:
             call()
         except error:
