@@ -22,7 +22,23 @@ _strided = _core.t_strided
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """Returns the elements in another shape: a view if strides can express it, otherwise a copy."""
+    """Returns the elements in another shape: a view if strides can express it, otherwise a copy.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        *shape: the extents, as integers or as one sequence; one of them may be -1.
+
+    Returns:
+        A tensor of the given extents.
+
+    Raises:
+        RuntimeError: if the shape has another number of elements.
+
+    Examples:
+        >>> torch.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     return _core.t_reshape(input, sizes(shape), False)
 
 
@@ -33,9 +49,22 @@ def _view(array: Any, name: str) -> Any:
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """Returns a view with another shape, or of the same bytes with another dtype.
 
+    Args:
+        *shape: the extents, as integers or as one sequence, one of which may be -1; or a dtype.
+        dtype: the dtype to read the same bytes as.
+
+    Returns:
+        A tensor on the same memory.
+
     Raises:
         RuntimeError: if strides cannot express the shape, or the bytes are no whole elements.
         NotImplementedError: for another dtype of a tensor that requires gradients.
+
+    Examples:
+        >>> x = torch.arange(4)
+        >>> x.view(2, 2)[0, 0] = 9
+        >>> x
+        tensor([9, 1, 2, 3])
     """
     if len(shape) == 1 and isinstance(shape[0], dtype_class):
         dtype = shape[0]
@@ -53,22 +82,72 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """Returns a view with another tensor's shape."""
+    """Returns a view with another tensor's shape.
+
+    Args:
+        other: the tensor whose shape the view gets.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.arange(4).view_as(torch.ones(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     return _core.t_reshape(self, list(other.dims), True)
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """Returns the elements in another tensor's shape."""
+    """Returns the elements in another tensor's shape.
+
+    Args:
+        other: the tensor whose shape the result gets.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.arange(4).reshape_as(torch.ones(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+    """
     return _core.t_reshape(self, list(other.dims), False)
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
-    """Returns a view with the dimensions in another order."""
+    """Returns a view with the dimensions in another order.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        *dims: the dimensions in their new order, as integers or as one sequence.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
+        torch.Size([4, 2, 3])
+    """
     return _core.t_permute(input, sizes(dims))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Returns a view with two dimensions swapped."""
+    """Returns a view with two dimensions swapped.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim0: a dimension.
+        dim1: another dimension.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
     n = input.ndim
     a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
     order = list(range(n))
@@ -78,10 +157,21 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t(input: Tensor) -> Tensor:
-    """Returns a transposed matrix.
+    """Returns a transposed matrix. A vector is returned as it is.
+
+    Args:
+        input: a tensor of at most two dimensions.
+
+    Returns:
+        A tensor on the same memory.
 
     Raises:
         RuntimeError: for more than two dimensions.
+
+    Examples:
+        >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -89,14 +179,38 @@ def t(input: Tensor) -> Tensor:
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """Returns the conjugate transpose of matrices."""
+    """Returns the conjugate transpose of matrices.
+
+    Args:
+        input: a tensor of at least two dimensions.
+
+    Returns:
+        A tensor with the last two dimensions swapped.
+
+    Examples:
+        >>> torch.adjoint(torch.tensor([[1 + 1j, 2 + 0j]]))
+        tensor([[1.-1.j],
+                [2.-0.j]])
+    """
     from cuprous.torch._pointwise import conj  # which imports this module
 
     return conj(input.mT)
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Returns a view without dimensions of extent 1: all of them, or those given."""
+    """Returns a view without dimensions of extent 1: all of them, or those given.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: a dimension or several; None for all.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.ones(1, 2, 1).squeeze().shape
+        torch.Size([2])
+    """
     if dim is None:
         removed = {k for k, n in enumerate(input.dims) if n == 1}
     else:
@@ -108,7 +222,20 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Returns a view with a new dimension of extent 1."""
+    """Returns a view with a new dimension of extent 1.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the position of the new dimension.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
+        tensor([[1],
+                [2]])
+    """
     dim = wrap_dim(dim, input.ndim + 1)
     shape, strides = list(input.dims), list(input.stride_tuple())
     step = shape[dim] * strides[dim] if dim < len(shape) else 1
@@ -118,7 +245,20 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Returns the tensor with a range of dimensions merged into one."""
+    """Returns the tensor with a range of dimensions merged into one.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        start_dim: the first dimension of the range.
+        end_dim: the last dimension of the range.
+
+    Returns:
+        A tensor: a view if strides can express it, otherwise a copy.
+
+    Examples:
+        >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
+        torch.Size([2, 12])
+    """
     if not input.ndim:
         return input.reshape(1)
     start, end = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
@@ -129,12 +269,36 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """Returns all elements in one dimension."""
+    """Returns all elements in one dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        A tensor of one dimension: a view if strides can express it, otherwise a copy.
+
+    Examples:
+        >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4])
+    """
     return _core.t_reshape(input, [input.numel()], False)
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Returns a view with one dimension split into several."""
+    """Returns a view with one dimension split into several.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension to split.
+        sizes: the extents of its parts, one of which may be -1.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.unflatten(torch.ones(6, 2), 0, (2, 3)).shape
+        torch.Size([2, 3, 2])
+    """
     dim = wrap_dim(dim, input.ndim)
     parts = list(sizes)
     if -1 in parts:
@@ -144,22 +308,73 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 
 def expand(self: Tensor, *shape: Any) -> Tensor:
-    """Returns a view in which dimensions of extent 1 are repeated; -1 keeps an extent."""
+    """Returns a view in which dimensions of extent 1 are repeated.
+
+    Args:
+        *shape: the extents, as integers or as one sequence; -1 keeps an extent.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.tensor([[1], [2]]).expand(2, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
+    """
     return _core.t_expand(self, sizes(shape))
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`expand` to another tensor's shape."""
+    """Returns `expand` to another tensor's shape.
+
+    Args:
+        other: the tensor whose shape the view gets.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return _core.t_expand(self, list(other.dims))
 
 
 def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
-    """Same as `expand`."""
+    """Returns a view in which dimensions of extent 1 are repeated, as `Tensor.expand` does.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        *shape: the extents, as integers or as one sequence.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return _core.t_expand(input, sizes(shape))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """Returns the shape to which all given shapes broadcast."""
+    """Returns the shape to which all given shapes broadcast.
+
+    Args:
+        *shapes: sequences of extents.
+
+    Returns:
+        A `torch.Size`.
+
+    Raises:
+        RuntimeError: for shapes that do not broadcast.
+
+    Examples:
+        >>> torch.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
+    """
     try:
         return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
     except ValueError:
@@ -167,7 +382,19 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Returns the tensors broadcast to one shape."""
+    """Returns the tensors broadcast to one shape.
+
+    Args:
+        *tensors: tensors whose shapes broadcast.
+
+    Returns:
+        A tuple of views.
+
+    Examples:
+        >>> a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
+        >>> a.shape, b.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
     shape = list(broadcast_shapes(*(x.dims for x in tensors)))
     return tuple(_core.t_expand(x, shape) for x in tensors)
 
@@ -182,13 +409,46 @@ def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Concatenates tensors along a dimension. An empty tensor of one dimension is ignored."""
+    """Concatenates tensors along a dimension. An empty tensor of one dimension is ignored.
+
+    Args:
+        tensors: tensors of shapes that are equal except for the dimension.
+        dim: the dimension; a negative one counts from the end.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the dtype that those of the tensors promote to.
+
+    Raises:
+        RuntimeError: for shapes that do not fit.
+
+    Examples:
+        >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
+    """
     parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
     return write_out(out, _core.t_cat(_common(parts), dim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Stacks tensors of one shape along a new dimension."""
+    """Stacks tensors of one shape along a new dimension.
+
+    Args:
+        tensors: tensors of one shape.
+        dim: the position of the new dimension.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor with one more dimension.
+
+    Raises:
+        RuntimeError: for different shapes.
+
+    Examples:
+        >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -200,18 +460,55 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenates tensors horizontally."""
+    """Concatenates tensors along the second dimension. Vectors are concatenated along the first one.
+
+    Args:
+        tensors: tensors of shapes that are equal except for the dimension.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
+    """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors]
     return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenates tensors vertically."""
+    """Concatenates tensors along the first dimension. Vectors become rows.
+
+    Args:
+        tensors: tensors of shapes that are equal except for the first dimension.
+
+    Returns:
+        A tensor of at least two dimensions.
+
+    Examples:
+        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     return cat([x.reshape(1, -1) if x.ndim < 2 else x for x in tensors], 0)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Returns a view of `length` elements along a dimension, starting at `start`."""
+    """Returns a view of `length` elements along a dimension, starting at `start`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        start: the first index.
+        length: the number of indices.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.narrow(torch.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
     dim = wrap_dim(dim, input.ndim)
     n = input.dims[dim]
     start = operator.index(start)
@@ -224,13 +521,39 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Returns a view at one index of a dimension, without that dimension."""
+    """Returns a view at one index of a dimension, without that dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        index: the index; a negative one counts from the end.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
+    """
     dim = wrap_dim(dim, input.ndim)
     return input[(slice(None),) * dim + (operator.index(index),)]
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Returns views of consecutive parts of one size, or of several sizes."""
+    """Returns views of consecutive parts of one size, or of several sizes.
+
+    Args:
+        tensor: a tensor of at least one dimension.
+        split_size_or_sections: the extent of each part, or a list of extents.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tuple of tensors; the last one may be smaller.
+
+    Examples:
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     dim = wrap_dim(dim, tensor.ndim)
     n = tensor.dims[dim]
     if isinstance(split_size_or_sections, int):
@@ -248,7 +571,20 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Returns at most `chunks` views of one size (the last may be smaller)."""
+    """Returns at most `chunks` views of one size (the last may be smaller).
+
+    Args:
+        input: a tensor of any shape and dtype.
+        chunks: the greatest number of parts.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tuple of tensors on the same memory.
+
+    Examples:
+        >>> torch.chunk(torch.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input.dims[wrap_dim(dim, input.ndim)]
@@ -256,7 +592,20 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Returns views of the parts between indices, or of a number of parts of nearly one size."""
+    """Returns views of the parts between indices, or of a number of parts of nearly one size.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        indices_or_sections: the number of parts, or the indices where parts begin.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tuple of tensors on the same memory.
+
+    Examples:
+        >>> torch.tensor_split(torch.arange(5), [1, 3])
+        (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     n = input.dims[wrap_dim(dim, input.ndim)]
     if isinstance(indices_or_sections, int):
         each, more = divmod(n, indices_or_sections)
@@ -266,13 +615,37 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Returns a view for each index of a dimension."""
+    """Returns a view for each index of a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tuple of tensors on the same memory.
+
+    Examples:
+        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
     dim = wrap_dim(dim, input.ndim)
     return tuple(select(input, dim, k) for k in range(input.dims[dim]))
 
 
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Returns a copy repeated along each dimension."""
+    """Returns a copy repeated along each dimension.
+
+    Args:
+        *repeats: how often each dimension is repeated, as integers or as one sequence.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
     times = sizes(repeats)
     lead = len(times) - self.ndim
     if lead < 0:
@@ -287,7 +660,19 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """`repeat`, where missing leading repetitions count as 1."""
+    """Returns a copy repeated along each dimension. Missing leading repetitions count as 1.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        *dims: how often each dimension is repeated, as integers or as one sequence.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.tile(torch.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+    """
     times = sizes(dims)
     return repeat(input, *([1] * (input.ndim - len(times)) + times))
 
@@ -295,8 +680,21 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Returns a copy in which each element along a dimension is repeated.
 
+    Args:
+        input: a tensor of any shape and dtype.
+        repeats: how often an element is repeated: an integer, or an int64 tensor with one for each.
+        dim: the dimension; None for the flattened tensor.
+        output_size: the extent of the result, which saves reading `repeats` on the host.
+
+    Returns:
+        A tensor.
+
     Raises:
         RuntimeError: if `output_size` is given and is not the extent of the result.
+
+    Examples:
+        >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
     """
     if dim is None:
         input, dim = ravel(input), 0
@@ -324,7 +722,20 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Returns a view with some dimensions moved to other positions."""
+    """Returns a view with some dimensions moved to other positions.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        source: a dimension or several.
+        destination: their new positions.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.movedim(torch.ones(2, 3, 4), 0, -1).shape
+        torch.Size([3, 4, 2])
+    """
     a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
     order = [k for k in range(input.ndim) if k not in a]
@@ -334,7 +745,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy with some dimensions reversed."""
+    """Returns a copy with some dimensions reversed.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        *dims: the dimensions, as integers or as one sequence.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+        tensor([3, 2, 1])
+    """
     flipped = {wrap_dim(d, input.ndim) for d in sizes(dims)}
     if not input.numel():
         return input.clone()
@@ -345,7 +768,20 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Returns a copy with elements shifted along dimensions; those shifted past the end continue at the front."""
+    """Returns a copy with elements shifted along dimensions. Those shifted past the end continue at the front.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        shifts: the distance, or one for each dimension.
+        dims: a dimension or several; None for the flattened tensor.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
+    """
     if dims is None:
         return roll(ravel(input), shifts, 0).reshape(input.dims)
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -370,17 +806,59 @@ def _triangle(input: Tensor, diagonal: int, lower: bool) -> Tensor:
 
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Returns the lower triangle, with zeros elsewhere."""
+    """Returns the lower triangle, with zeros elsewhere.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        diagonal: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.tril(torch.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]])
+    """
     return write_out(out, _triangle(input, diagonal, True))
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Returns the upper triangle, with zeros elsewhere."""
+    """Returns the upper triangle, with zeros elsewhere.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        diagonal: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.triu(torch.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 1.]])
+    """
     return write_out(out, _triangle(input, diagonal, False))
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Returns a view of the diagonals, as the last dimension."""
+    """Returns a view of diagonals, along the last dimension.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        offset: the diagonal; 0 is the main one, positive ones are above it.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Returns:
+        A tensor on the same memory, without the two dimensions and with a new last one.
+
+    Examples:
+        >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     shape, strides = input.dims, input.stride_tuple()
     length = max(min(shape[a] + min(offset, 0), shape[b] - max(offset, 0)), 0)
@@ -392,14 +870,41 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Returns the diagonal of a matrix, or a matrix with a vector on its diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with a vector on its diagonal.
+
+    Args:
+        input: a vector or a matrix.
+        diagonal: the diagonal; 0 is the main one, positive ones are above it.
+
+    Returns:
+        A vector for a matrix, and a matrix for a vector.
+
+    Examples:
+        >>> torch.diag(torch.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
     if input.ndim == 2:
         return _core.t_cast(globals()["diagonal"](input, diagonal), input.dtype_name)
     return diag_embed(input, diagonal)
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Returns matrices, in the dimensions `dim1` and `dim2`, with the last dimension on their diagonals."""
+    """Returns matrices with the elements of the last dimension on their diagonals.
+
+    Args:
+        input: a tensor of at least one dimension.
+        offset: the diagonal; 0 is the main one, positive ones are above it.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Returns:
+        A tensor with one more dimension.
+
+    Examples:
+        >>> torch.diag_embed(torch.tensor([[1, 2], [3, 4]])).shape
+        torch.Size([2, 2, 2])
+    """
     n = input.dims[-1] + abs(offset)
     out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)
     _core.t_update(diagonal(out, offset, -2, -1), input)
@@ -410,7 +915,21 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Returns the coordinates of a grid, one tensor for each dimension."""
+    """Returns the coordinates of a grid, one tensor for each dimension.
+
+    Args:
+        *tensors: vectors, or one sequence of them.
+        indexing: "ij" for the order of the vectors, "xy" for the first two swapped.
+
+    Returns:
+        A tuple of views, one for each vector.
+
+    Examples:
+        >>> rows, columns = torch.meshgrid(torch.tensor([0, 1]), torch.tensor([5, 6]))
+        >>> columns
+        tensor([[5, 6],
+                [5, 6]])
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if indexing not in ("ij", "xy"):
@@ -424,13 +943,49 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Returns a view of the memory with the given strides."""
+    """Returns a view of the memory with the given strides.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        size: the extents.
+        stride: the strides in elements.
+        storage_offset: the index of the first element, by default that of the tensor.
+
+    Returns:
+        A tensor on the same memory.
+
+    Raises:
+        RuntimeError: if the view would not be within the memory.
+
+    Examples:
+        >>> torch.as_strided(torch.arange(4), (2, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2]])
+    """
     start = 0 if storage_offset is None else storage_offset - input.storage_offset()
     return _strided(input, list(size), list(stride), start)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Returns a view of all windows along a dimension; the elements of a window are the last dimension."""
+    """Returns a view of all windows along a dimension. The elements of a window are the last dimension.
+
+    Args:
+        dimension: the dimension.
+        size: the extent of a window.
+        step: the distance of two windows.
+
+    Returns:
+        A tensor on the same memory.
+
+    Raises:
+        RuntimeError: for a window larger than the extent, or a step that is not positive.
+
+    Examples:
+        >>> torch.arange(4).unfold(0, 2, 1)
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+    """
     dim = wrap_dim(dimension, self.ndim)
     n = self.dims[dim]
     if size < 0 or step <= 0:
@@ -444,7 +999,22 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Returns a copy."""
+    """Returns a copy.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        memory_format: the order of dimensions in memory, by default that of the tensor.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> x = torch.tensor([1, 2])
+        >>> y = torch.clone(x)
+        >>> y[0] = 9
+        >>> x
+        tensor([1, 2])
+    """
     return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
 
@@ -457,4 +1027,3 @@ METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, repeat, 
 FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(
     broadcast_shapes, broadcast_tensors, cat, stack, hstack, vstack, meshgrid
 )  # fmt: skip
-PROPERTIES = {"H": adjoint, "mH": adjoint}
