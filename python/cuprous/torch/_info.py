@@ -33,6 +33,8 @@ class finfo:
             info = ml_dtypes.finfo(getattr(ml_dtypes, name))
         else:
             name = _core.t_default_dtype() if type is None else dtype_name(type)
+            if name not in DTYPES or (not DTYPES[name].is_floating_point and not DTYPES[name].is_complex):
+                raise TypeError(f"torch.finfo() requires a floating point dtype, got {name}; use torch.iinfo")
             info = ml_dtypes.finfo(_dtypes.numpy_dtype(name))
         self.dtype, self.bits = name, int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
@@ -60,6 +62,8 @@ class iinfo:
 
     def __init__(self, type: Any) -> None:
         name = dtype_name(type)
+        if _dtypes.kind(name) not in "iu":
+            raise TypeError(f"torch.iinfo() requires an integer dtype, got {name}; use torch.finfo for floats")
         self.dtype, self.bits = name, 8 * _dtypes.itemsize(name)
         self.max, self.min = int(_dtypes.highest(name)), int(_dtypes.lowest(name))
 

@@ -177,7 +177,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
         tensor([1, 2, 0, 1])
     """
-    return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
+    try:
+        counts = cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength)
+    except (TypeError, ValueError) as error:
+        raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs: {error}") from None
+    return _core.t_wrap(counts)
 
 
 def msort(input: Tensor) -> Tensor:

@@ -40,18 +40,26 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     formula.
 
     Args:
-        query: (..., heads, L, E).
-        key: (..., heads, S, E).
-        value: (..., heads, S, Ev).
+        query: a tensor of shape (..., heads, L, E), of a floating dtype.
+        key: a tensor of shape (..., heads, S, E).
+        value: a tensor of shape (..., heads, S, Ev).
         attn_mask: bool (True takes part) or float (added), broadcastable to (..., L, S).
         dropout_p: the probability with which weights are dropped, also outside of training.
-        is_causal: query i attends to keys up to i; excludes `attn_mask`.
-        scale: 1/√E by default.
-        enable_gqa: there are fewer heads of keys and values than of queries, each of which serves several.
+        is_causal: whether query i attends to keys up to i only; it excludes `attn_mask`.
+        scale: the factor of the scores, 1/√E by default.
+        enable_gqa: whether there are fewer heads of keys and values than of queries, each of which serves several.
+
+    Returns:
+        A tensor of shape (..., heads, L, Ev).
 
     Raises:
         RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and
-            not allowed.
+        not allowed.
+
+    Examples:
+        >>> x = torch.ones(1, 1, 3, 2)
+        >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+        torch.Size([1, 1, 3, 2])
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -157,10 +165,44 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
                                  v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
                                  static_v: Tensor | None = None, average_attn_weights: bool = True,
                                  is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Computes `nn.MultiheadAttention` with its parameters as arguments; inputs are (L, N, E), with steps first.
+    """Computes `nn.MultiheadAttention` with its parameters as arguments.
+
+    Args:
+        query: a tensor of shape (L, N, E).
+        key: a tensor of shape (S, N, E).
+        value: a tensor of shape (S, N, E).
+        embed_dim_to_check: E.
+        num_heads: the number of heads, a divisor of E.
+        in_proj_weight: the weights of all three projections, (3 E, E), or None.
+        in_proj_bias: the biases of all three projections, (3 E), or None.
+        bias_k: a key that is appended, or None.
+        bias_v: a value that is appended, or None.
+        add_zero_attn: whether a key and a value of zeros are appended.
+        dropout_p: the probability with which weights are dropped in training.
+        out_proj_weight: the weights of the output's projection, (E, E).
+        out_proj_bias: its biases, (E).
+        training: whether weights are dropped.
+        key_padding_mask: a mask of keys, (N, S): True or -inf for keys that take no part.
+        need_weights: whether to return the weights.
+        attn_mask: a mask, (L, S) or (N · heads, L, S): True or -inf where a key takes no part.
+        use_separate_proj_weight: whether the projections have weights of their own.
+        q_proj_weight: the weights of the queries' projection.
+        k_proj_weight: the weights of the keys' projection.
+        v_proj_weight: the weights of the values' projection.
+        static_k: for PyTorch's signature; only None.
+        static_v: for PyTorch's signature; only None.
+        average_attn_weights: whether weights are averaged over heads.
+        is_causal: whether `attn_mask` is a causal mask.
 
     Returns:
         The outputs (L, N, E), and the weights: (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
+
+    Examples:
+        >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
+        >>> out, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 2, 1, weight, torch.zeros(6), None, None, False, 0.0, torch.eye(2), torch.zeros(2))
+        >>> out.shape, weights.shape
+        (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
     """
     if static_k is not None or static_v is not None:
         raise NotImplementedError("[multi_head_attention_forward] static_k and static_v are not supported")
