@@ -36,8 +36,15 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         randomness: with "error" and "different", calls draw different random numbers; with "same", equal ones.
         chunk_size: PyTorch's limit on memory, which has no effect.
 
+    Returns:
+        A function of tensors that have the dimension.
+
     Raises:
         ValueError: when called, if no argument has such a dimension or the extents differ.
+
+    Examples:
+        >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+        tensor([2., 2., 2.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

@@ -43,7 +43,15 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Returns `id`, `num_workers`, `seed` and `dataset` in a worker, None elsewhere."""
+    """Returns what a worker process knows about itself.
+
+    Returns:
+        `id`, `num_workers`, `seed` and `dataset`; None outside of a worker.
+
+    Examples:
+        >>> torch.utils.data.get_worker_info() is None
+        True
+    """
     return _info
 
 
