@@ -628,7 +628,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 #: Functions that have an in-place method, with an example of it.
-_IN_PLACE_EXAMPLES = {
+_IN_PLACE_EXAMPLES: dict[Callable[..., Any], str] = {
     add: "torch.tensor([1, 2]).add_(10) -> tensor([11, 12])",
     sub: "torch.tensor([1, 2]).sub_(1) -> tensor([0, 1])",
     div: "torch.tensor([1.0, 2.0]).div_(2) -> tensor([0.5000, 1.0000])",
