@@ -25,7 +25,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     Args:
         obj: the array.
         stream: the stream. Work runs in the order of the program on any of them.
-        copy: for Numba's signature; the array is always copied.
+        copy: whether an array of the host is copied in any case; otherwise one may share its memory on the CPU.
         to: an array to write to.
 
     Returns:

@@ -29,7 +29,6 @@ RENAMED: dict[str, dict[str, str]] = {
     "cholesky_solve": {"input2": "L"},
     "mv": {"vec": "other"},
     "dot": {"tensor": "other"},
-    "inner": {"input": "a", "other": "b"},
     **{name: {"value": "source"} for name in ("index_fill", "index_fill_")},
     "pinverse": {"input": "A", "rcond": "rtol"},
     "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},

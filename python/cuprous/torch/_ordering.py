@@ -211,7 +211,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         sorted: for PyTorch's signature; the result is always sorted.
         return_inverse: whether to return, for each element, its index in the result.
         return_counts: whether to return how often each element occurs.
-        dim: the dimension whose slices are compared; None for single elements.
+        dim: for PyTorch's signature; only None: single elements are compared.
 
     Returns:
         A tensor, or a tuple of it with int64 inverse indices and counts.
@@ -233,7 +233,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         input: a tensor of any shape, of a real dtype.
         return_inverse: whether to return, for each element, the index of its run.
         return_counts: whether to return the lengths of the runs.
-        dim: the dimension whose slices are compared; None for single elements.
+        dim: for PyTorch's signature; only None: single elements are compared.
 
     Returns:
         A tensor, or a tuple of it with int64 inverse indices and lengths.

@@ -326,7 +326,24 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])
 
 
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the sum of products over the last dimension of each operand.
+
+    Args:
+        input: a tensor of at least one dimension.
+        other: a tensor with the same last extent.
+
+    Returns:
+        A tensor of the remaining dimensions of `input` and then those of `other`.
+
+    Examples:
+        >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
+    return tensordot(input, other, ([-1], [-1]))
+
+
 METHODS = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
 FUNCTIONS = METHODS | by_name(einsum, tensordot) | {
-    "ger": outer, "spmm": mm, "inner": lambda a, b: tensordot(a, b, ([-1], [-1])),
+    "ger": outer, "spmm": mm, "inner": inner,
 }  # fmt: skip

@@ -227,8 +227,8 @@ def cov(
     Args:
         input: a matrix of shape (variables, samples), or a vector of samples.
         correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        fweights: how often each sample counts, a vector of integers.
-        aweights: the weight of each sample, a vector of floats.
+        fweights: for PyTorch's signature; only None.
+        aweights: for PyTorch's signature; only None.
 
     Returns:
         A matrix of shape (variables, variables).

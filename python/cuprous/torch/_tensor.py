@@ -444,7 +444,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
     Args:
         src: a tensor that broadcasts to this one's shape, or a number.
-        non_blocking: whether a copy from pinned memory may still be running on return.
+        non_blocking: for PyTorch's signature; it has no effect.
 
     Returns:
         The tensor itself.

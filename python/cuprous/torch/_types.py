@@ -230,6 +230,9 @@ def is_meta_default() -> bool:
 class Size(tuple[int, ...]):
     """A shape: a tuple of integers.
 
+    Notes:
+        It is created from an iterable, as a tuple is.
+
     Examples:
         >>> torch.ones(2, 3).shape
         torch.Size([2, 3])

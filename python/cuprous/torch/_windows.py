@@ -83,21 +83,19 @@ def _cosines(
         RuntimeError: for a negative length.
 
     Examples:
-        >>> torch.{name}(4)
+        >>> torch.{name}(4)[1:]
         {example}
     """,
     )
 
 
-hann_window = _cosines(
-    "hann_window", "Returns a Hann window.", "tensor([0.0000, 0.5000, 1.0000, 0.5000])", lambda: (0.5, -0.5)
-)
-hamming_window = _cosines("hamming_window", "Returns a Hamming window.", "tensor([0.0800, 0.5400, 1.0000, 0.5400])",
+hann_window = _cosines("hann_window", "Returns a Hann window.", "tensor([0.5000, 1.0000, 0.5000])", lambda: (0.5, -0.5))
+hamming_window = _cosines("hamming_window", "Returns a Hamming window.", "tensor([0.5400, 1.0000, 0.5400])",
                           lambda alpha, beta: (alpha, -beta), alpha=0.54, beta=0.46)  # fmt: skip
 blackman_window = _cosines(
     "blackman_window",
     "Returns a Blackman window.",
-    "tensor([0.0000, 0.3400, 1.0000, 0.3400])",
+    "tensor([0.3400, 1.0000, 0.3400])",
     lambda: (0.42, -0.5, 0.08),
 )
 

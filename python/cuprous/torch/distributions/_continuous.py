@@ -370,18 +370,17 @@ class Uniform(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """The multivariate normal distribution with a mean, and one of a covariance matrix, its inverse and its lower
-    Cholesky factor.
+    """The multivariate normal distribution with a mean, and either a covariance matrix or its lower Cholesky factor.
 
     Args:
         loc: the mean, a tensor of shape (..., n).
         covariance_matrix: a positive definite tensor of shape (..., n, n).
-        precision_matrix: the inverse of the covariance matrix.
+        precision_matrix: for PyTorch's signature; only None.
         scale_tril: the lower Cholesky factor of the covariance matrix.
         validate_args: whether parameters are validated, True by default.
 
     Raises:
-        ValueError: unless exactly one of the three matrices is given.
+        ValueError: unless exactly one of the two matrices is given.
 
     Examples:
         >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))

@@ -42,7 +42,16 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on other parameters, which is not known without them."""
+    """A set that depends on other parameters, which is not known without them.
+
+    Args:
+        is_discrete: whether values are integers.
+        event_dim: the number of dimensions of a value.
+
+    Examples:
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
+        True
+    """
 
     def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         self.is_discrete, self.event_dim = is_discrete, event_dim

@@ -169,7 +169,7 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         func: a function of tensors.
         primals: the arguments.
         tangents: the vectors, of the arguments' shapes.
-        strict: for PyTorch's signature; it has no effect.
+        strict: whether an output that does not depend on an argument is an error.
         has_aux: whether the function returns a pair of its value and another object.
 
     Returns:

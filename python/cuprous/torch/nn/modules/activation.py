@@ -67,13 +67,13 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
         return getattr(F, function.__name__)(input, **{setting: getattr(self, setting) for setting in settings})
 
     def extra_repr(self: Module) -> str:
-        """Returns the settings that `repr` shows."""
         inplace = getattr(self, "inplace", False)
         text = shown.format(
             **{**{s: getattr(self, s) for s in settings}, "inplace": ", inplace=True" if inplace else ""}
         )
         return text.removeprefix(", ")
 
+    extra_repr.__doc__ = Module.extra_repr.__doc__
     doc = LayerDocumentation(function, settings, _EXAMPLES.get(name))
     body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc,
             "__signature__": LayerSignature(settings), "__module__": __name__}  # fmt: skip
@@ -140,7 +140,6 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """Returns the bounds of the slope."""
         return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
 
 

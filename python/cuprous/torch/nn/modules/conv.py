@@ -73,7 +73,6 @@ class _ConvNd(Module):
         return widths
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         n = self._rank
         usual = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"

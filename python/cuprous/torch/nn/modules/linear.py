@@ -103,7 +103,6 @@ class Linear(Module):
             ) from None
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -160,7 +159,6 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
                 f"out_features={self.out_features}, bias={self.bias is not None}")  # fmt: skip
 

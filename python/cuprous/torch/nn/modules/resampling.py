@@ -44,7 +44,6 @@ class Upsample(Module):
                              self.recompute_scale_factor)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Returns the size or factor, and the mode."""
         first = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
         return f"{first}, mode={self.mode!r}"
 

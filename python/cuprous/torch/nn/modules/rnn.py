@@ -218,7 +218,6 @@ class RNNBase(_Recurrent):
         return data, last
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
                  "bidirectional": False}  # fmt: skip
         more = "".join(
@@ -389,7 +388,6 @@ class RNNCellBase(_Recurrent):
         return state if count > 1 else state[0]
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         more = "" if self.bias else f", bias={self.bias}"
         if getattr(self, "nonlinearity", "tanh") != "tanh":
             more += f", nonlinearity={self.nonlinearity}"

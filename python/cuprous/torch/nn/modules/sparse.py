@@ -117,7 +117,6 @@ class Embedding(_Table):
                            self.scale_grad_by_freq)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_padding(self)}{_settings(self)}"
 
 
@@ -198,7 +197,6 @@ class EmbeddingBag(_Table):
                                self.padding_idx)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Returns the sizes and settings."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}, mode={self.mode!r}{_padding(self)}"
 
 

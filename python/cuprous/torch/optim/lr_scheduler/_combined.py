@@ -29,11 +29,31 @@ class _Combined(LRScheduler):
         self._schedulers = list(schedulers)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state, without the optimizer, with the state of each scheduler."""
+        """Returns the state, without the optimizer, with the states of the schedulers.
+
+        Returns:
+            A dict.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> len(torch.optim.lr_scheduler.ChainedScheduler([decay]).state_dict()["_schedulers"])
+            1
+        """
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state that `state_dict` returned."""
+        """Restores a state.
+
+        Args:
+            state_dict: what `state_dict` returned.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([decay])
+            >>> scheduler.load_state_dict(scheduler.state_dict())
+        """
         state = dict(state_dict)
         for scheduler, own in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(own)

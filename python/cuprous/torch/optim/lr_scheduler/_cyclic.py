@@ -191,8 +191,16 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """Returns the rates of step `last_epoch`, and sets the momenta.
 
+        Returns:
+            A list of one rate for each group.
+
         Raises:
             ValueError: after the last step.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
+            >>> torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10).get_lr()
+            [0.040000000000000036]
         """
         step = self.last_epoch
         if step > self.total_steps:

@@ -20,12 +20,30 @@ class _ByFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state, without the optimizer and plain functions; callable objects are saved by their
-        attributes."""
+        """Returns the state, without the optimizer and plain functions. Functions that are objects are saved with their
+        attributes.
+
+        Returns:
+            A dict.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step).state_dict()["lr_lambdas"]
+            [None]
+        """
         return {**super().state_dict(), "lr_lambdas": own_values(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state that `state_dict` returned."""
+        """Restores a state.
+
+        Args:
+            state_dict: what `state_dict` returned.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+            >>> scheduler.load_state_dict(scheduler.state_dict())
+        """
         state = dict(state_dict)
         for function, own in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if own is not None:
