@@ -13,6 +13,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
 from inspect import ismodule
 from typing import Any
@@ -36,9 +37,14 @@ TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "to
 MODULES = [f"cuprous.{name}".rstrip(".") for name in OURS] + [f"cuprous.scipy.{name}" for name in SCIPY]
 MODULES += [f"cuprous.{name}" for name in TORCH]
 #: Modules that are documented in full: those of arrays, of SciPy, of tensors and of kernels.
-TENSORS = ["", "nn", "nn.modules", "nn.functional", "nn.init", "linalg", "fft", "special", "signal.windows", "func",
-           "optim", "optim.lr_scheduler", "optim.swa_utils", "utils.data", "distributions",
-           "distributions.constraints"]  # fmt: skip
+TENSORS = ["", "accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "compiler", "cpu", "cuda",
+           "cuda.amp", "cuda.nvtx", "distributions", "distributions.constraints", "fft", "func", "futures", "hub",
+           "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional", "nn.init",
+           "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize",
+           "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils",
+           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "special", "storage",
+           "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
+           "utils.hooks"]  # fmt: skip
 KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
 COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]
@@ -143,6 +149,9 @@ def undocumented(value: Any, layer: Any) -> list[str]:
     text = section(inspect.getdoc(value) or "", "Args") + "\n" + section(inspect.getdoc(layer) or "", "Shapes")
     entries = re.findall(r"^(\S[^:\n]*):", text, re.MULTILINE)
     named = {word.strip().lstrip("*") for entry in entries for word in entry.split(",")}
+    plain = isinstance(value, type) and value is not nn.Module and value.__init__ is nn.Module.__init__
+    if plain or (isinstance(value, type) and issubclass(value, Enum)):
+        return []  # there are no parameters
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     found = parameters(value)
     return [name for name, p in found.items() if name not in named and not (layer and p.kind in several)]

@@ -97,7 +97,7 @@ _EXPORTS = _exports.Exports(
         ".futures": "Future",
     },
     modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
-    "overrides",
+    "multiprocessing", "overrides",
              "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 

@@ -190,6 +190,9 @@ class FileStorage(UntypedStorage):
 class TypedStorage(UntypedStorage):
     """The memory of a tensor, in elements of its dtype.
 
+    Args:
+        tensor: a tensor in the memory.
+
     Examples:
         >>> torch.ones(3).storage().dtype
         torch.float32

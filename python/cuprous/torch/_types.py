@@ -230,8 +230,8 @@ def is_meta_default() -> bool:
 class Size(tuple[int, ...]):
     """A shape: a tuple of integers.
 
-    Notes:
-        It is created from an iterable, as a tuple is.
+    Args:
+        iterable: the extents.
 
     Examples:
         >>> torch.ones(2, 3).shape

@@ -176,6 +176,11 @@ impl PyTensor {
 }
 
 /// A node of the graph, as `grad_fn` shows it.
+///
+/// Examples:
+///     >>> x = torch.tensor([3.0], requires_grad=True)
+///     >>> (x * x).grad_fn.name()
+///     'MulBackward0'
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
 pub(crate) struct PyNode {
     head: NodeOutput,
@@ -185,6 +190,15 @@ pub(crate) struct PyNode {
 
 #[pymethods]
 impl PyNode {
+    /// Returns the name of the operation.
+    ///
+    /// Returns:
+    ///     A string.
+    ///
+    /// Examples:
+    ///     >>> x = torch.tensor([3.0], requires_grad=True)
+    ///     >>> (x * x).grad_fn.name()
+    ///     'MulBackward0'
     fn name(&self) -> String {
         if self.is_view { "ViewBackward0".into() } else { self.head.node.name() }
     }
@@ -212,6 +226,19 @@ impl PyNode {
     }
 
     /// Returns a detached result as that output of the node.
+    ///
+    /// Args:
+    ///     result: the tensor.
+    ///     out: the number of the output.
+    ///
+    /// Returns:
+    ///     A tensor on the same memory.
+    ///
+    /// Examples:
+    ///     >>> x = torch.tensor([3.0], requires_grad=True)
+    ///     >>> y = x * x
+    ///     >>> y.grad_fn.output(y.detach(), 0).requires_grad
+    ///     True
     fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
         PyTensor::wrap(Tensor::output(result.array(), self.head.node.clone(), out))
     }
