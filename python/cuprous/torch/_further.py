@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _products, _shape
+from cuprous.torch import _autocast, _creation, _diagonals, _joining, _products, _shape
 from cuprous.torch._args import by_name, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch.linalg import multi_dot
@@ -33,7 +33,7 @@ def fliplr(input: Tensor) -> Tensor:
         tensor([[2, 1],
                 [4, 3]])
     """
-    return _shape.flip(input, [1])
+    return _joining.flip(input, [1])
 
 
 def flipud(input: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ def flipud(input: Tensor) -> Tensor:
         tensor([[3, 4],
                 [1, 2]])
     """
-    return _shape.flip(input, [0])
+    return _joining.flip(input, [0])
 
 
 def ldexp(input: Any, other: Any) -> Tensor:
@@ -294,7 +294,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
         >>> torch.split_with_sizes(torch.arange(5), [2, 3])
         (tensor([0, 1]), tensor([2, 3, 4]))
     """
-    return _shape.split(input, list(split_sizes), dim)
+    return _joining.split(input, list(split_sizes), dim)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
@@ -334,7 +334,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
         tensor([[1, 0],
                 [0, 2]])
     """
-    return _shape.diag(input.reshape(-1), offset)
+    return _diagonals.diag(input.reshape(-1), offset)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, named, tensor_of, unsupported, wrap_dim
 from cuprous.torch._creation import tensor
-from cuprous.torch._shape import broadcast_tensors, stack
+from cuprous.torch._joining import stack
+from cuprous.torch._shape import broadcast_tensors
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 

@@ -10,8 +10,9 @@ from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, unsupported, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
+from cuprous.torch._joining import cat
 from cuprous.torch._reductions import picked, values_indices
-from cuprous.torch._shape import cat, transpose
+from cuprous.torch._shape import transpose
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:

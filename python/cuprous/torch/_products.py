@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
 from cuprous.torch._args import by_name, named, wrap_dim, write_out
-from cuprous.torch._shape import stack, unbind
+from cuprous.torch._joining import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
 

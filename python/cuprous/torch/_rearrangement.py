@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _shape
+from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
 from cuprous.torch._args import by_name, named, sizes, unsupported, wrap_dim
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
@@ -40,8 +40,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if k == 0:
         return input.clone()
     if k == 2:
-        return _shape.flip(input, [a, b])
-    return _shape.transpose(_shape.flip(input, b), a, b) if k == 1 else _shape.flip(_shape.transpose(input, a, b), b)
+        return _joining.flip(input, [a, b])
+    return (
+        _shape.transpose(_joining.flip(input, b), a, b) if k == 1 else _joining.flip(_shape.transpose(input, a, b), b)
+    )
 
 
 def _atleast(n: int) -> Callable[..., Any]:
@@ -93,7 +95,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
         tensor([[[1, 3],
                  [2, 4]]])
     """
-    return _shape.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
+    return _joining.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
@@ -110,7 +112,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         tensor([[1, 3],
                 [2, 4]])
     """
-    return _shape.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
+    return _joining.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
 
 
 def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, ...]]:
@@ -122,7 +124,7 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
         if isinstance(indices_or_sections, int) and input.dims[dim] % indices_or_sections:
             raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                                f"{input.dims[dim]} is not divisible by {indices_or_sections}!")  # fmt: skip
-        return _shape.tensor_split(input, indices_or_sections, dim)
+        return _joining.tensor_split(input, indices_or_sections, dim)
 
     vectors = " (0 for vectors)" if least == 1 else ""
     example = ", ".join(("2" if k == axis else "1") for k in range(max(least, axis + 1)))
@@ -206,7 +208,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """
     if len(tensors) == 1:
         return tensors[0]
-    return _shape.stack([x.reshape(-1) for x in _shape.meshgrid(*tensors)], 1)
+    return _joining.stack([x.reshape(-1) for x in _joining.meshgrid(*tensors)], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
@@ -250,10 +252,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
     blocks = [atleast_2d(x) for x in tensors]
     width = sum(x.dims[1] for x in blocks)
     rows, at = [], 0
-    for x in _shape._common(blocks):
+    for x in _joining._common(blocks):
         rows.append(pad(x, (at, width - at - x.dims[1])))
         at += x.dims[1]
-    return _shape.cat(rows, 0)
+    return _joining.cat(rows, 0)
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
@@ -296,7 +298,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return _shape.diagonal(input).sum()
+    return _diagonals.diagonal(input).sum()
 
 
 def argwhere(input: Tensor) -> Tensor:
@@ -377,7 +379,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return _shape.stack([_map("real", input), _map("imag", input)], -1)
+    return _joining.stack([_map("real", input), _map("imag", input)], -1)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
@@ -403,7 +405,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 _BOTH = by_name(rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
 METHODS = _BOTH | by_name(sum_to_size)
-FUNCTIONS = _BOTH | {"row_stack": _shape.vstack} | by_name(
+FUNCTIONS = _BOTH | {"row_stack": _joining.vstack} | by_name(
     atleast_1d, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
     combinations, block_diag,
     view_as_real, view_as_complex

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _ordering
+from cuprous.torch import _ordering, _random_numbers
 from cuprous.torch._args import by_name
 
 
@@ -46,7 +46,7 @@ def multinomial(
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     weights = input.detach().reshape(-1, 1, n)
-    unit = _creation.draw_unit(input, [weights.dims[0], num_samples if replacement else 1, n], generator)
+    unit = _random_numbers.draw_unit(input, [weights.dims[0], num_samples if replacement else 1, n], generator)
     variate = _core.t_map("negative", _core.t_map("log1p", _core.t_map("negative", unit))) + 1e-37
     keys = _core.t_map("where", weights > 0, weights / variate, -1)
     if replacement:

@@ -7,7 +7,18 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _indexing, _ordering, _products, _reductions, _shape
+from cuprous.torch import (
+    _autocast,
+    _creation,
+    _diagonals,
+    _indexing,
+    _joining,
+    _ordering,
+    _products,
+    _random_numbers,
+    _reductions,
+    _shape,
+)
 from cuprous.torch._args import by_name, tensor_of, unsupported, wrap_dim
 from cuprous.torch._pointwise import clamp
 
@@ -65,7 +76,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         found = [part.reshape((1,) * input.ndim) for part in found]
     elif not keepdim:
         found = [_shape.squeeze(part, axis) for part in found]
-    return _shape.stack(found) if several else found[0]
+    return _joining.stack(found) if several else found[0]
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -184,7 +195,7 @@ def diff(
         tensor([3, 5])
     """
     pieces = [x for x in (prepend, input, append) if x is not None]
-    x = _shape.cat(pieces, dim) if len(pieces) > 1 else input
+    x = _joining.cat(pieces, dim) if len(pieces) > 1 else input
     for _ in range(n):
         extent = x.dims[wrap_dim(dim, x.ndim)]
         if extent < 2:
@@ -262,7 +273,7 @@ def corrcoef(input: Tensor) -> Tensor:
     c = cov(input)
     if not c.ndim:
         return c / c
-    deviation = _map("sqrt", _shape.diagonal(c))
+    deviation = _map("sqrt", _diagonals.diagonal(c))
     return clamp(c / deviation.unsqueeze(1) / deviation, -1, 1)
 
 
@@ -325,7 +336,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """
     import numpy as np
 
-    bits = _creation.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
+    bits = _random_numbers.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
     values = np.random.default_rng(int(bits)).poisson(input.detach().to_numpy())
     made = _creation.from_numpy(np.asarray(values, np.float64))
     return _core.t_to_device(_core.t_cast(made, input.dtype_name), input.device_name)
@@ -351,7 +362,8 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _core.t_update(
-        self, _map("divide", _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator))), -lambd)
+        self,
+        _map("divide", _map("log1p", _map("negative", _random_numbers.draw_unit(self, generator=generator))), -lambd),
     )
     return self
 
@@ -372,7 +384,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    log = _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator)))
+    log = _map("log1p", _map("negative", _random_numbers.draw_unit(self, generator=generator)))
     _core.t_update(self, clamp(_map("ceil", _map("divide", log, math.log1p(-p))), min=1))
     return self
 
@@ -392,7 +404,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
         >>> bool((torch.empty(3).log_normal_() > 0).all())
         True
     """
-    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
+    draw = _random_numbers.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
     _core.t_update(self, _map("exp", draw * std + mean))
     return self
 
@@ -412,7 +424,9 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
         >>> torch.empty(3).cauchy_().shape
         torch.Size([3])
     """
-    _core.t_update(self, _map("tan", (_creation.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median)
+    _core.t_update(
+        self, _map("tan", (_random_numbers.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median
+    )
     return self
 
 

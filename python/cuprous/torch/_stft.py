@@ -7,8 +7,8 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _creation, fft
 from cuprous.torch._args import by_name
+from cuprous.torch._joining import stack
 from cuprous.torch._pointwise import complex as make_complex
-from cuprous.torch._shape import stack
 from cuprous.torch.nn import _convolution
 from cuprous.torch.nn._padding import pad
 

@@ -9,12 +9,17 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
+    _conversions,
     _creation,
+    _diagonals,
+    _filling,
     _indexing,
+    _joining,
     _ordering,
     _pointwise,
     _printing,
     _products,
+    _random_numbers,
     _rearrangement,
     _reductions,
     _sampling,
@@ -22,15 +27,12 @@ from cuprous.torch import (
     _shape,
     _statistics,
     _types,
-)  # fmt: skip
+)
 from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
-from cuprous.torch._info import iinfo
 from cuprous.torch._keywords import complete
-from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
+from cuprous.torch._memory_format import LAYOUTS
 from cuprous.torch._storage import TypedStorage, UntypedStorage
 from cuprous.torch.autograd._hooks import RemovableHandle
-
-_update = _core.t_update
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
@@ -66,294 +68,6 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """
     strides = self.stride_tuple()
     return strides if dim is None else strides[wrap_dim(dim, self.ndim)]
-
-
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
-       copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
-    """Returns the tensor with another dtype, on another device, or both. It is the tensor itself if nothing changes.
-
-    Args:
-        *args: a dtype, a device or a tensor that has both, and then `non_blocking` and `copy`.
-        dtype: the dtype, by default that of the tensor.
-        device: the device, by default that of the tensor.
-        non_blocking: whether a copy from pinned memory may still be running on return.
-        copy: whether to return a copy in any case.
-        memory_format: the order of dimensions in memory, by default row-major.
-
-    Returns:
-        A tensor of the same shape.
-
-    Raises:
-        TypeError: for arguments that are neither a dtype nor a device.
-
-    Examples:
-        >>> torch.tensor([1, 2]).to(torch.float64)
-        tensor([1., 2.], dtype=torch.float64)
-        >>> torch.ones(2).to("cpu").device
-        device(type='cpu')
-    """
-    switches = 0  # positional arguments: non_blocking, copy
-    for position, arg in enumerate(args):
-        if isinstance(arg, Tensor):
-            dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, bool) and position:
-            non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
-            switches += 1
-        elif isinstance(arg, (str, int, _types.device)):
-            device = arg
-        elif arg is not None:
-            dtype = arg
-    result = self
-    if dtype is not None and _types.dtype_name(dtype) != self.dtype_name:
-        result = _core.t_cast(result, _types.dtype_name(dtype))
-    if device is not None:
-        result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
-    result = _core.t_cast(result, result.dtype_name) if copy and result is self else result
-    return in_format(result, memory_format)
-
-
-def _casting(method: str, name: str) -> Callable[..., Tensor]:
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return in_format(astype(self, name), memory_format)
-
-    cast.__doc__ = f"""Returns the tensor cast to {name}.
-
-    Args:
-        memory_format: the order of dimensions in memory, by default that of the tensor.
-
-    Returns:
-        A tensor of {name}; the tensor itself if it has the dtype.
-
-    Examples:
-        >>> torch.tensor([1, 0]).{method}().dtype
-        torch.{name}
-    """
-    return cast
-
-
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Returns the legacy name of the tensor's type. With a dtype it returns the tensor cast to it.
-
-    Args:
-        dtype: a dtype, a legacy type or its name.
-        non_blocking: has no effect.
-
-    Returns:
-        A string, or a tensor.
-
-    Examples:
-        >>> torch.ones(2).type()
-        'torch.FloatTensor'
-        >>> torch.ones(2).type(torch.int64)
-        tensor([1, 1])
-    """
-    if dtype is None:
-        name = next((legacy for legacy, of in _types.LEGACY.items() if of == self.dtype_name), self.dtype_name)
-        return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
-    if isinstance(dtype, str):
-        legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
-        device = "cuda" if ".cuda." in dtype else "cpu"
-        return to(
-            self, _types.DTYPES[_types.LEGACY[legacy]], device=self.device if device in self.device_name else device
-        )
-    if isinstance(dtype, _creation.legacy):
-        stays = dtype.is_cuda == (self.device_name != "cpu")
-        return to(self, dtype.dtype, device=self.device if stays else dtype.device or "cpu")
-    return to(self, dtype)
-
-
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Returns the tensor with another tensor's dtype, on its device.
-
-    Args:
-        other: the tensor whose dtype and device the result gets.
-
-    Returns:
-        A tensor of the same shape.
-
-    Examples:
-        >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
-        tensor([1., 2.])
-    """
-    return to(self, other)
-
-
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Returns the tensor on a GPU.
-
-    With `non_blocking` the copy of a pinned tensor may still be running on return. Computations that use the result
-    wait for it.
-
-    Args:
-        device: the GPU, by default the current one.
-        non_blocking: whether a copy from pinned memory may still be running on return.
-        memory_format: the order of dimensions in memory, by default row-major.
-
-    Returns:
-        A tensor of the same shape and dtype.
-
-    Raises:
-        RuntimeError: on a machine without a GPU.
-
-    Examples:
-        >>> x = torch.ones(2)
-        >>> x = x.cuda() if torch.cuda.is_available() else x
-    """
-    place = _types.device("cuda" if device is None else device)
-    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
-
-
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor in host memory.
-
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
-
-    Returns:
-        A tensor of the same shape and dtype; the tensor itself if it is there.
-
-    Examples:
-        >>> torch.ones(2).cpu().device
-        device(type='cpu')
-    """
-    return in_format(_core.t_to_device(self, "cpu"), memory_format)
-
-
-def pin_memory(self: Tensor) -> Tensor:
-    """Returns a copy in page-locked memory, from which a GPU copies while the host continues (`non_blocking=True`).
-
-    It is the tensor itself without a GPU or if the tensor is already pinned. Other tensors are copied through
-    page-locked staging memory anyway.
-
-    Returns:
-        A tensor of the same shape and dtype.
-
-    Raises:
-        RuntimeError: if the tensor is not on the host.
-
-    Examples:
-        >>> torch.ones(2).pin_memory().device
-        device(type='cpu')
-    """
-    if self.device_name != "cpu":
-        raise RuntimeError(f"cannot pin 'torch.cuda.{self.dtype_name}Tensor' only dense CPU tensors can be pinned")
-    if _core.t_is_pinned(self) or not _core.device_count():
-        return self
-    return _core.t_pin(self)
-
-
-def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Returns True if the tensor is in page-locked memory from `pin_memory`.
-
-    Args:
-        device: for PyTorch's signature; it has no effect.
-
-    Returns:
-        A bool.
-
-    Examples:
-        >>> torch.ones(2).is_pinned()
-        False
-    """
-    return _core.t_is_pinned(self)
-
-
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor if it is contiguous in a memory format (row-major by default), otherwise a copy that is.
-
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
-
-    Returns:
-        A tensor of the same shape and dtype.
-
-    Examples:
-        >>> torch.ones(2, 3).t().contiguous().stride()
-        (2, 1)
-    """
-    return _core.t_contiguous(self) if memory_format is None else in_format(self, memory_format)
-
-
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Returns True if the tensor lies in memory in the order of a format (row-major by default), without gaps.
-
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
-
-    Returns:
-        A bool.
-
-    Examples:
-        >>> torch.ones(2, 3).t().is_contiguous()
-        False
-    """
-    return has_format(self, memory_format)
-
-
-def to_numpy(self: Tensor) -> Any:
-    """Returns a NumPy array of the values, from any device.
-
-    Returns:
-        A NumPy array of the same shape.
-
-    Examples:
-        >>> torch.tensor([1, 2]).to_numpy()
-        array([1, 2])
-    """
-    return _core.to_numpy(self.as_array())
-
-
-def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """Returns a NumPy array with a copy of the values. PyTorch's CPU tensors share the memory instead.
-
-    Args:
-        force: whether tensors on a GPU and tensors that require gradients are copied as well.
-
-    Returns:
-        A NumPy array of the same shape.
-
-    Raises:
-        RuntimeError: if the tensor requires a gradient.
-        TypeError: if it is on a GPU.
-
-    Examples:
-        >>> torch.tensor([1.0, 2.0]).numpy()
-        array([1., 2.], dtype=float32)
-    """
-    if not force:
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.device_name != "cpu":
-            raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-                "memory first."
-            )
-    return to_numpy(self)
-
-
-def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """Implements NumPy's conversion protocol.
-
-    Raises:
-        ValueError: for `copy=False`.
-    """
-    if copy is False:
-        raise ValueError("cannot convert a tensor to a NumPy array without a copy; use copy=None")
-    host = numpy(self)
-    return host if dtype is None else host.astype(dtype, copy=False)
-
-
-def tolist(self: Tensor) -> Any:
-    """Returns nested lists of Python numbers.
-
-    Returns:
-        Nested lists, or a number for a tensor without dimensions.
-
-    Examples:
-        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
-    """
-    return self.detach().to_numpy().tolist()
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -439,169 +153,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copies another tensor's values into this one, with broadcasting and a cast.
-
-    Args:
-        src: a tensor that broadcasts to this one's shape, or a number.
-        non_blocking: for PyTorch's signature; it has no effect.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
-        tensor([1., 2.])
-    """
-    if isinstance(src, Tensor):
-        src = _core.t_to_device(src, self.device_name)
-    _update(self, src)
-    return self
-
-
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Fills the tensor with a value.
-
-    Args:
-        value: a number, or a tensor without dimensions.
-
-    Returns:
-        The tensor itself.
-
-    Raises:
-        RuntimeError: for a tensor with dimensions.
-
-    Examples:
-        >>> torch.zeros(2).fill_(3)
-        tensor([3., 3.])
-    """
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-            )
-        value = _core.t_to_device(value, self.device_name)
-    _update(self, value)
-    return self
-
-
-def zero_(self: Tensor) -> Tensor:
-    """Fills the tensor with 0.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> torch.ones(2).zero_()
-        tensor([0., 0.])
-    """
-    _update(self, 0)
-    return self
-
-
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Fills the diagonal of a matrix with a value.
-
-    Args:
-        fill_value: the value.
-        wrap: for PyTorch's signature; only False.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> torch.zeros(2, 2).fill_diagonal_(1)
-        tensor([[1., 0.],
-                [0., 1.]])
-    """
-    unsupported("fill_diagonal_", wrap=(wrap, False))
-    _update(_shape.diagonal(self), fill_value)
-    return self
-
-
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers.
-
-    Args:
-        a: the lower bound.
-        b: the upper bound, which is not included.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> x = torch.empty(3).uniform_(5, 6)
-        >>> bool((x >= 5).all() and (x <= 6).all())
-        True
-    """
-    draw = _creation.draw_floats("unit", self.dims, self.dtype_name, self.device_name, generator)
-    _update(self, draw if (a, b) == (0.0, 1.0) else draw * (b - a) + a)
-    return self
-
-
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers.
-
-    Args:
-        mean: the mean.
-        std: the standard deviation.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> torch.empty(3).normal_(0, 0.1).shape
-        torch.Size([3])
-    """
-    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
-    _update(self, draw if (mean, std) == (0.0, 1.0) else draw * std + mean)
-    return self
-
-
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with ones with probability `p`, and zeros otherwise.
-
-    Args:
-        p: the probability of 1, a number or tensor.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> torch.empty(3).bernoulli_(1.0)
-        tensor([1., 1., 1.])
-    """
-    draw = _creation.draw_floats("unit", self.dims, "float32", self.device_name, generator)
-    _update(self, draw < p)
-    return self
-
-
-def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Fills the tensor with random integers.
-
-    Args:
-        *bounds: the bound, which is not included, or the least integer and the bound; without them, all integers that
-            the dtype represents exactly.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-
-    Returns:
-        The tensor itself.
-
-    Examples:
-        >>> bool((torch.empty(3).random_(10) < 10).all())
-        True
-    """
-    if not bounds:
-        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 1}
-        bounds = (whole[self.dtype_name] + 1 if self.dtype_name in whole else iinfo(self.dtype).max,)
-    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
-    _update(self, _creation.draw_integers(low, high, self.dims, self.device_name, generator))
-    return self
-
-
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
             layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
@@ -634,7 +185,7 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
     """Iterates over the first dimension."""
     if not self.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(_shape.unbind(self))
+    return iter(_joining.unbind(self))
 
 
 def __contains__(self: Tensor, item: Any) -> bool:
@@ -907,24 +458,19 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 _METHODS = by_name(
     storage, untyped_storage,
-    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy,
-    __array__, tolist,
-    requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
-    ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
-    __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__, is_signed, is_shared, is_inference,
+    size, stride, requires_grad_, detach_, register_hook, ndimension, get_device, new, relu, where, record_stream,
+    register_post_accumulate_grad_hook, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__,
+    __dlpack__, __dlpack_device__, is_signed, is_shared, is_inference,
     in_place(relu, "torch.tensor([-1.0, 2.0]).relu_() -> tensor([0., 2.])"),
-    in_place(_shape.tril, "torch.ones(2, 2).tril_() -> tensor([[1., 0.],\n                [1., 1.]])"),
-    in_place(_shape.triu, "torch.ones(2, 2).triu_() -> tensor([[1., 1.],\n                [0., 1.]])"),
+    in_place(_diagonals.tril, "torch.ones(2, 2).tril_() -> tensor([[1., 0.],\n                [1., 1.]])"),
+    in_place(_diagonals.triu, "torch.ones(2, 2).triu_() -> tensor([[1., 1.],\n                [0., 1.]])"),
     _viewed("squeeze", "2, 1", "", "2"), _viewed("unsqueeze", "2, 3", "0", "1, 2, 3"),
     _viewed("transpose", "2, 3", "0, 1", "3, 2"), _viewed("t", "2, 3", "", "3, 2"),
 ) | {
-    "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
+    "bernoulli": _random_numbers.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
     "resolve_conj": same, "resolve_neg": same, "ger": _products.outer,
 }  # fmt: skip
 
-_CASTS = {
-    **{short.lower(): name for short, name in _types.LEGACY.items()}, "cfloat": "complex64", "cdouble": "complex128",
-}  # fmt: skip
 
 #: Attributes: how they are read, and what they are.
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
@@ -958,14 +504,13 @@ _HOOKS: dict[str, Callable[..., Any]] = {
 def register(more: dict[str, Callable[..., Any]]) -> None:
     """Gives the native type methods, attributes and hooks: once, when the package is imported. `more` are
     further methods."""
-    tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
-              _statistics.METHODS, _METHODS, more)  # fmt: skip
+    tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _joining.METHODS, _diagonals.METHODS,
+              _indexing.METHODS, _ordering.METHODS, _products.METHODS, _sampling.METHODS, _rearrangement.METHODS,
+              _scatter_reduce.METHODS, _statistics.METHODS, _conversions.METHODS,
+              _filling.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
         for name, method in complete(table).items():
             setattr(Tensor, name, method)
-    for name, dtype in _CASTS.items():
-        setattr(Tensor, name, _casting(name, dtype))
     for name, (getter, doc) in _PROPERTIES.items():
         setattr(Tensor, name, property(getter, doc=doc))
     new = {f"new_{name}": _new(getattr(_creation, name)) for name in ("zeros", "ones", "empty", "full", "tensor")}

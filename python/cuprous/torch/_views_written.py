@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _shape
 from cuprous.torch._args import by_name
 
 
@@ -78,7 +78,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
         tensor([[1., 0.],
                 [0., 1.]])
     """
-    return _written(input, src, lambda x: _shape.diagonal(x, offset, dim1, dim2))
+    return _written(input, src, lambda x: _diagonals.diagonal(x, offset, dim1, dim2))
 
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],

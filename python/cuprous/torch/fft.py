@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.fft import _transforms
-from cuprous.torch import _args, _shape
+from cuprous.torch import _args, _joining
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
@@ -62,7 +62,7 @@ def _truncate_or_pad(x: Tensor, n: int, dim: int) -> Tensor:
         return x.narrow(dim, 0, n)
     if have < n:
         zeros = [n - have if k == dim else m for k, m in enumerate(x.dims)]
-        return _shape.cat([x, _core.t_full(zeros, 0, x.dtype_name, x.device_name)], dim)
+        return _joining.cat([x, _core.t_full(zeros, 0, x.dtype_name, x.device_name)], dim)
     return x
 
 
@@ -276,7 +276,7 @@ fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")
 def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [wrap_dim(d, input.ndim) for d in dims]
-    return _shape.roll(input, [(input.dims[d] + back) // 2 for d in dims], dims)
+    return _joining.roll(input, [(input.dims[d] + back) // 2 for d in dims], dims)
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:

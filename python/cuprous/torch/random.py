@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cuprous.torch._creation import (
+from cuprous.torch._random_numbers import (
     Generator,
     default_generator,
     get_rng_state,

@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _placeholders, _pointwise, _types
+from cuprous.torch import _creation, _placeholders, _pointwise, _random_numbers, _types
 from cuprous.torch._memory_format import in_format
 
 #: The tolerances (relative, absolute) of dtypes; others must be equal.
@@ -151,9 +151,9 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
     least = (0 if unsigned else -9) if low is None else low
     most = ((2 if name == "bool" else 10) if not dtype.is_floating_point else 9) if high is None else high
     if dtype.is_floating_point or dtype.is_complex:
-        result = _creation.rand(*extents, dtype=dtype, device=device) * (most - least) + least
+        result = _random_numbers.rand(*extents, dtype=dtype, device=device) * (most - least) + least
     else:
-        result = _creation.randint(int(least), int(most), tuple(extents), device=device).to(dtype)
+        result = _random_numbers.randint(int(least), int(most), tuple(extents), device=device).to(dtype)
     if exclude_zero:
         result = _pointwise.where(result == 0, _creation.ones_like(result), result)
     if noncontiguous and result.numel() > 1:

@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
-from cuprous.torch._creation import get_rng_state, set_rng_state
 from cuprous.torch._pytree import leaves, tree_map, unflatten
+from cuprous.torch._random_numbers import get_rng_state, set_rng_state
 from cuprous.torch.random import fork_rng
 
 

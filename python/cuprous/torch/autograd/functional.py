@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining
 from cuprous.torch._args import unsupported, zeros_like
 from cuprous.torch.autograd._modes import enable_grad
 
@@ -56,7 +56,7 @@ def rows_of(output: Tensor, inputs: list[Tensor], create_graph: bool, strict: bo
         for k in range(flat.numel())
     ]
     return [
-        _shape.stack([row[k] for row in rows]).reshape([*output.dims, *x.dims])
+        _joining.stack([row[k] for row in rows]).reshape([*output.dims, *x.dims])
         if rows
         else _core.t_full([*output.dims, *x.dims], 0, x.dtype_name, x.device_name)
         for k, x in enumerate(inputs)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cuprous._core import OutOfMemoryError
-from cuprous.torch import _creation, _placeholders, _types
+from cuprous.torch import _creation, _placeholders, _random_numbers, _types
 from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
@@ -20,7 +20,7 @@ def manual_seed(seed: int) -> None:
     Examples:
         >>> torch.cuda.manual_seed(0)
     """
-    _creation.manual_seed(seed)
+    _random_numbers.manual_seed(seed)
 
 
 def seed() -> None:
@@ -29,7 +29,7 @@ def seed() -> None:
     Examples:
         >>> torch.cuda.seed()
     """
-    _creation.seed()
+    _random_numbers.seed()
 
 
 manual_seed_all, seed_all = manual_seed, seed
@@ -48,7 +48,7 @@ def get_rng_state(device: object = "cuda") -> object:
         >>> torch.equal(torch.cuda.get_rng_state(), torch.get_rng_state())
         True
     """
-    return _creation.get_rng_state()
+    return _random_numbers.get_rng_state()
 
 
 def set_rng_state(new_state: object, device: object = "cuda") -> None:
@@ -61,7 +61,7 @@ def set_rng_state(new_state: object, device: object = "cuda") -> None:
     Examples:
         >>> torch.cuda.set_rng_state(torch.cuda.get_rng_state())
     """
-    _creation.set_rng_state(new_state)  # type: ignore[arg-type]
+    _random_numbers.set_rng_state(new_state)  # type: ignore[arg-type]
 
 
 def get_rng_state_all() -> list[object]:
@@ -74,7 +74,7 @@ def get_rng_state_all() -> list[object]:
         >>> len(torch.cuda.get_rng_state_all()) == torch.cuda.device_count()
         True
     """
-    return [_creation.get_rng_state() for _ in range(_device.device_count())]
+    return [_random_numbers.get_rng_state() for _ in range(_device.device_count())]
 
 
 def set_rng_state_all(new_states: list[object]) -> None:

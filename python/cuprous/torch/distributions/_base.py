@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions, _shape
+from cuprous.torch import _random_numbers, _reductions, _shape
 from cuprous.torch._args import tensor_of
 from cuprous.torch._types import Size
 from cuprous.torch.autograd._modes import no_grad
@@ -46,12 +46,12 @@ def common(*parameters: Any) -> list[Tensor]:
 
 def unit(shape: Sequence[int], like: Tensor) -> Tensor:
     """Returns uniform random numbers in [0, 1), with a tensor's dtype and device."""
-    return _creation.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
+    return _random_numbers.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
 
 
 def normal(shape: Sequence[int], like: Tensor) -> Tensor:
     """Returns normal random numbers, with a tensor's dtype and device."""
-    return _creation.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
+    return _random_numbers.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
 
 
 class Distribution:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _sampling, _shape
-from cuprous.torch._creation import default_generator
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch._pointwise import clamp, xlogy
+from cuprous.torch._random_numbers import default_generator
 from cuprous.torch._statistics import poisson
 from cuprous.torch.distributions._base import Distribution, common, unit
 from cuprous.torch.nn._loss import binary_cross_entropy_with_logits

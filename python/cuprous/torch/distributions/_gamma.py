@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions, _shape
+from cuprous.torch import _random_numbers, _reductions, _shape
 from cuprous.torch._args import astype
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch.autograd import Function
@@ -31,7 +31,7 @@ def _drawn(shape: Tensor) -> Tensor:
     """Returns standard gamma variates in float64, one for each shape parameter."""
     parameter = shape.as_array()
     size = max(math.prod(shape.dims), 1)
-    generator = _creation.default_generator
+    generator = _random_numbers.default_generator
     seed, position = generator.initial_seed(), generator._position.take(size)
     return _core.t_wrap(_core.random("random_gamma", list(shape.dims), seed, position, parameter))
 

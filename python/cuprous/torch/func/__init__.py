@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _pytree
-from cuprous.torch._shape import stack
+from cuprous.torch._joining import stack
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
 from cuprous.torch.nn.utils.stateless import functional_call as call

@@ -6,9 +6,9 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _products, _reductions
+from cuprous.torch._joining import stack
 from cuprous.torch._pointwise import conj
 from cuprous.torch._products import matmul
-from cuprous.torch._shape import stack
 from cuprous.torch.linalg._common import LinAlgError
 from cuprous.torch.linalg._decompositions import (
     cholesky,

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg._decompositions import results
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _joining
 from cuprous.torch._args import astype, unsupported, write_out, zeros_like
 from cuprous.torch._pointwise import conj
 from cuprous.torch._shape import adjoint
@@ -43,7 +43,7 @@ def _complex(x: Tensor, like: Tensor) -> Tensor:
 
 def _halved(a: Tensor) -> Tensor:
     """Returns the lower triangle with its diagonal halved."""
-    return _shape.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
+    return _diagonals.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
 
 
 class _Cholesky(Function):
@@ -177,7 +177,7 @@ class _Qr(Function):
         u, gu, v, gv = r[..., :m], gr[..., :m], r[..., m:], gr[..., m:]
         y = q @ v
         left = _qr_back(q, u, gq + y @ adjoint(gv), gu)
-        return _shape.cat([left, q @ gv], -1), None
+        return _joining.cat([left, q @ gv], -1), None
 
 
 def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,15 +186,15 @@ def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
     signs = _map("where", signs == 0, 1, signs)
     k = signs.dims[-1]
     rest = [*signs.dims[:-1], q.dims[-1] - k]
-    wide = _shape.cat([signs, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else signs
+    wide = _joining.cat([signs, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else signs
     return q * wide.unsqueeze(-2), r * conj(wide).unsqueeze(-1)
 
 
 def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
-    inner = _shape.triu(gr @ adjoint(r) - adjoint(q) @ gq)
+    inner = _diagonals.triu(gr @ adjoint(r) - adjoint(q) @ gq)
     # Real parts of the diagonal count once; the rest is added to its mirror image.
     inner = off_diagonal(inner)
-    diagonal = diagonals(_shape.triu(gr @ adjoint(r) - adjoint(q) @ gq))
+    diagonal = diagonals(_diagonals.triu(gr @ adjoint(r) - adjoint(q) @ gq))
     diagonal = _complex(_map("real", diagonal), q) if q.is_complex() else diagonal
     ga = gq + q @ (inner + adjoint(inner) + embedded(diagonal))
     return adjoint(solve(r, adjoint(ga)))

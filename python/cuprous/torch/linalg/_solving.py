@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
 from cuprous.linalg._products import chained, power
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import conj
@@ -267,7 +267,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     """
     matrices("linalg.solve_triangular", A, B)
     matrices("linalg.solve_triangular", A, square=True)
-    triangle = _shape.triu(A, int(unitriangular)) if upper else _shape.tril(A, -int(unitriangular))
+    triangle = _diagonals.triu(A, int(unitriangular)) if upper else _diagonals.tril(A, -int(unitriangular))
     triangle = triangle + eye(A.dims[-1], A) if unitriangular else triangle
     a, b = _broadcast(triangle, B)
     if not left:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _shape
+from cuprous.torch import _autocast, _joining, _random_numbers
 from cuprous.torch._args import named, wrap_dim
 from cuprous.torch._pointwise import clamp
 from cuprous.torch._reductions import log_softmax, softmax
@@ -406,7 +406,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     extent = input.dims[wrap_dim(dim, input.ndim)]
     if extent % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {extent}")
-    a, b = _shape.chunk(input, 2, dim)
+    a, b = _joining.chunk(input, 2, dim)
     return _map("multiply", a, _map("expit", b))
 
 
@@ -504,7 +504,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    scaled = _map("multiply", _creation.draw_unit(input), upper - lower)
+    scaled = _map("multiply", _random_numbers.draw_unit(input), upper - lower)
     slope = _core.t_cast(_map("add", scaled, lower), input.dtype_name)
     return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
 
@@ -526,7 +526,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         >>> F.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(dim=1)
         tensor([1., 1.])
     """
-    unit = _creation.draw_unit(logits)
+    unit = _random_numbers.draw_unit(logits)
     # An exponential random number from 1 - u, which is never 0.
     variate = _map("negative", _map("log1p", _map("negative", unit))) + 1e-37
     noise = _core.t_cast(_map("negative", _map("log", variate)), logits.dtype_name)

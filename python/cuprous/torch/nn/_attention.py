@@ -6,7 +6,7 @@ import math
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _shape
+from cuprous.torch import _autocast, _joining, _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
@@ -79,8 +79,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         if heads % key.dims[-3] or heads % value.dims[-3]:
             raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
                                f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
-        key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
-        value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
+        key = _joining.repeat_interleave(key, heads // key.dims[-3], -3)
+        value = _joining.repeat_interleave(value, heads // value.dims[-3], -3)
     factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
     if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
         mixed = _core.t_attention(query, key, value, is_causal, factor)
@@ -129,9 +129,9 @@ def _project(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], b
     if len(weights) == 1:
         (weight,) = weights
         if query is key and key is value:
-            return list(_shape.chunk(linear(query, weight, bias), 3, -1))
-        weights = list(_shape.chunk(weight, 3, 0))
-    biases = [None] * 3 if bias is None else list(_shape.chunk(bias, 3, 0))
+            return list(_joining.chunk(linear(query, weight, bias), 3, -1))
+        weights = list(_joining.chunk(weight, 3, 0))
+    biases = [None] * 3 if bias is None else list(_joining.chunk(bias, 3, 0))
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
 
@@ -227,8 +227,8 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
         raise AssertionError(f"expecting key_padding_mask shape of {(n, size)}, but got {list(padding.dims)}")
     extra = 0
     if bias_k is not None and bias_v is not None:
-        k = _shape.cat([k, _core.t_expand(bias_k, [1, n, width])])
-        v = _shape.cat([v, _core.t_expand(bias_v, [1, n, width])])
+        k = _joining.cat([k, _core.t_expand(bias_k, [1, n, width])])
+        v = _joining.cat([v, _core.t_expand(bias_v, [1, n, width])])
         extra += 1
 
     def heads(x: Tensor) -> Tensor:
@@ -237,7 +237,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     q, k, v = heads(q), heads(k), heads(v)
     if add_zero_attn:
         zero = _core.t_full([n, num_heads, 1, head], 0, q.dtype_name, q.device_name)
-        k, v = _shape.cat([k, zero], 2), _shape.cat([v, zero], 2)
+        k, v = _joining.cat([k, zero], 2), _joining.cat([v, zero], 2)
         extra += 1
     p = dropout_p if training else 0.0
     if alone and not extra:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation
+from cuprous.torch import _random_numbers
 from cuprous.torch._args import named
 from cuprous.torch.nn._activation import written
 
@@ -39,7 +39,7 @@ def _kept(input: Tensor, p: float, training: bool, shape: Sequence[int]) -> Tens
     """Returns at random which elements remain; None if all do."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _map("greater_equal", _creation.draw_unit(input, shape), p) if training and p else None
+    return _map("greater_equal", _random_numbers.draw_unit(input, shape), p) if training and p else None
 
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing
+from cuprous.torch import _indexing, _random_numbers
 from cuprous.torch._args import named
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
 from cuprous.torch.nn._windows import batched, chosen
@@ -48,7 +48,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
         samples = _random_samples
         if samples is None:
             dtype = x.dtype if x.is_floating_point() else None
-            samples = _creation.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
+            samples = _random_numbers.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
         if samples.dims != (x.dims[0], x.dims[1], rank):
             raise RuntimeError(f"{name}(): _random_samples must be {[*x.dims[:2], rank]}, got {list(samples.dims)}")
         # PyTorch uses the first random number for the width in two dimensions, but for the depth in three.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
+from cuprous.torch._joining import cat, stack
 from cuprous.torch._products import matmul
-from cuprous.torch._shape import cat, stack
 
 
 def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _indexing, _joining, _reductions
 from cuprous.torch._creation import tensor
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
@@ -371,9 +371,9 @@ _LOG_ZERO = -1e30
 def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
     """Returns concatenated targets as rows padded with 0."""
     width = max(lengths, default=0)
-    pieces = _shape.split(targets, lengths)
-    rows = [_shape.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
-    return _shape.stack(rows)
+    pieces = _joining.split(targets, lengths)
+    rows = [_joining.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
+    return _joining.stack(rows)
 
 
 def _lengths(given: Any, device_name: str) -> Tensor:
@@ -417,26 +417,26 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     labels = _core.t_to_device(targets, device_name)
     # Labels separated and surrounded by blanks: blank, l1, blank, l2, … blank.
     blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, device_name)
-    spread = _shape.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
-    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
+    spread = _joining.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
+    spread = _joining.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
     width = spread.dims[1]
     # A label may directly follow another one only if they differ.
     skip = _map("not_equal", spread[:, 2:], spread[:, :-2])
     emitted = _indexing.gather(logs, 2, _core.t_expand(spread.unsqueeze(0), [steps, n, width]))
     edge = _core.t_full([n, 2], _LOG_ZERO, logs.dtype_name, device_name)
-    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _LOG_ZERO, logs.dtype_name, device_name)], 1) \
-        if width > 1 else emitted[0]  # fmt: skip
+    rest = _core.t_full([n, max(width - 2, 0)], _LOG_ZERO, logs.dtype_name, device_name)
+    alpha = _joining.cat([emitted[0, :, :2], rest], 1) if width > 1 else emitted[0]
     for t in range(1, steps):
-        one = _shape.cat([edge[:, :1], alpha[:, :-1]], 1)
+        one = _joining.cat([edge[:, :1], alpha[:, :-1]], 1)
         ways = [alpha, one]
         if width > 2:
-            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
-        new = _reductions.logsumexp(_shape.stack(ways), 0) + emitted[t]
+            ways.append(_joining.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
+        new = _reductions.logsumexp(_joining.stack(ways), 0) + emitted[t]
         alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
     last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
     before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
     before = _map("where", _map("equal", ends, 0).unsqueeze(1), _LOG_ZERO, before)
-    loss = -_reductions.logsumexp(_shape.cat([last, before], 1), 1)
+    loss = -_reductions.logsumexp(_joining.cat([last, before], 1), 1)
     lost = _map("greater", loss, -_LOG_ZERO / 2)
     loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
     if reduction == "mean":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining, _shape
 
 
 def _constant(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
@@ -22,7 +22,7 @@ def _replicate(x: Tensor, dim: int, width: int, first: bool, value: float) -> Te
 
 def _reflect(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
     n = x.dims[dim]
-    return _shape.flip(_shape.narrow(x, dim, 1 if first else n - 1 - width, width), dim)
+    return _joining.flip(_shape.narrow(x, dim, 1 if first else n - 1 - width, width), dim)
 
 
 def _circular(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
@@ -89,7 +89,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         pieces.append(core)
         if after > 0:
             pieces.append(edge(input, dim, after, False, value or 0))
-        input = _shape.cat(pieces, dim) if len(pieces) > 1 else core
+        input = _joining.cat(pieces, dim) if len(pieces) > 1 else core
     return input
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import spread
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _indexing, _joining, _reductions
 from cuprous.torch._args import named
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
@@ -423,7 +423,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                 parts = [
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
-                y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
+                y = _joining.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
         return y if was_batched else y.squeeze(0)
 
     doc = f"""Returns the means of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.
@@ -501,8 +501,8 @@ def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
             top, at = _reductions.max(part, dim, True)
             tops.append(top)
             found.append(positions.narrow(dim, a, b - a).gather(dim, at))
-        y = _shape.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
-        positions = _shape.cat(found, dim) if found else positions.narrow(dim, 0, 0)
+        y = _joining.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
+        positions = _joining.cat(found, dim) if found else positions.narrow(dim, 0, 0)
     return y, positions
 
 

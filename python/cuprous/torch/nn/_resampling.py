@@ -11,7 +11,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _shape
+from cuprous.torch import _autocast, _indexing, _joining
 from cuprous.torch._args import unsupported
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn import _pooling
@@ -100,7 +100,7 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     positions = _core.t_iota([new], [1], 0, x.device_name)
     if mode in ("nearest", "nearest-exact"):
         if mode == "nearest" and new % old == 0 and step * new == old:
-            return _shape.repeat_interleave(x, new // old, dim)
+            return _joining.repeat_interleave(x, new // old, dim)
         # In float32, whose rounding decides which points are used.
         at = _core.t_cast(positions, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
         return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
@@ -311,9 +311,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     for n in size[2:]:
         unit = _core.t_cast(_core.t_iota([n], [2], 1 - n, theta.device_name), theta.dtype_name)
         axes.append(unit / ((max(n - 1, 1)) if align_corners else n))
-    grids = list(reversed(_shape.meshgrid(*axes)))
+    grids = list(reversed(_joining.meshgrid(*axes)))
     ones = _core.t_full(list(size[2:]), 1, theta.dtype_name, theta.device_name)
-    points = _shape.stack([*grids, ones], -1).reshape(1, -1, d + 1)
+    points = _joining.stack([*grids, ones], -1).reshape(1, -1, d + 1)
     return (points @ theta.transpose(1, 2)).reshape(size[0], *size[2:], d)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._shape import cat
+from cuprous.torch._joining import cat
 from cuprous.torch.autograd._modes import enable_grad, no_grad
 from cuprous.torch.optim._optimizer import Optimizer
 

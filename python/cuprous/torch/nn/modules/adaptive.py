@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _indexing, _joining, _reductions, _shape
 from cuprous.torch._reductions import log_softmax
 from cuprous.torch.nn.modules.container import ModuleList, Sequential
 from cuprous.torch.nn.modules.linear import Linear
@@ -113,7 +113,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for k, cluster in enumerate(self.tail):
             own = _shape.narrow(head, 1, self.shortlist_size + k, 1)
             parts.append(_map("add", log_softmax(cluster(input), 1), own))
-        return _shape.cat(parts, 1)
+        return _joining.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
         """Returns the most probable classes.

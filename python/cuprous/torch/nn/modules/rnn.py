@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _shape, backends
+from cuprous.torch import _creation, _indexing, _joining, backends
 from cuprous.torch.nn import _recurrent, init
 from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn.modules.module import Module
@@ -172,7 +172,7 @@ class RNNBase(_Recurrent):
             data, *final = by_routine
         else:
             data, last = self._layers(x.reshape(-1, self.input_size) if x is not None else data, sizes, states)
-            final = [_shape.stack([state[k] for state in last]) for k in range(len(states))]
+            final = [_joining.stack([state[k] for state in last]) for k in range(len(states))]
         if back is not None:
             final = [_indexing.index_select(s, 1, back) for s in final]
         if packed:
@@ -199,7 +199,7 @@ class RNNBase(_Recurrent):
                 return None
             x = dropout(done[0], self.dropout) if drops and first < self.num_layers - 1 else done[0]
             final.append(done[1:])
-        return [x, *(_shape.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
+        return [x, *(_joining.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
 
     def _layers(self, data: Tensor, sizes: list[int], states: list[Tensor]) -> tuple[Tensor, list[Any]]:
         last = []
@@ -212,7 +212,7 @@ class RNNBase(_Recurrent):
                 out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(position), k == 1)
                 outputs.append(out)
                 last.append(end)
-            data = _shape.cat(outputs, 1) if directions > 1 else outputs[0]
+            data = _joining.cat(outputs, 1) if directions > 1 else outputs[0]
             if self.dropout and self.training and layer < self.num_layers - 1:
                 data = dropout(data, self.dropout)
         return data, last

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _types
+from cuprous.torch import _diagonals, _types
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.attention import MultiheadAttention
@@ -341,7 +341,7 @@ class Transformer(Module):
                     [0., 0.]])
         """
         name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
-        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
+        return _diagonals.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
 
 
 __all__ = [

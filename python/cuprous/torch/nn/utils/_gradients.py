@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions, _shape
+from cuprous.torch import _joining, _reductions
 from cuprous.torch._sharded import Sharded, local_parts
 
 _NONFINITE = "The total norm of order {} for gradients is non-finite, so it cannot be clipped."
@@ -76,7 +76,7 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         if error_if_nonfinite and not math.isfinite(total.item()):
             raise RuntimeError(_NONFINITE.format(norm_type))
         return total
-    total = _reductions.norm(_shape.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
+    total = _reductions.norm(_joining.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(_NONFINITE.format(norm_type))
     return total
@@ -138,7 +138,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
         torch.Size([8])
     """
-    return _shape.cat([p.reshape(-1) for p in parameters])
+    return _joining.cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

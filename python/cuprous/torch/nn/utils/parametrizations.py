@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions
+from cuprous.torch import _random_numbers, _reductions
 from cuprous.torch.nn._normalization import normalize
 from cuprous.torch.nn.modules.conv import _ConvTranspose
 from cuprous.torch.nn.modules.module import Module
@@ -75,7 +75,7 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = _matrix(weight.detach(), self.dim)
             for name, n in (("_u", matrix.dims[0]), ("_v", matrix.dims[1])):
-                draw = _creation.draw_floats("normal", [n], weight.dtype_name, weight.device_name)
+                draw = _random_numbers.draw_floats("normal", [n], weight.dtype_name, weight.device_name)
                 self.register_buffer(name, normalize(draw, dim=0, eps=eps))
             self._power(matrix, 15)
 
@@ -281,7 +281,9 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
     rows = weight.dims[axis]
     sizes = {name + "_u": rows, name + "_v": weight.numel() // max(rows, 1)}
     draws = {
-        key: normalize(_creation.draw_floats("normal", [n], weight.dtype_name, weight.device_name), dim=0, eps=eps)
+        key: normalize(
+            _random_numbers.draw_floats("normal", [n], weight.dtype_name, weight.device_name), dim=0, eps=eps
+        )
         for key, n in sizes.items()
     }
     hook = _SpectralNormBefore(name, axis, n_power_iterations, eps)

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch._creation import ones_like, rand_like, randperm
+from cuprous.torch._creation import ones_like
+from cuprous.torch._joining import cat
 from cuprous.torch._ordering import topk
-from cuprous.torch._shape import cat
+from cuprous.torch._random_numbers import rand_like, randperm
 from cuprous.torch.linalg import norm
 
 

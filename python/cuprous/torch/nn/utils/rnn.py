@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _shape
+from cuprous.torch import _indexing, _joining
 from cuprous.torch._creation import tensor
 from cuprous.torch._types import DTYPES
 
@@ -220,7 +220,7 @@ def pack_padded_sequence(
                            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
                            "requirement if you do not need ONNX exportability.")  # fmt: skip
     counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
-    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
+    data = _joining.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
     return PackedSequence(data, _int_tensor(counts), order)
 
 
@@ -271,10 +271,10 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     for a, b, n in _constant_ranges(counts):
         block = data[at : at + (b - a) * n].reshape(b - a, n, *rest)
         at += (b - a) * n
-        blocks.append(block if n == batch else _shape.cat([block, filled(b - a, batch - n)], 1))
+        blocks.append(block if n == batch else _joining.cat([block, filled(b - a, batch - n)], 1))
     if total_length is not None and total_length > steps:
         blocks.append(filled(total_length - steps, batch))
-    x = _shape.cat(blocks) if len(blocks) > 1 else blocks[0]
+    x = _joining.cat(blocks) if len(blocks) > 1 else blocks[0]
     lengths = [sum(n > k for n in counts) for k in range(batch)]
     if sequence.unsorted_indices is not None:
         x = _indexing.index_select(x, 1, sequence.unsorted_indices)
@@ -311,8 +311,8 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
         more = steps - x.dims[0]
         edge = _core.t_full([more, *x.dims[1:]], padding_value, x.dtype_name, x.device_name)
         pieces = [x] if not more else [x, edge] if padding_side == "right" else [edge, x]
-        rows.append(_shape.cat(pieces) if more else x)
-    return _shape.stack(rows, 0 if batch_first else 1)
+        rows.append(_joining.cat(pieces) if more else x)
+    return _joining.stack(rows, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._shape import stack
+from cuprous.torch._joining import stack
 
 
 def _rebuilt(like: Any, values: list[Any]) -> Any:

@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from cuprous.torch import _creation
+from cuprous.torch import _random_numbers
 
 T = TypeVar("T", covariant=True)
 
 
 def host_numbers(generator: Any = None) -> np.random.Generator:
     """Returns a NumPy generator seeded from the next number of a generator (None: the default one)."""
-    source = _creation.default_generator if generator is None else generator
+    source = _random_numbers.default_generator if generator is None else generator
     key = np.array([source._seed, source._position.take(1)], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 

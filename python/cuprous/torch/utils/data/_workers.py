@@ -22,7 +22,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _types
+from cuprous.torch import _random_numbers, _types
 from cuprous.torch.utils.data._fetch import fetcher
 
 #: Batches up to this size in bytes are sent through the pipe.
@@ -176,7 +176,7 @@ def _seed(info: WorkerInfo) -> None:
     _info = info
     random.seed(info.seed)
     np.random.seed(info.seed % (1 << 32))
-    _creation.manual_seed(info.seed)
+    _random_numbers.manual_seed(info.seed)
 
 
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
