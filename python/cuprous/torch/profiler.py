@@ -220,6 +220,9 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
     Returns:
         A function of a profile.
 
+    Raises:
+        NotImplementedError: for `use_gzip=True`.
+
     Examples:
         >>> import tempfile
         >>> handler = torch.profiler.tensorboard_trace_handler(tempfile.mkdtemp())
