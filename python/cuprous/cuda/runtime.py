@@ -65,7 +65,7 @@ def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
 
     Examples:
         >>> if cuda.runtime.getDeviceCount() > 1:
-        ...     print(cuda.runtime.deviceCanAccessPeer(0, 1))
+        ...     found = cuda.runtime.deviceCanAccessPeer(0, 1)
     """
     return int(_core.can_access_peer(device, peerDevice))
 

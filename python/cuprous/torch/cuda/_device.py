@@ -125,7 +125,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
     Examples:
         >>> if torch.cuda.device_count() > 1:
-        ...     torch.cuda.can_device_access_peer(0, 1)
+        ...     found = torch.cuda.can_device_access_peer(0, 1)
     """
     numbers = []
     for given in (device, peer_device):
@@ -253,7 +253,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
     Examples:
         >>> if torch.cuda.is_available():
-        ...     torch.cuda.is_bf16_supported()
+        ...     found = torch.cuda.is_bf16_supported()
     """
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
