@@ -15,7 +15,7 @@ from pathlib import Path
 from cuprous import _core
 
 #: Seconds after which a hang ends, with the stacks of all threads. On a simulated GPU, g++ compiles the kernels first.
-LIMIT = 175 if os.environ.get("CUPROUS_TEST_DEVICE", "").startswith("sim") else 55
+LIMIT = int(os.environ.get("TEST_LIMIT", 175 if os.environ.get("CUPROUS_TEST_DEVICE", "").startswith("sim") else 55))
 
 _BEGIN = f"""
 import faulthandler, os, signal, sys, time
