@@ -17,6 +17,8 @@ from cuprous import _core
 #: Seconds after which a hang ends, with the stacks of all threads. On a simulated GPU, g++ compiles the kernels first.
 LIMIT = int(os.environ.get("TEST_LIMIT", 175 if os.environ.get("CUPROUS_TEST_DEVICE", "").startswith("sim") else 55))
 
+_ROOT = Path(__file__).resolve().parents[2]
+
 _BEGIN = f"""
 import faulthandler, os, signal, sys, time
 faulthandler.dump_traceback_later({LIMIT - 5}, exit=True)
@@ -46,7 +48,8 @@ def environment(rank: int, n: int, store: _core.DistStore, **more: str) -> dict[
     """Returns the environment of a rank whose store this process hosts, so that no port is taken twice."""
     assert store.port is not None
     own = {"RANK": str(rank), "WORLD_SIZE": str(n), "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
-           "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
+           "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True",
+           "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))}  # fmt: skip
     return os.environ | own | more
 
 
