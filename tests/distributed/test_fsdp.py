@@ -234,3 +234,39 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
     """,
         4,
     )
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_parameters_are_sharded_along_other_dimensions(n: int) -> None:
+    """Also where the ranks' parts differ in size, or some have none."""
+    _run(
+        """
+    def net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(7, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    single, model = net(), net()
+    last = lambda p: Shard(p.ndim - 1)
+    fully_shard(model[2], shard_placement_fn=lambda p: Shard(-1))
+    fully_shard(model, shard_placement_fn=last)
+    assert model[0].weight.placements == (Shard(1),) and model[0].bias.placements == (Shard(0),)
+    assert model[0].weight.to_local().shape == (5, min(-(-7 // n), 7 - rank * -(-7 // n)))
+    a, b = optim.AdamW(single.parameters(), lr=1e-2), optim.AdamW(model.parameters(), lr=1e-2)
+    for step in range(5):
+        x = torch.from_numpy(np.random.default_rng(step).normal(size=(6, 7)))
+        for own, opt, xs in ((single, a, x), (model, b, part(x))):
+            opt.zero_grad()
+            own(xs).square().mean().backward()
+            opt.step()
+        for (name, p), q in zip(model.named_parameters(), single.parameters()):
+            assert (p.grad.full_tensor() - q.grad).abs().max().item() < 1e-12, name
+            assert (p.full_tensor() - q).abs().max().item() < 1e-12, name
+    for chosen, text in ((Shard(2), "not a dimension"), (Replicate(), "must return Shard")):
+        try:
+            fully_shard(nn.Linear(3, 3), shard_placement_fn=lambda p: chosen)
+        except ValueError as e:
+            assert text in str(e), e
+            continue
+        raise AssertionError(text)
+    """,
+        n,
+    )

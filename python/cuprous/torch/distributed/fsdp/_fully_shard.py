@@ -133,10 +133,12 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     Args:
         module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
             state.
-        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default.
+        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default. For
+            parameters that `parallelize_module` has divided over `mesh_2d["tp"]`, such as `mesh_2d["dp"]`.
         reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
             None means True, except for the outermost module, whose backward pass comes first.
-        shard_placement_fn: may return `Shard(0)` or None.
+        shard_placement_fn: returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for
+            `Shard(0)`.
         mp_policy: dtypes of the computation and the reduction.
         offload_policy: `OffloadPolicy()`.
         ignored_params: parameters to leave as they are.
@@ -145,9 +147,9 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         The module, whose class is now a subclass of `FSDPModule` and its own.
 
     Raises:
-        ValueError: for a parameter without dimensions, or a module that is sharded already.
-        NotImplementedError: for `reshard_after_forward` as a number, sharding along another dimension, parameters that
-            are DTensors, or `CPUOffloadPolicy`.
+        ValueError: for a parameter without dimensions or without the dimension to shard, a module that is sharded
+            already, or a DTensor whose mesh and `mesh` are not dimensions of one mesh.
+        NotImplementedError: for `reshard_after_forward` as a number, or `CPUOffloadPolicy`.
 
     Example:
         >>> for block in model.blocks:  # doctest: +SKIP
@@ -186,20 +188,25 @@ def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Sh
                 continue
             found.setdefault(id(p), (f"{path}{name}", p, []))[2].append((part, name))
     for name, p, _ in found.values():
-        if isinstance(p, DTensor):
-            raise NotImplementedError(
-                f"[fully_shard] {name} is a DTensor; shard it once, with fully_shard or another way"
-            )
         if p.ndim == 0:
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
             )
         if not p.device_name.startswith("cpu"):
             raise NotImplementedError(f"[fully_shard] {name} is on {p.device_name}; move the module with .cpu()")
-        chosen = None if placement is None else placement(p)
-        if chosen is not None and chosen != Shard(0):
-            raise NotImplementedError(f"[fully_shard] {chosen!r} of {name}: parameters are sharded along dimension 0")
-    return [ShardedParameter(name, p, mesh, slots) for name, p, slots in found.values()]
+    return [ShardedParameter(name, p, mesh, slots, _dimension(name, p, placement)) for name, p, slots in found.values()]
+
+
+def _dimension(name: str, p: Parameter, placement: Callable[[Parameter], Shard | None] | None) -> int:
+    """Returns the dimension along which a parameter is sharded."""
+    chosen = None if placement is None else placement(p)
+    if chosen is None:
+        return 0
+    if not isinstance(chosen, Shard):
+        raise ValueError(f"[fully_shard] shard_placement_fn must return Shard(dim) or None, got {chosen!r} for {name}")
+    if not -p.ndim <= chosen.dim < p.ndim:
+        raise ValueError(f"[fully_shard] {chosen!r} is not a dimension of {name}, whose shape is {tuple(p.dims)}")
+    return chosen.dim % p.ndim
 
 
 def _own_modules(module: Module, prefix: str) -> list[tuple[str, Module]]:
