@@ -13,7 +13,6 @@ from cuprous.torch.distributed._groups import get_world_size
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
 from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
-from cuprous.torch.distributed.tensor._dtensor import DTensor
 from cuprous.torch.distributed.tensor.placement_types import Shard
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter

@@ -46,11 +46,12 @@ class ShardedParameter:
         local.requires_grad = parameter.requires_grad
         placements: list[Placement] = [*[Replicate()] * (mesh.ndim - 1), Shard(dim)]
         if self._outer is not None:
-            joined = self._outer.device_mesh._joined(mesh)
+            other = self._outer.device_mesh
+            joined = other._joined(mesh)
             if joined is None:
                 raise ValueError(
-                    f"[fully_shard] {name} is a DTensor on {self._outer.device_mesh!r}; mesh must have other dimensions "
-                    "of the same mesh, by name, such as mesh_2d['dp'] where the parameter has mesh_2d['tp']"
+                    f"[fully_shard] {name} is a DTensor on {other!r}; mesh must have other dimensions of that mesh, "
+                    "by name, such as mesh_2d['dp'] where the parameter has mesh_2d['tp']"
                 )
             # What the other mesh divides is divided again, so its dimensions come first.
             mesh, placements = joined, [*self._outer.placements, *placements]
