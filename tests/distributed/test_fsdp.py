@@ -200,7 +200,7 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
             seen.append((x.dtype, self.a.weight.dtype))
             return self.b(self.a(x).relu())
     torch.manual_seed(0)
-    model = fully_shard(Net(), mesh=grid, mp_policy=policy)
+    model = fully_shard(Net(), mesh=grid, mp_policy=policy, offload_policy=CPUOffloadPolicy())
     assert type(model).__name__ == "FSDPNet" and isinstance(model, Net) and isinstance(model, FSDPModule)
     assert model.a.weight.placements == (Replicate(), Shard(0)) and model.a.weight.to_local().shape[0] in (2, 3)
     x = torch.randn(4, 6) + rank
@@ -224,8 +224,7 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
     assert isinstance(model.a.weight, DTensor)
     for error, make in ((ValueError, lambda: fully_shard(model)), (ValueError, lambda: fully_shard(nn.ParameterList([
             nn.Parameter(torch.ones(()))]))), (NotImplementedError, lambda: fully_shard(nn.Linear(2, 2),
-            reshard_after_forward=2)), (NotImplementedError, lambda: fully_shard(nn.Linear(2, 2),
-            offload_policy=CPUOffloadPolicy()))):
+            reshard_after_forward=2)), (TypeError, lambda: fully_shard(nn.Linear(2, 2), offload_policy=True))):
         try:
             make()
         except error:

@@ -139,7 +139,7 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         shard_placement_fn: returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for
             `Shard(0)`.
         mp_policy: dtypes of the computation and the reduction.
-        offload_policy: `OffloadPolicy()`.
+        offload_policy: `CPUOffloadPolicy()` keeps the parts in host memory, where those of a mesh of CPUs always are.
         ignored_params: parameters to leave as they are.
 
     Returns:
@@ -148,7 +148,8 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     Raises:
         ValueError: for a parameter without dimensions or without the dimension to shard, a module that is sharded
             already, or a DTensor whose mesh and `mesh` are not dimensions of one mesh.
-        NotImplementedError: for `reshard_after_forward` as a number, or `CPUOffloadPolicy`.
+        TypeError: for an `offload_policy` that is none.
+        NotImplementedError: for `reshard_after_forward` as a number.
 
     Example:
         >>> for block in model.blocks:  # doctest: +SKIP
@@ -161,8 +162,8 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         raise ValueError("fully_shard has been applied to this module already")
     if type(reshard_after_forward) is int:
         raise NotImplementedError(f"[fully_shard] reshard_after_forward={reshard_after_forward!r}: pass a bool or None")
-    if type(offload_policy) is not OffloadPolicy:
-        raise NotImplementedError(f"[fully_shard] offload_policy={offload_policy!r}: the mesh has CPUs")
+    if not isinstance(offload_policy, OffloadPolicy):
+        raise TypeError(f"offload_policy must be an OffloadPolicy, got {offload_policy!r}")
     mesh = init_device_mesh("cpu", (get_world_size(),)) if mesh is None else mesh
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh!r}")
