@@ -270,13 +270,23 @@ def take_part(seed: int, name: str, which: int) -> None:
     dist.destroy_process_group()
 
 
+def _shared_memory() -> Iterator[str]:
+    """Returns the memory of groups, and what processes that have ended published."""
+    for path in Path("/dev/shm").glob("cuprous-*"):
+        if path.is_file():
+            yield str(path)
+    for page in Path("/dev/shm").glob("cuprous-*/*-*"):
+        if not Path("/proc", page.name.partition("-")[2]).exists():
+            yield str(page)
+
+
 @contextmanager
 def _nothing_left() -> Iterator[list[str]]:
     """Adds to the list what the processes of a job leave behind."""
-    shared = set(os.listdir("/dev/shm"))
+    shared = set(_shared_memory())
     left: list[str] = []
     yield left
-    left += [f"/dev/shm/{name} is left" for name in set(os.listdir("/dev/shm")) - shared if name.startswith("cuprous-")]
+    left += [f"{path} is left" for path in set(_shared_memory()) - shared]
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             command = stat.with_name("cmdline").read_bytes()
