@@ -8,6 +8,7 @@
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu"; ARGS=--record
 #                   adds the rows to bench/results, of which `python -m bench.report` writes bench/RESULTS.md)
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
+#   make fuzz-ranks  random collectives of 2 to 4 processes against NumPy, and failures of ranks (SEQUENCES=1000 FAULTS=200)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
@@ -36,6 +37,8 @@ WHEEL    ?=
 ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
+SEQUENCES ?= 1000
+FAULTS   ?= 200
 DEVICE   ?= cpu
 PTX      ?= compute_80|compute_90|compute_100
 TARGETS  ?= compute_80|compute_90|compute_100|compute_80|compute_90|compute_100|sm_90
@@ -82,7 +85,8 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+        lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -167,6 +171,10 @@ fuzz: $(TEST_READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
 	$(ENV) $(PY) -m tests.fuzz.gradients --programs $$(($(PROGRAMS) / 10)) --seed $(SEED) --processes 2
 	$(ENV) $(PY) -m tests.fuzz.functions --cases $(PROGRAMS) --seed $(SEED)
+
+fuzz-ranks: $(TEST_READY)
+	$(ENV) $(PY) -m tests.distributed.sequences --sequences $(SEQUENCES) --seed $(SEED)
+	$(ENV) $(PY) -m tests.distributed.faults --faults $(FAULTS) --seed $(SEED)
 
 coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py

@@ -266,6 +266,10 @@ def t_grad(
 def t_at_backward_end(function: Callable[[], Any]) -> None:
     """Calls a function when the outermost backward pass has reached all leaves."""
 
+def t_move_gradients(leaves: list[Tensor], views: list[Tensor]) -> None:
+    """Moves the gradients of leaves into the memory of views, which are their gradients from then on. The view of a
+    leaf without a gradient becomes zero."""
+
 def t_custom(
     name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor],
     rule: Callable[[list[Any], Any], tuple[Any, ...]], saved: list[Any],

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::layout::show;
+use cuprous_core::scalar::Number;
 use cuprous_core::{Error, Fun, LayoutRef, ReduceOp, Result};
 use smallvec::SmallVec;
 
@@ -392,6 +393,22 @@ fn accumulate_leaf(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
     };
     let _previous = locked(slot).replace(sum);
     Ok(())
+}
+
+/// Moves the gradient of a leaf into the memory of `view`, which is its gradient from then on. Without a gradient,
+/// `view` becomes zero, and there is still none.
+pub fn move_gradient(leaf: &Tensor, view: &Tensor) -> Result<()> {
+    match leaf.grad() {
+        None => ops::update(view, Arg::Number(Number::Int(0))),
+        // It was accumulated there.
+        Some(g) if Arc::ptr_eq(&g.array.storage, &view.array.storage) && g.array.layout.id == view.array.layout.id => {
+            Ok(())
+        }
+        Some(g) => {
+            ops::update(view, Arg::Tensor(&g.detach()))?;
+            leaf.set_grad(Some(view.clone()))
+        }
+    }
 }
 
 /// Calls the hooks that run after a leaf's gradient was accumulated.

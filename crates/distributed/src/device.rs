@@ -9,15 +9,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cuprous_core::interrupt::Token;
-use cuprous_core::{Error, ExternalWork};
-
 use crate::backend::{Backend, Keep, Lend, Operation};
 use crate::call::{Call, Op};
 use crate::collectives::{Message, Request};
+use crate::device_work::DeviceWork;
 use crate::failure::{Failure, Kind, Result};
 use crate::ledger::{Entry, Ledger};
 use crate::mesh::{Meeting, NOTICE, names};
+use crate::network::{Communicator, Network, Ticket};
 use crate::session::Session;
 use crate::store::Store;
 
@@ -32,170 +31,6 @@ const LAST_CALLS: Duration = Duration::from_millis(500);
 const STOP: Duration = Duration::from_secs(10);
 /// The exit status of a process whose device does not stop: EX_SOFTWARE.
 const STUCK: i32 = 70;
-
-/// Work that a library has submitted to a device.
-pub trait Ticket: Send + Sync {
-    /// Returns true if it has ended.
-    ///
-    /// # Errors
-    /// The device failed.
-    fn is_done(&self) -> Result<bool>;
-    /// Makes work that the device gets from now on wait for it.
-    ///
-    /// # Errors
-    /// The device failed.
-    fn order(&self) -> Result<()>;
-}
-
-/// The connection of a device with those of the other ranks. A call of [`Communicator::abort`] ends all others.
-pub trait Communicator: Send + Sync {
-    /// Waits until all ranks have connected.
-    ///
-    /// # Errors
-    /// The library failed, or was stopped.
-    fn connect(&self) -> Result<()>;
-    /// Returns an error for a collective that the library does not have.
-    ///
-    /// # Errors
-    /// It does not have it.
-    fn check(&self, request: &Request) -> Result<()>;
-    /// Submits a collective, after the work that the device was given so far.
-    ///
-    /// # Errors
-    /// The library failed, or was stopped.
-    fn submit(&self, request: &Request) -> Result<Arc<dyn Ticket>>;
-    /// Submits messages that do not wait for each other.
-    ///
-    /// # Errors
-    /// As for [`Communicator::submit`].
-    fn exchange(&self, messages: &[Message]) -> Result<Arc<dyn Ticket>>;
-    /// Returns what the library found wrong since the last call, such as a broken connection.
-    fn failure(&self) -> Option<String>;
-    /// Ends all operations, whose results are lost.
-    fn abort(&self);
-    /// Frees the connection after all operations have ended. Returns false if that takes longer.
-    fn close(&self, time: Duration) -> bool;
-}
-
-/// A library that connects devices.
-pub trait Network {
-    /// Returns PyTorch's name.
-    fn name(&self) -> &'static str;
-    /// Returns an error if the library is missing.
-    ///
-    /// # Errors
-    /// It is missing or too old.
-    fn check(&self) -> Result<()>;
-    /// Returns what the ranks need to find each other, on one of them.
-    ///
-    /// # Errors
-    /// The library is missing or fails.
-    fn identify(&self) -> Result<Vec<u8>>;
-    /// Begins to connect rank `me` of `n`.
-    ///
-    /// # Errors
-    /// The library is missing or fails.
-    fn begin(&self, id: &[u8], me: usize, n: usize) -> Result<Arc<dyn Communicator>>;
-    /// Makes every later read of the device raise an error, because results are lost.
-    fn poison(&self) -> Box<dyn Fn(&Failure) + Send + Sync>;
-}
-
-/// An operation of a device.
-struct DeviceWork {
-    ticket: Arc<dyn Ticket>,
-    /// What it is, for people: `rank 1 … in #3 all_reduce …`.
-    text: String,
-    /// Its number if all ranks call it.
-    seq: Option<u64>,
-    peer: Option<usize>,
-    since: Instant,
-    timeout: Duration,
-    /// True once later work of the device waits for it, and what keeps its memory until then.
-    keep: Mutex<(bool, Option<Keep>)>,
-    failure: OnceLock<Failure>,
-}
-
-impl DeviceWork {
-    fn keep(&self) -> MutexGuard<'_, (bool, Option<Keep>)> {
-        self.keep.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn check(&self) -> Result<()> {
-        self.failure.get().map_or(Ok(()), |failure| Err(failure.clone()))
-    }
-
-    /// Makes later work of the device wait for this.
-    fn order(&self) -> Result<()> {
-        self.check()?;
-        let mut state = self.keep();
-        if !state.0 {
-            self.ticket.order()?;
-            state.0 = true;
-        }
-        // From here on memory is free in the order of the device's stream, as everywhere else.
-        let kept = state.1.take();
-        drop(state);
-        drop(kept);
-        Ok(())
-    }
-
-    /// Ends it: nothing of the device touches its memory any more.
-    fn end(&self, failure: Option<&Failure>) {
-        if let Some(failure) = failure {
-            let _ = self.failure.set(failure.clone());
-        }
-        let mut state = self.keep();
-        state.0 = true;
-        let kept = state.1.take();
-        drop(state);
-        drop(kept);
-    }
-
-    /// Waits on the host until it has ended.
-    fn wait(&self, timeout: Duration) -> Option<Result<()>> {
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(20);
-        loop {
-            if let Some(outcome) = self.outcome() {
-                return Some(outcome);
-            }
-            if Token::current().requested() {
-                return Some(Err(Failure::interrupted("interrupted")));
-            }
-            if start.elapsed() >= timeout {
-                return None;
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(1));
-        }
-    }
-}
-
-impl ExternalWork for DeviceWork {
-    fn wait(&self) -> cuprous_core::Result<()> {
-        self.order().map_err(Error::from)
-    }
-}
-
-impl Operation for DeviceWork {
-    fn finish(&self, timeout: Option<Duration>) -> Option<Result<()>> {
-        if let Err(failure) = self.order() {
-            return Some(Err(failure));
-        }
-        timeout.map_or(Some(Ok(())), |timeout| DeviceWork::wait(self, timeout))
-    }
-
-    fn outcome(&self) -> Option<Result<()>> {
-        match (self.check(), self.ticket.is_done()) {
-            (Err(failure), _) | (_, Err(failure)) => Some(Err(failure)),
-            (_, Ok(done)) => done.then_some(Ok(())),
-        }
-    }
-
-    fn sender(&self) -> Option<usize> {
-        self.peer
-    }
-}
 
 #[derive(Default)]
 struct State {

@@ -6,8 +6,9 @@
 //! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
 //!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`.
 //! - `messages` are between two ranks.
-//! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL. It compares
-//!   the calls of the ranks over the control plane (`ledger`) and stops the library when the job fails.
+//! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL
+//!   (`network`). It compares the calls of the ranks over the control plane (`ledger`) and stops the library when the
+//!   job fails.
 //! - A [`store::Store`] has PyTorch's protocol, so that launchers and workers of both can be mixed.
 //!
 //! Every message begins with the [`call::Call`] of its rank, so that ranks that disagree fail at once, with both lines.
@@ -20,7 +21,8 @@ mod auth;
 pub mod backend;
 pub mod call;
 pub mod collectives;
-pub mod device;
+mod device;
+mod device_work;
 mod exchange;
 pub mod failure;
 pub mod group;
@@ -29,6 +31,7 @@ mod link;
 mod mesh;
 mod messages;
 mod mpi;
+pub mod network;
 pub mod reduce;
 pub mod session;
 mod shm;

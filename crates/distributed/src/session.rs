@@ -301,6 +301,8 @@ impl Session {
         self.wakers.lock().unwrap_or_else(|e| e.into_inner()).clear();
         self.decide(Failure::backend("the process group was destroyed"));
         presence::set_rank(None);
+        // What ranks that were killed have published is removed.
+        let _running = presence::processes();
     }
 
     /// Closes this session's descriptors in a child process, so that other ranks notice when the parent ends.

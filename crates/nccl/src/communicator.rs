@@ -11,7 +11,7 @@ use cuprous_cuda_sys::driver::CUstream;
 use cuprous_cuda_sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
 use cuprous_distributed::call::Op;
 use cuprous_distributed::collectives::{Memory, Message, Request};
-use cuprous_distributed::device::{Communicator, Ticket};
+use cuprous_distributed::network::{Communicator, Ticket};
 use cuprous_distributed::{Failure, Result};
 
 use crate::api::{api, call, describe};

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_core::Buffer;
 use cuprous_cuda::driver::{Context, Stream};
-use cuprous_distributed::device::{Communicator, Network};
+use cuprous_distributed::network::{Communicator, Network};
 use cuprous_distributed::{Failure, Result};
 
 pub use api::version;

@@ -151,7 +151,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         attention: t_attention;
         autocast: t_map_wide t_operand t_to_half t_to_float32 autocast_enabled autocast_dtype set_autocast_dtype;
         recurrent: t_recurrent t_lstm_steps t_lstm_steps_backward;
-        grad: t_backward t_grad t_custom t_at_backward_end t_save t_replace_memory t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
+        grad: t_backward t_grad t_custom t_at_backward_end t_move_gradients t_save t_replace_memory t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
             is_grad_enabled;
         checked: check_in_batches;
         estimate: device_side estimate_simple parse_quantity profiles quantity;

@@ -1,14 +1,14 @@
 //! The client of a TCPStore, ours or PyTorch's.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::wire::{self, Request};
 use super::{Server, Store, late};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Kind, Result};
 use crate::stop;
 
 /// How long an answer that needs no other rank may take.
@@ -55,13 +55,17 @@ impl TcpStore {
             }
         };
         let store = TcpStore { host: host.to_owned(), port, socket: Mutex::new(socket), timeout, server };
-        store.exchange(&Request::Validate(wire::MAGIC), |_| Ok(()))?;
+        store.tell(&Request::Validate(wire::MAGIC))?;
         let nonce = std::process::id();
-        let answer = store.exchange(&Request::Ping(nonce), number::<4>)?;
-        if u32::from_le_bytes(answer) != nonce {
-            return Err(Failure::store(format!("[TCPStore] {host}:{port} is not a store")));
+        let left = timeout.saturating_sub(start.elapsed()).clamp(SLICE, ANSWER);
+        match store.ask(&Request::Ping(nonce), number::<4>, left) {
+            Ok(answer) if u32::from_le_bytes(answer) == nonce => Ok(store),
+            Err(failure) if failure.kind == Kind::Interrupted => Err(failure),
+            _ => Err(Failure::network(format!(
+                "[TCPStore] {host}:{port} accepts connections but is not a store: another program may use the port, \
+                 perhaps another job. Use another MASTER_PORT, or --standalone"
+            ))),
         }
-        Ok(store)
     }
 
     /// Returns the host.
@@ -83,11 +87,28 @@ impl TcpStore {
         self.socket.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Sends a request and reads the answer.
-    fn exchange<T>(&self, request: &Request, read: impl Fn(&mut TcpStream) -> Result<T>) -> Result<T> {
+    /// Sends a request that has no answer.
+    fn tell(&self, request: &Request) -> Result<()> {
+        self.socket().write_all(&request.encode()).map_err(io)
+    }
+
+    /// Sends a request and reads the answer, which begins to arrive within `limit`.
+    fn ask<T>(&self, request: &Request, read: impl Fn(&mut TcpStream) -> Result<T>, limit: Duration) -> Result<T> {
         let mut socket = self.socket();
         socket.write_all(&request.encode()).map_err(io)?;
+        let came = arrives(&socket, limit);
+        if !matches!(came, Ok(true)) {
+            // The answer would be taken for that of the next request.
+            let _ = socket.shutdown(Shutdown::Both);
+            came?;
+            let (host, port, limit) = (&self.host, self.port, limit.as_secs_f32());
+            return Err(Failure::store(format!("[TCPStore] {host}:{port} has not answered within {limit} s")));
+        }
         read(&mut socket)
+    }
+
+    fn exchange<T>(&self, request: &Request, read: impl Fn(&mut TcpStream) -> Result<T>) -> Result<T> {
+        self.ask(request, read, ANSWER)
     }
 }
 
@@ -161,7 +182,7 @@ fn full_all(keys: &[String]) -> Result<Vec<String>> {
 impl Store for TcpStore {
     fn set(&self, key: &str, value: &[u8]) -> Result<()> {
         fits(value)?;
-        self.exchange(&Request::Set(full(key)?, value.to_vec()), |_| Ok(()))
+        self.tell(&Request::Set(full(key)?, value.to_vec()))
     }
 
     fn try_get(&self, key: &str) -> Result<Option<Vec<u8>>> {
@@ -194,7 +215,7 @@ impl Store for TcpStore {
 
     fn append(&self, key: &str, value: &[u8]) -> Result<()> {
         fits(value)?;
-        self.exchange(&Request::Append(full(key)?, value.to_vec()), |_| Ok(()))
+        self.tell(&Request::Append(full(key)?, value.to_vec()))
     }
 
     fn wait(&self, keys: &[String], timeout: Duration) -> Result<()> {

@@ -544,6 +544,21 @@ pub(crate) fn t_at_backward_end(function: Py<PyAny>) -> PyResult<()> {
     backward::at_end(Box::new(call)).or_raise()
 }
 
+/// Moves the gradients of leaves into the memory of views, which are their gradients from then on. The view of a leaf
+/// without a gradient becomes zero.
+#[pyfunction]
+pub(crate) fn t_move_gradients(
+    py: Python<'_>,
+    leaves: Vec<Bound<'_, PyTensor>>,
+    views: Vec<Bound<'_, PyTensor>>,
+) -> PyResult<()> {
+    for (leaf, view) in leaves.iter().zip(&views) {
+        let (leaf, view) = (leaf.get().tensor(), view.get().tensor());
+        answer(interrupt::detach(py, || backward::move_gradient(&leaf, &view))?)?;
+    }
+    Ok(())
+}
+
 /// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` returns one gradient or
 /// None for each input. The list `saved` is cleared when the graph is freed.
 #[pyfunction]

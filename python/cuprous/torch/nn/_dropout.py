@@ -35,19 +35,26 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, input.dims)
 
 
-def _kept(input: Tensor, p: float, training: bool, shape: Sequence[int]) -> Tensor | None:
-    """Returns at random which elements remain; None if all do."""
+def check_probability(p: float) -> None:
+    """Raises ValueError unless `p` is a probability."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Tensor, p: float, training: bool, shape: Sequence[int]) -> Tensor | None:
+    """Returns at random which elements remain; None if all do."""
+    check_probability(p)
     return _map("greater_equal", _random_numbers.draw_unit(input, shape), p) if training and p else None
 
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
     keep = _kept(input, p, training, shape)
-    if keep is None:
-        return input
-    scaled = _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0)
-    return written(input, _map("where", keep, scaled, 0), inplace)
+    return input if keep is None else written(input, scaled_where(keep, input, p), inplace)
+
+
+def scaled_where(keep: Tensor, input: Tensor, p: float) -> Tensor:
+    """Returns the elements to keep divided by 1 - p, and 0 for the others."""
+    return _map("where", keep, _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0), 0)
 
 
 def _channels(function: str, ndim: int) -> Callable[..., Tensor]:

@@ -22,7 +22,8 @@ class _Dropout(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Returns the input, with elements dropped in training."""
-        return type(self).function(input, self.p, self.training, self.inplace)
+        result: Tensor = getattr(F, type(self).function.__name__)(input, self.p, self.training, self.inplace)
+        return result
 
 
 class Dropout(_Dropout):

@@ -102,75 +102,64 @@ class Reducer:
         self.is_enabled = True
         #: The divisor of sums, if it is not the number of ranks: `join` may count only active ranks.
         self.divisor: int | None = None
-        position = {id(p): k for k, p in enumerate(parameters)}
-        self._place: list[tuple[Bucket, int]] = [(self.buckets[0], 0)] * len(parameters)
-        for bucket in self.buckets:
-            for k, p in enumerate(bucket.parameters):
-                self._place[position[id(p)]] = bucket, k
-        #: How often each gradient is accumulated in a backward pass; learned in the first one of a static graph.
-        self._expected = [1] * len(parameters)
+        at = {id(p): (bucket, view) for bucket in self.buckets
+              for p, view in zip(bucket.parameters, bucket.views, strict=True)}  # fmt: skip
+        #: By parameter: its bucket and the view that its gradient becomes.
+        self._place: list[tuple[Bucket, Tensor]] = [at[id(p)] for p in parameters]
         self._is_learned = not static
+        self._expect([1] * len(parameters))
         self.reset()
         for k, p in enumerate(parameters):
-            p.register_post_accumulate_grad_hook(partial(lambda k, _: self._ready(k), k))
+            p.register_post_accumulate_grad_hook(partial(self._ready, k))
+
+    def _expect(self, counts: list[int]) -> None:
+        """Sets how often each gradient is accumulated in a backward pass. The first one of a static graph shows it."""
+        self._expected = counts
+        self._in_bucket = [0] * len(self.buckets)
+        for (bucket, _), count in zip(self._place, counts, strict=True):
+            self._in_bucket[bucket.index] += count
 
     def reset(self) -> None:
         """Prepares for a backward pass."""
         self._fired = [0] * len(self.parameters)
-        self._open = [sum(self._expected[self._number(p)] for p in bucket.parameters) for bucket in self.buckets]
+        self._open = list(self._in_bucket)
         self._sent: list[Future[Tensor]] = []
         self._is_active = False
 
-    def _number(self, parameter: Tensor) -> int:
-        if not hasattr(self, "_numbers"):
-            self._numbers = {id(p): k for k, p in enumerate(self.parameters)}
-        return self._numbers[id(parameter)]
-
-    def _ready(self, k: int) -> None:
-        """Notes that a gradient was accumulated, and sends the buckets that are complete."""
+    def _ready(self, k: int, _: Tensor) -> None:
+        """Notes that a gradient was accumulated, and sends the buckets that are complete, but for the last one."""
         if not self.is_enabled:
             return
         if not self._is_active:
             self._is_active = True
             _core.t_at_backward_end(self._finish)
         self._fired[k] += 1
-        bucket, at = self._place[k]
+        bucket, view = self._place[k]
         if bucket.index < len(self._sent):
             raise RuntimeError(
                 f"Expected to mark a variable ready only once. The gradient of {self.names[k]!r} was accumulated again "
                 "after it had been sent to the other ranks, as happens if a checkpoint uses a parameter twice; pass "
                 "static_graph=True if every iteration uses the same parameters the same number of times"
             )
-        self._store(bucket, at)
+        _core.t_move_gradients([self.parameters[k]], [view])
         self._open[bucket.index] -= 1
         if self._is_learned:
-            while len(self._sent) < len(self.buckets) and self._open[len(self._sent)] <= 0:
+            while len(self._sent) < len(self.buckets) - 1 and self._open[len(self._sent)] <= 0:
                 self._send()
-
-    @staticmethod
-    def _store(bucket: Bucket, at: int) -> None:
-        """Moves a gradient into its bucket, of which it is a view from then on."""
-        parameter, view = bucket.parameters[at], bucket.views[at]
-        gradient = parameter.grad
-        with no_grad():
-            if gradient is None:
-                view.zero_()
-            elif not (gradient.shares_storage(view) and gradient.storage_offset() == view.storage_offset()):
-                view.copy_(gradient.detach())
-                parameter.grad = view
-            # Otherwise the gradient was accumulated in the bucket.
 
     def _send(self) -> None:
         bucket = self.buckets[len(self._sent)]
+        is_last = bucket.index == len(self.buckets) - 1
         if self.hook is not None:
             state, hook = self.hook
-            self._sent.append(hook(state, GradBucket(bucket, bucket.index == len(self.buckets) - 1)))
+            self._sent.append(hook(state, GradBucket(bucket, is_last)))
         else:
-            self._sent.append(average(self.group, bucket.flat, self.divisor))
+            # Nothing overlaps with the last one, so this thread sends it and wakes no other.
+            self._sent.append(average(self.group, bucket.flat, self.divisor, async_op=not is_last))
 
     def _finish(self) -> None:
         """Ends a backward pass: every rank has sent the same buckets when it returns."""
-        unused = [k for k, count in enumerate(self._fired) if count == 0]
+        unused = [] if all(self._fired) else [k for k, count in enumerate(self._fired) if count == 0]
         if unused and not self.find_unused and self._is_learned:
             expected = [self.names[k] for k in unused if self._expected[k] > 0]
             if expected:
@@ -181,8 +170,8 @@ class Reducer:
                     "not use all parameters, or make every output of forward part of the loss"
                 )
         previous = {k: self.parameters[k].grad for k in unused}
-        for k in unused:
-            self._store(*self._place[k])
+        if unused:
+            _core.t_move_gradients([self.parameters[k] for k in unused], [self._place[k][1] for k in unused])
         while len(self._sent) < len(self.buckets):
             self._send()
         used = self._used_somewhere() if self.find_unused or not self._is_learned else None
@@ -192,11 +181,11 @@ class Reducer:
                 if not (result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name):
                     bucket.flat.copy_(result)
             for k in unused:
-                bucket, at = self._place[k]
                 is_used = used is None or bool(used[k])
-                self.parameters[k].grad = bucket.views[at] if is_used else previous[k]
+                self.parameters[k].grad = self._place[k][1] if is_used else previous[k]
         if not self._is_learned:
-            self._expected, self._is_learned = list(self._fired), True
+            self._expect(list(self._fired))
+            self._is_learned = True
         self.reset()
 
     def _used_somewhere(self) -> list[int]:
@@ -222,21 +211,21 @@ class Reducer:
         self.reset()
 
 
-def average(group: dist.ProcessGroup, flat: Tensor, divisor: int | None = None) -> Future[Tensor]:
-    """Begins to average a vector over the ranks."""
+def average(group: dist.ProcessGroup, flat: Tensor, divisor: int | None = None,
+            async_op: bool = True) -> Future[Tensor]:  # fmt: skip
+    """Averages a vector over the ranks; begins to, with `async_op`."""
     op = dist.ReduceOp.AVG if divisor is None else dist.ReduceOp.SUM
-    work = dist.all_reduce(flat, op, group, async_op=True)
-    assert work is not None
-    future: Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
-    if divisor is None:
-        return future
-    scale = divisor
+    work = dist.all_reduce(flat, op, group, async_op=async_op)
 
-    def divide_(done: Future[Tensor]) -> Tensor:
+    def finish() -> Tensor:
+        if work is not None:
+            work.wait()
+        if divisor is None:
+            return flat
         with no_grad():
-            return done.value().div_(scale)
+            return flat.div_(divisor)
 
-    return future.then(divide_)
+    return Future._of(finish)
 
 
 def _listed(names: list[str], most: int = 10) -> str:

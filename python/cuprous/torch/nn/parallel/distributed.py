@@ -94,6 +94,8 @@ class DistributedDataParallel(Module):
         cap = capacity(bucket_cap_mb)
         self._reducer = Reducer(names, parameters, group, cap, find_unused_parameters, static_graph)
         self._join: _Join | None = None
+        #: The tables of the modules that have buffers.
+        self._buffer_tables = [part._buffers for part in module.modules() if part._buffers]
         every = interval()
         self._check = ReplicaCheck(module, group.host, every) if every else None
 
@@ -108,7 +110,7 @@ class DistributedDataParallel(Module):
                 self._check.step()
         if self._join is not None and _core.is_grad_enabled():
             self._join.begin(_ACTIVE if syncs else _WITHOUT_SYNC)
-        if self.broadcast_buffers and (syncs or not self.training):
+        if self._buffer_tables and self.broadcast_buffers and (syncs or not self.training):
             self._copy_buffers(0 if self._join is None else self._join.first)
         if self.device_ids is not None:
             device = f"cuda:{self.device_ids[0]}"
@@ -118,7 +120,7 @@ class DistributedDataParallel(Module):
     def _copy_buffers(self, source: int) -> None:
         """Copies the buffers of one rank to all others, those of a device and dtype together."""
         alike: dict[tuple[str, str], list[Tensor]] = {}
-        for buffer in self.module.buffers():
+        for buffer in (b for table in self._buffer_tables for b in table.values() if b is not None):
             alike.setdefault((buffer.device_name, buffer.dtype_name), []).append(buffer)
         with no_grad():
             for buffers in alike.values():
@@ -211,7 +213,7 @@ class _Join:
     def end(self) -> None:
         """Takes part until no rank has batches, and then copies the parameters of a rank that was active last."""
         module = self._module
-        has_buffers = module.broadcast_buffers and any(True for _ in module.module.buffers())
+        has_buffers = module.broadcast_buffers and bool(module._buffer_tables)
         while any(states := self.begin(_GONE)):
             if has_buffers and _ACTIVE in states:
                 module._copy_buffers(self.first)
