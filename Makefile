@@ -228,18 +228,20 @@ test-python: $(TEST_READY)
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
-# second width finds what the first one compiled.
+# second width finds what the first one compiled, and leaves out what no width changes.
 SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_PROGRAMS ?= 1600
+SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py
+SIM_PROGRAMS ?= 600
 test-sim: $(TEST_READY) build/sim/.built
-	for device in sim:32 sim:64; do \
-	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) -m "not slow" -k "not 2080" -n auto; \
+	without=""; for device in sim:32 sim:64; do \
+	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) $$without -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
-	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
+	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
+	  without="$(SIM_ONCE:%=--ignore=%)"; done
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built
