@@ -8,6 +8,7 @@
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu"; ARGS=--record
 #                   adds the rows to bench/results, of which `python -m bench.report` writes bench/RESULTS.md)
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
+#   make fuzz-ranks  random collectives of 2 to 4 processes against NumPy, and failures of ranks (SEQUENCES=1000 FAULTS=200)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
@@ -36,6 +37,8 @@ WHEEL    ?=
 ARGS     ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
+SEQUENCES ?= 1000
+FAULTS   ?= 200
 DEVICE   ?= cpu
 PTX      ?= compute_80|compute_90|compute_100
 TARGETS  ?= compute_80|compute_90|compute_100|compute_80|compute_90|compute_100|sm_90
@@ -82,7 +85,8 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+        lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
 
@@ -168,6 +172,10 @@ fuzz: $(TEST_READY)
 	$(ENV) $(PY) -m tests.fuzz.gradients --programs $$(($(PROGRAMS) / 10)) --seed $(SEED) --processes 2
 	$(ENV) $(PY) -m tests.fuzz.functions --cases $(PROGRAMS) --seed $(SEED)
 
+fuzz-ranks: $(TEST_READY)
+	$(ENV) $(PY) -m tests.distributed.sequences --sequences $(SEQUENCES) --seed $(SEED)
+	$(ENV) $(PY) -m tests.distributed.faults --faults $(FAULTS) --seed $(SEED)
+
 coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py
 
@@ -220,18 +228,20 @@ test-python: $(TEST_READY)
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
-# second width finds what the first one compiled.
+# second width finds what the first one compiled, and leaves out what no width changes.
 SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_PROGRAMS ?= 1600
+SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py
+SIM_PROGRAMS ?= 600
 test-sim: $(TEST_READY) build/sim/.built
-	for device in sim:32 sim:64; do \
-	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) -m "not slow" -k "not 2080" -n auto; \
+	without=""; for device in sim:32 sim:64; do \
+	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) $$without -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
-	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; done
+	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
+	  without="$(SIM_ONCE:%=--ignore=%)"; done
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built

@@ -39,7 +39,7 @@ myst_heading_anchors = 3
 pygments_style = "friendly"
 
 #: Parts of a docstring that list names.
-SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Notes|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+SECTION = re.compile(r"^(Args|Shapes|Returns|Yields|Raises|Notes|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 
 
 def markdown(doc: str) -> str:
@@ -47,7 +47,7 @@ def markdown(doc: str) -> str:
 
     def section(match: re.Match[str]) -> str:
         title, body = match[1], inspect.cleandoc(match[2])
-        if title in ("Args", "Raises"):
+        if title in ("Args", "Shapes", "Raises"):
             body = re.sub(r"^(\S[^:\n]*): ?", r"- `\1`: ", body, flags=re.MULTILINE)
         elif title.startswith("Example"):
             body = f"```pycon\n{body}\n```"

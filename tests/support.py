@@ -62,6 +62,12 @@ def layouts(a: np.ndarray[Any, Any]) -> Iterator[tuple[np.ndarray[Any, Any], Any
         yield a[1:], cp.asarray(a)[1:]
 
 
+def hypot(x: Any, y: Any) -> Any:
+    """`numpy.hypot`, which NumPy 2.5 computes as NaN for two zeros on processors with AVX-512."""
+    result = np.hypot(x, y)
+    return np.where((np.asarray(x) == 0) & (np.asarray(y) == 0), result.dtype.type(0), result)
+
+
 def to_host(x: Any) -> Any:
     """Converts device results to NumPy's, including those in tuples and lists."""
     if isinstance(x, cp.ndarray):

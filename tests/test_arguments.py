@@ -69,7 +69,8 @@ _HINTS = {
         _clients.for_ray.allgather.allgather_options _clients.for_ray.barrier.barrier_options
         _clients.for_ray.backend.cls _clients.for_ray.check_backend_availability.cls
         ray.on_shutdown.backend_config ray.on_training_start.backend_config""",
-    "Python's protocol: a descriptor gets the class, too": "_ufuncs.methods.__get__.owner",
+    "Python's protocol: a descriptor gets the class, too": """
+        _ufuncs.methods.__get__.owner cuda._intrinsics.__get__.owner torch.nn.modules._generated.__get__.layer""",
     "the import system's and IPython's protocols": """
         runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
         runner.hooks.load_ipython_extension.ipython runner.hooks.unload_ipython_extension.ipython""",
@@ -100,7 +101,7 @@ _TORCH_HINTS = {
         _ordering.argsort.stable _ordering.sort.stable _ordering.topk.sorted _ordering.unique.sorted""",
     "a promise about the input, which needs none here": "_statistics.isin.assume_unique",
     "a transfer never outlives the call": """
-        _tensor.type_.non_blocking _tensor.copy_.non_blocking nn.modules.module._target.non_blocking
+        _conversions.type_.non_blocking _filling.copy_.non_blocking nn.modules.module._target.non_blocking
         _foreach._foreach_copy_.non_blocking""",
     "a choice between ways to one result": """
         autograd._checkpoint.checkpoint.use_reentrant autograd._checkpoint.checkpoint.early_stop
@@ -170,7 +171,7 @@ _TORCH_HINTS = {
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
-        _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _tensor.is_pinned.device
+        _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _conversions.is_pinned.device
         autograd.Variable.volatile nn._activation.gumbel_softmax.eps nn.modules.linear.__init__.args
         nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
     "Python's protocol": """

@@ -45,6 +45,8 @@ def missing(code: str) -> list[str]:
         lacks.append("SCIPY_ARRAY_API=1")
     if code.startswith("# needs a GPU") and DEVICE == "cpu":
         lacks.append("a GPU")
+    if code.startswith("# needs a launcher"):
+        lacks.append("a launcher")
     return lacks
 
 

@@ -1,7 +1,8 @@
 """Docstrings: every public name has one, functions that raise have a Raises section, and the examples are right.
 
-The functions, classes and methods of the modules of arrays and of SciPy document every parameter and what they return,
-and have an example. Examples run with `cp` and `np` imported, on any device.
+The functions, classes and methods of arrays, SciPy, tensors and kernels document every parameter and what
+they return, and have an example. Examples run on any device, with `cp` and `np` imported, those of tensors also with
+`torch`, `nn` and `F`, those of kernels with `cuda`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
+from inspect import ismodule
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous as cp
+from cuprous import cuda, torch
 from cuprous._unsupported import Unsupported
+from cuprous.cuda import _intrinsic_docs, _intrinsics
+from cuprous.torch import nn
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
@@ -30,14 +36,26 @@ TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "to
          "torchvision.datasets", "torchvision.transforms", "torchvision.utils"]  # fmt: skip
 MODULES = [f"cuprous.{name}".rstrip(".") for name in OURS] + [f"cuprous.scipy.{name}" for name in SCIPY]
 MODULES += [f"cuprous.{name}" for name in TORCH]
-#: Modules that are documented in full.
+#: Modules that are documented in full: those of arrays, of SciPy, of tensors and of kernels.
+TENSORS = ["", "accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "compiler", "cpu", "cuda",
+           "cuda.amp", "cuda.nvtx", "distributions", "distributions.constraints", "fft", "func", "futures", "hub",
+           "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional", "nn.init",
+           "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize",
+           "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils",
+           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "special", "storage",
+           "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
+           "utils.hooks"]  # fmt: skip
+KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
 COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]
+COMPLETE += [f"cuprous.torch.{name}".rstrip(".") for name in TENSORS] + [f"cuprous.{name}" for name in KERNELS]
 
 #: What has no example, and why.
 WITHOUT_EXAMPLE = {
     "OutOfMemoryError": "it is caught, not called",
 }
+#: The names with which examples run.
+NAMES = {"cp": cp, "np": np, "torch": torch, "nn": nn, "F": nn.functional, "cuda": cuda}
 #: How examples are compared. Exceptions are printed with the private module of their class.
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 #: The section of a docstring that begins with a title.
@@ -48,17 +66,41 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
     """Returns the functions and classes of a module, and the public members of the classes."""
     found = import_module(module)
     assert found.__doc__
-    for name in found.__all__:
+    names = exported(found)
+    for name in names:
         value = getattr(found, name)
-        if not callable(value) or isinstance(value, Unsupported):
+        if not callable(value) or isinstance(value, (Unsupported, torch._creation.legacy)):
             continue
-        if getattr(value, "__module__", "").startswith("numpy"):  # NumPy's own object, such as SeedSequence
+        if not (getattr(value, "__module__", None) or "cuprous").startswith("cuprous"):  # such as NumPy's SeedSequence
             continue
         yield name, value
         if isinstance(value, type):
-            for key, member in vars(value).items():
+            for key, member in members(value, names):
                 if not key.startswith("_") and (callable(member) or inspect.isdatadescriptor(member)):
                     yield f"{name}.{key}", member
+
+
+def exported(module: Any) -> list[str]:
+    """Returns the public names of a module. Those of `torch` are more than what `import *` imports."""
+    if module is not torch and hasattr(module, "__all__"):
+        return list(module.__all__)
+    found = [(name, value) for name, value in vars(module).items() if not name.startswith("_") and not ismodule(value)]
+    return [name for name, value in found if module is torch or getattr(value, "__module__", "") == module.__name__]
+
+
+def members(cls: type, public_names: list[str]) -> Iterator[tuple[str, Any]]:
+    """Returns the members of a class, with those of its bases in private modules."""
+    own = [c for c in cls.__mro__ if c is cls or (private(c.__module__) and c.__name__ not in public_names)]
+    seen = set()
+    for key, member in ((key, member) for c in own for key, member in vars(c).items()):
+        if key not in seen:
+            yield key, member
+        seen.add(key)
+
+
+def private(module: str) -> bool:
+    """Returns True for a module of Cuprous whose name begins with an underscore."""
+    return module.startswith("cuprous.torch") and module.rpartition(".")[2].startswith("_")
 
 
 def section(doc: str, title: str) -> str:
@@ -102,24 +144,40 @@ def parameters(value: Any) -> dict[str, Any]:
     return {name: p for name, p in found.items() if name not in ("self", "cls") and not name.startswith("_")}
 
 
-def undocumented(name: str, value: Any) -> list[str]:
-    """Returns the parameters that the Args section does not name. A method's first one is the array."""
-    entries = re.findall(r"^(\S[^:\n]*):", section(inspect.getdoc(value) or "", "Args"), re.MULTILINE)
+def undocumented(value: Any, layer: Any) -> list[str]:
+    """Returns the parameters that no section names. The inputs of a layer are in the section Shapes of its class."""
+    text = section(inspect.getdoc(value) or "", "Args") + "\n" + section(inspect.getdoc(layer) or "", "Shapes")
+    entries = re.findall(r"^(\S[^:\n]*):", text, re.MULTILINE)
     named = {word.strip().lstrip("*") for entry in entries for word in entry.split(",")}
-    return [parameter for parameter in parameters(value) if parameter not in named]
+    plain = isinstance(value, type) and value is not nn.Module and value.__init__ is nn.Module.__init__
+    if plain or (isinstance(value, type) and issubclass(value, Enum)):
+        return []  # there are no parameters
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found = parameters(value)
+    return [name for name, p in found.items() if name not in named and not (layer and p.kind in several)]
+
+
+def callables(module: str) -> Iterator[tuple[str, Any, Any]]:
+    """Returns names and functions, classes and methods of a module, with the class of a layer's `forward`."""
+    found = dict(public(module))
+    for name, value in found.items():
+        if callable(value):
+            layer, _, method = name.rpartition(".")
+            own = method == "forward" and layer != "Module"
+            yield name, value, found.get(layer) if own else None
 
 
 @pytest.mark.parametrize("module", COMPLETE)
 def test_every_parameter_is_documented(module: str) -> None:
-    missing = {name: undocumented(name, value) for name, value in public(module) if callable(value)}
+    missing = {name: undocumented(value, layer) for name, value, layer in callables(module)}
     assert {name: found for name, found in missing.items() if found} == {}
 
 
 @pytest.mark.parametrize("module", COMPLETE)
 def test_every_result_is_documented(module: str) -> None:
     silent = []
-    for name, value in public(module):
-        if inspect.isfunction(value) or inspect.ismethod(value):
+    for name, value, layer in callables(module):
+        if layer is None and (inspect.isfunction(value) or inspect.ismethod(value)):
             nothing = inspect.signature(value).return_annotation in (None, "None")
             if not nothing and not section(inspect.getdoc(value) or "", "Returns"):
                 silent.append(name)
@@ -127,10 +185,28 @@ def test_every_result_is_documented(module: str) -> None:
 
 
 def test_nearly_all_have_an_example() -> None:
-    found = [(name, value) for module in COMPLETE for name, value in public(module) if callable(value)]
-    without = {name for name, value in found if ">>> " not in (inspect.getdoc(value) or "")}
+    found = {id(value): (name, value) for module in COMPLETE for name, value, layer in callables(module) if not layer}
+    without = {name for name, value in found.values() if ">>> " not in (inspect.getdoc(value) or "")}
     assert without == set(WITHOUT_EXAMPLE)
     assert len(without) < 0.05 * len(found)
+
+
+def intrinsic(name: str) -> Any:
+    """Returns an intrinsic of kernels, such as "atomic.add"."""
+    found: Any = cuda
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def test_every_intrinsic_is_documented() -> None:
+    groups = {"atomic": cuda.atomic, "fp16": cuda.fp16, "shared": cuda.shared, "local": cuda.local, "const": cuda.const}
+    names = {f"{group}.{name}" for group, found in groups.items() for name in vars(found) if not name.startswith("_")}
+    assert {*_intrinsics.FUNCTIONS, *names} <= set(_intrinsic_docs.ROWS)
+    for name in _intrinsic_docs.ROWS:
+        value = intrinsic(name)
+        assert ">>> " in (inspect.getdoc(value) or "")
+        assert not callable(value) or undocumented(value, None) == []
 
 
 class Checker(doctest.OutputChecker):
@@ -147,13 +223,13 @@ def _without_signs(text: str) -> str:
     return re.sub(r"(?<=[\[(,]) +", "", text)
 
 
-@pytest.mark.parametrize("module", COMPLETE)
+@pytest.mark.parametrize("module", [*COMPLETE, "intrinsics"])
 def test_examples_run(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=FLAGS)
-    docs = {inspect.getdoc(value) or "": name for name, value in public(module)}
+    values = ((name, intrinsic(name)) for name in _intrinsic_docs.ROWS) if module == "intrinsics" else public(module)
+    docs = {inspect.getdoc(value) or "": name for name, value in values}
     for doc, name in docs.items():
-        test = doctest.DocTestParser().get_doctest(doc, {"cp": cp, "np": np}, f"{module}.{name}", None, None)
-        runner.run(test)
+        runner.run(doctest.DocTestParser().get_doctest(doc, NAMES, f"{module}.{name}", None, None))
     failed, attempted = runner.summarize(verbose=False)
     assert attempted > 0
     assert failed == 0, capsys.readouterr().out

@@ -9,10 +9,21 @@ import pytest
 
 import cuprous as cp
 from cuprous._unsupported import Unsupported
-from tests.support import DTYPES, INTEGERS, SOME_DTYPES, alike, assert_same, compare, layouts, outcome, sample
+from tests.support import (
+    DTYPES,
+    INTEGERS,
+    SOME_DTYPES,
+    alike,
+    assert_same,
+    compare,
+    hypot,
+    layouts,
+    outcome,
+    sample,
+)
 
-#: What functions that NumPy lacks compute.
-OTHERS: dict[str, Any] = {"rsqrt": lambda x: np.reciprocal(np.sqrt(np.copysign(x, x)))}
+#: What functions that NumPy lacks compute, and the one that is right on every processor.
+OTHERS: dict[str, Any] = {"rsqrt": lambda x: np.reciprocal(np.sqrt(np.copysign(x, x))), "hypot": hypot}
 #: Every public ufunc of one output, without aliases. `ldexp` has operands of two dtypes.
 UFUNCS = [
     name

@@ -15,7 +15,9 @@ from pathlib import Path
 from cuprous import _core
 
 #: Seconds after which a hang ends, with the stacks of all threads. On a simulated GPU, g++ compiles the kernels first.
-LIMIT = 175 if "CUPROUS_SIM" in os.environ else 55
+LIMIT = int(os.environ.get("TEST_LIMIT", 175 if "CUPROUS_SIM" in os.environ else 55))
+
+_ROOT = Path(__file__).resolve().parents[2]
 
 _BEGIN = f"""
 import faulthandler, os, signal, sys, time
@@ -46,7 +48,8 @@ def environment(rank: int, n: int, store: _core.DistStore, **more: str) -> dict[
     """Returns the environment of a rank whose store this process hosts, so that no port is taken twice."""
     assert store.port is not None
     own = {"RANK": str(rank), "WORLD_SIZE": str(n), "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
-           "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
+           "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True",
+           "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))}  # fmt: skip
     return os.environ | own | more
 
 

@@ -62,12 +62,14 @@ def test_losses_and_parameters_are_those_of_one_process_with_the_whole_batch(n: 
     )
 
 
-def test_parameters_stay_equal_bit_for_bit_while_one_rank_logs_and_saves() -> None:
-    """After 1,000 steps: what rank 0 reads, hooks and saves changes its programs, not its numbers."""
+@pytest.mark.parametrize("n", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_parameters_stay_equal_bit_for_bit_while_one_rank_logs_and_saves(n: int) -> None:
+    """After 1,000 steps: what rank 0 reads, hooks, prints, profiles and saves changes its programs, not its numbers."""
     run(
         _NET
         + """
-    import io
+    import contextlib, io
+    from cuprous.torch import profiler
     model = DDP(nn.Sequential(net(), nn.LayerNorm(3)))
     opt = optim.AdamW(model.parameters(), lr=1e-3)
     if rank == 0:
@@ -76,19 +78,20 @@ def test_parameters_stay_equal_bit_for_bit_while_one_rank_logs_and_saves() -> No
     for step in range(1000):
         x, y = batch(step, 8 * n, torch.float32)
         opt.zero_grad()
-        out = model(part(x))
-        loss = F.mse_loss(out, part(y))
-        loss.backward()
+        with profiler.profile() if rank == 0 and step % 50 == 7 else contextlib.nullcontext():
+            out = model(part(x))
+            loss = F.mse_loss(out, part(y))
+            loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
         if rank == 0 and step % 3 == 0:
             loss.item(), float(norm), out.std().item(), model.module[0][2].weight.grad.abs().mean().item()
         opt.step()
         if rank == 0 and step % 100 == 0:
             torch.save({"model": model.state_dict(), "opt": opt.state_dict()}, io.BytesIO())
-            sum(p.abs().sum() for p in model.parameters()).item()
+            print(loss, sum(p.abs().sum() for p in model.parameters()).item())
     same_on_all_ranks(model)
     """.replace("\n    ", "\n"),
-        2,
+        n,
     )
 
 

@@ -202,3 +202,37 @@ def test_parts_and_their_gradients() -> None:
         torch.ones(4, 2), mesh, [Shard(0)], shape=(5, 2), stride=(2, 1)))
     """
     )
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_dropout_is_that_of_the_whole_tensor(n: int) -> None:
+    """The same elements whatever the placement, equal replicas, gradients of what is kept, any seed on other ranks."""
+    _run(
+        """
+    whole, masks = values(40, 30), []
+    for placement in (Shard(0), Shard(1), Replicate()):
+        torch.manual_seed(5 + rank)                 # the first rank's counts
+        x = distribute_tensor(whole.clone().requires_grad_(), mesh, [placement])
+        y = F.dropout(x, 0.25)
+        F.dropout(torch.ones(rank))                 # numbers of one rank alone change nothing
+        z = F.dropout(x, 0.25)
+        y.sum().redistribute(placements=[Replicate()]).backward()
+        kept = y.full_tensor() != 0
+        assert y.placements == (placement,) and 0.65 < kept.double().mean().item() < 0.85
+        same(y, torch.where(kept, whole / 0.75, torch.zeros(())))
+        same(x.grad, kept.double() / 0.75)
+        assert not torch.equal(kept, z.full_tensor() != 0)
+        masks.append((kept, z.full_tensor() != 0))
+        all_ = [torch.empty(40, 30) for _ in range(n)]
+        dist.all_gather(all_, y.full_tensor().float())
+        assert all(torch.equal(one, all_[0]) for one in all_)
+    assert all(torch.equal(a, b) for pair in masks for a, b in zip(pair, masks[0]))
+    x = distribute_tensor(whole, mesh, [Shard(0)])
+    assert torch.equal(F.dropout(x, training=False).full_tensor(), whole)
+    assert F.dropout(x, 0.5, inplace=True) is x and (x.full_tensor() == 0).any().item()
+    assert (nn.Dropout(1.0)(x).full_tensor() == 0).all().item()
+    fails(RuntimeError, "Partial", lambda: F.dropout(DTensor.from_local(whole, mesh, [Partial()])))
+    fails(ValueError, "between 0 and 1", lambda: F.dropout(x, 1.5))
+    """,
+        n,
+    )

@@ -200,7 +200,7 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
             seen.append((x.dtype, self.a.weight.dtype))
             return self.b(self.a(x).relu())
     torch.manual_seed(0)
-    model = fully_shard(Net(), mesh=grid, mp_policy=policy)
+    model = fully_shard(Net(), mesh=grid, mp_policy=policy, offload_policy=CPUOffloadPolicy())
     assert type(model).__name__ == "FSDPNet" and isinstance(model, Net) and isinstance(model, FSDPModule)
     assert model.a.weight.placements == (Replicate(), Shard(0)) and model.a.weight.to_local().shape[0] in (2, 3)
     x = torch.randn(4, 6) + rank
@@ -224,8 +224,7 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
     assert isinstance(model.a.weight, DTensor)
     for error, make in ((ValueError, lambda: fully_shard(model)), (ValueError, lambda: fully_shard(nn.ParameterList([
             nn.Parameter(torch.ones(()))]))), (NotImplementedError, lambda: fully_shard(nn.Linear(2, 2),
-            reshard_after_forward=2)), (NotImplementedError, lambda: fully_shard(nn.Linear(2, 2),
-            offload_policy=CPUOffloadPolicy()))):
+            reshard_after_forward=2)), (TypeError, lambda: fully_shard(nn.Linear(2, 2), offload_policy=True))):
         try:
             make()
         except error:
@@ -233,4 +232,40 @@ def test_mixed_precision_and_what_the_module_offers() -> None:
         raise AssertionError("no error")
     """,
         4,
+    )
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_parameters_are_sharded_along_other_dimensions(n: int) -> None:
+    """Also where the ranks' parts differ in size, or some have none."""
+    _run(
+        """
+    def net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(7, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    single, model = net(), net()
+    last = lambda p: Shard(p.ndim - 1)
+    fully_shard(model[2], shard_placement_fn=lambda p: Shard(-1))
+    fully_shard(model, shard_placement_fn=last)
+    assert model[0].weight.placements == (Shard(1),) and model[0].bias.placements == (Shard(0),)
+    assert model[0].weight.to_local().shape == (5, min(-(-7 // n), 7 - rank * -(-7 // n)))
+    a, b = optim.AdamW(single.parameters(), lr=1e-2), optim.AdamW(model.parameters(), lr=1e-2)
+    for step in range(5):
+        x = torch.from_numpy(np.random.default_rng(step).normal(size=(6, 7)))
+        for own, opt, xs in ((single, a, x), (model, b, part(x))):
+            opt.zero_grad()
+            own(xs).square().mean().backward()
+            opt.step()
+        for (name, p), q in zip(model.named_parameters(), single.parameters()):
+            assert (p.grad.full_tensor() - q.grad).abs().max().item() < 1e-12, name
+            assert (p.full_tensor() - q).abs().max().item() < 1e-12, name
+    for chosen, text in ((Shard(2), "not a dimension"), (Replicate(), "must return Shard")):
+        try:
+            fully_shard(nn.Linear(3, 3), shard_placement_fn=lambda p: chosen)
+        except ValueError as e:
+            assert text in str(e), e
+            continue
+        raise AssertionError(text)
+    """,
+        n,
     )

@@ -113,6 +113,29 @@ def test_the_server_speaks_the_wire_protocol_and_survives_nonsense() -> None:
     assert store.get("k") == b"abc"
 
 
+def test_a_program_that_is_no_store_is_an_error_within_the_timeout() -> None:
+    """One that says nothing, and one that says something else."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        start = time.monotonic()
+        with pytest.raises(dist.DistNetworkError, match=rf"127\.0\.0\.1:{port} accepts connections but is not a store"):
+            dist.TCPStore("127.0.0.1", port, timeout=timedelta(seconds=0.5))
+        assert time.monotonic() - start < 5
+        other.accept()[0].close()
+
+        def greet() -> None:
+            with other.accept()[0] as client:
+                client.sendall(b"220 mail.example.org ESMTP")
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        with pytest.raises(dist.DistNetworkError, match="another program may use the port"):
+            dist.TCPStore("127.0.0.1", port, timeout=timedelta(seconds=5))
+        thread.join()
+
+
 def test_a_server_waits_for_its_workers() -> None:
     """As `world_size` says."""
     server: list[dist.TCPStore] = []

@@ -121,3 +121,50 @@ def test_inputs_and_results_are_prepared() -> None:
     assert "could not be resolved" in str(caught[0].message)
     """
     )
+
+
+def test_what_tensor_parallelism_divides_is_sharded_again() -> None:
+    """`fully_shard` over the other dimension of a mesh: rows of columns, rows of rows, and replicas."""
+    _run(
+        """
+    from cuprous.torch.distributed.fsdp import fully_shard
+    from cuprous.torch.distributed.checkpoint.state_dict import get_model_state_dict, StateDictOptions
+    grid = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    model, single = blocks()
+    parallelize_module(model, grid["tp"], {"table": RowwiseParallel(input_layouts=Replicate()),
+        "[qkv]": ColwiseParallel(), "o": RowwiseParallel(), "up": ColwiseParallel(), "down": RowwiseParallel()})
+    for part in (model.up, model.down):
+        fully_shard(part, mesh=grid["dp"])
+    fully_shard(model, mesh=grid["dp"])
+    up, down = model.up.weight, model.down.weight
+    assert up.placements == (Shard(0), Shard(0)) and down.placements == (Shard(1), Shard(0))
+    assert up.to_local().shape == (24, 24) and down.to_local().shape == (12, 48)
+    assert model.ln1.weight.placements == (Shard(0),) and model.down.bias.placements == (Replicate(), Shard(0))
+    assert torch.equal(up.full_tensor(), single.up.weight) and torch.equal(down.full_tensor(), single.down.weight)
+    a, b = optim.AdamW(model.parameters(), lr=1e-2), optim.AdamW(single.parameters(), lr=1e-2)
+    row = grid.get_coordinate()[0]
+    for step in range(4):
+        ids = torch.from_numpy(np.random.default_rng(step).integers(0, 30, (4, 12)))
+        y, z = model(ids.chunk(2)[row]), single(ids)
+        assert (y - z.chunk(2)[row]).abs().max().item() < 1e-10, step
+        (y ** 2).mean().backward(), (z ** 2).mean().backward()
+        for (name, p), q in zip(model.named_parameters(), single.parameters()):
+            assert (p.grad.full_tensor() - q.grad).abs().max().item() < 1e-10, name
+        for own in (model, single):
+            own.k.bias.grad.zero_()
+        for opt in (a, b):
+            opt.step(), opt.zero_grad()
+    whole = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
+    for name, p in single.state_dict().items():
+        assert (whole[name] - p).abs().max().item() < 1e-10, name
+    for mesh in (None, dist.init_device_mesh("cpu", (4,), mesh_dim_names=("dp",))):
+        other = parallelize_module(nn.Linear(8, 8), grid["tp"], ColwiseParallel())
+        try:
+            fully_shard(other, mesh=mesh)
+        except ValueError as e:
+            assert "mesh_2d['dp']" in str(e)
+            continue
+        raise AssertionError("no error")
+    """,
+        4,
+    )

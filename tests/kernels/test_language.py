@@ -314,6 +314,16 @@ def test_device_functions() -> None:
     np.testing.assert_array_equal(run(function, a, b, np.float64), expected)
 
 
+def test_float16_may_occur_in_constants_alone() -> None:
+    @cuda.jit
+    def compare(out):
+        out[0] = np.float16(4.0) > np.float16(2.0)
+
+    out = np.zeros(1)
+    compare[1, 1](out)
+    assert out[0] == 1
+
+
 def test_types_match_numba() -> None:
     @cuda.jit
     def kernel(out, f, u):

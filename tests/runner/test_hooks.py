@@ -44,14 +44,13 @@ shell.load()
 import torch
 print(torch.__name__, cuprous.bound())
 shell.unload()
-try:
-    import torch
-except ModuleNotFoundError:
-    print("unbound", cuprous.bound())
+import importlib.util
+spec = importlib.util.find_spec("torch")  # none, or that of the real package
+print("unbound", cuprous.bound(), spec is None or "cuprous" not in (spec.origin or ""))
 """
     done = start(tmp_path, "-c", code)
     names = ", ".join(map(repr, _packages.DEFAULT))
-    assert done.stdout == f"cuprous.torch ({names})\nunbound ()\n"
+    assert done.stdout == f"cuprous.torch ({names})\nunbound () True\n"
     assert done.stderr.startswith("cuprous: bound torch, ")
 
 

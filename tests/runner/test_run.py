@@ -126,7 +126,7 @@ def test_libraries_see_versions_and_specifications(tmp_path: Path) -> None:
         VERSION = importlib.metadata.version("torch")
         assert "torch" in importlib.metadata.packages_distributions()
         assert importlib.metadata.metadata("torchvision")["Name"] == "torchvision"
-        assert [d.version for d in importlib.metadata.distributions(name="torch")] == [VERSION]
+        assert next(iter(importlib.metadata.distributions(name="torch"))).version == VERSION
         import torch
         assert importlib.util.find_spec("torch") is torch.__spec__
         assert VERSION == torch.__version__

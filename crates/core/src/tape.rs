@@ -47,10 +47,14 @@ pub struct Tape {
     pub locations: Vec<u32>,
     /// True if other threads record too, so that the leaf slot noted in a storage may be another tape's.
     pub contended: bool,
-    /// The length of the repetition with which the tape ended at the last check, or 0.
+    /// The length of the repetition with which the tape ends, or 0 if none was found.
     pub period: usize,
+    /// The position in the repetition, counted from the start of the tape, at which the tape should end.
+    pub phase: usize,
+    /// The number of nodes at the last search for a repetition.
+    pub searched: usize,
     /// The recorded work in bytes: the memory that each operation moves, or for arithmetic the bytes that take as long
-    /// ([`crate::RoutineOp::work`]). The engine uses it to decide when to run the tape.
+    /// ([`crate::RoutineOp::work`]).
     pub work: u64,
     /// The number of nodes at which the tape ends because it holds enough work; `usize::MAX` if it does not.
     pub ends_at: usize,
@@ -108,6 +112,8 @@ impl Tape {
             locations: Vec::new(),
             contended: false,
             period: 0,
+            phase: 0,
+            searched: 0,
             work: 0,
             ends_at: usize::MAX,
         }
@@ -312,7 +318,7 @@ impl Tape {
         self.routines.clear();
         self.launches.clear();
         self.launch_count = 0;
-        self.period = 0;
+        (self.period, self.phase, self.searched) = (0, 0, 0);
         self.locations.clear();
         self.work = 0;
         self.ends_at = usize::MAX;

@@ -21,6 +21,11 @@ class MemoryPointer:
     Args:
         array: the array.
         offset: bytes from the array's first element.
+
+    Examples:
+        >>> x = cp.arange(3, dtype="float32")
+        >>> (x.data + 4).ptr - x.data.ptr
+        4
     """
 
     __slots__ = ("_array", "_offset")
@@ -50,49 +55,170 @@ class MemoryPointer:
         return bytes_at(self.ptr, size, self._array, self._array.device_name)
 
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
-        """Copies `size` bytes from other device memory."""
+        """Copies bytes from other device memory.
+
+        Args:
+            src: a pointer to them.
+            size: the number of bytes.
+
+        Examples:
+            >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
+            >>> y.data.copy_from_device(x.data, x.nbytes)
+            >>> y
+            array([0, 1, 2])
+        """
         if size:
             _core.update(self._bytes(size), src._bytes(size))
 
     def copy_from_host(self, mem: Any, size: int) -> None:
-        """Copies `size` bytes from the host: `mem` is a host address (an int, a ctypes pointer) or has a buffer."""
+        """Copies bytes from the host.
+
+        Args:
+            mem: a host address, as an int or a ctypes pointer, or an object with a buffer.
+            size: the number of bytes.
+
+        Raises:
+            ValueError: for a buffer that is not contiguous, or has fewer bytes.
+
+        Examples:
+            >>> x = cp.zeros(3, dtype=int)
+            >>> x.data.copy_from_host(np.arange(3), x.nbytes)
+            >>> x
+            array([0, 1, 2])
+        """
         if size:
             _core.update(self._bytes(size), _core.from_numpy(_host(mem, size), self._array.device_name))
 
     def copy_from(self, mem: Any, size: int) -> None:
-        """Copies `size` bytes from device or host memory."""
+        """Copies bytes from device or host memory.
+
+        Args:
+            mem: a pointer to device memory, or what `copy_from_host` takes.
+            size: the number of bytes.
+
+        Examples:
+            >>> x = cp.zeros(3, dtype=int)
+            >>> x.data.copy_from(np.arange(3), x.nbytes)
+            >>> x
+            array([0, 1, 2])
+        """
         (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host)(mem, size)
 
     def copy_to_host(self, mem: Any, size: int) -> None:
-        """Copies `size` bytes to the host; `mem` is as for `copy_from_host`."""
+        """Copies bytes to the host.
+
+        Args:
+            mem: a host address, as an int or a ctypes pointer, or an object with a buffer.
+            size: the number of bytes.
+
+        Raises:
+            ValueError: for a buffer that is not contiguous, or has fewer bytes.
+
+        Examples:
+            >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
+            >>> x.data.copy_to_host(host, x.nbytes)
+            >>> host
+            array([0, 1, 2])
+        """
         if size:
             _core.to_numpy(self._bytes(size), _host(mem, size))
 
     def memset(self, value: int, size: int) -> None:
-        """Sets `size` bytes to `value`."""
+        """Sets bytes to a value.
+
+        Args:
+            value: the value, of which the lowest 8 bits count.
+            size: the number of bytes.
+
+        Examples:
+            >>> x = cp.ones(3, dtype=int)
+            >>> x.data.memset(0, x.nbytes)
+            >>> x
+            array([0, 0, 0])
+        """
         if size:
             _core.update(self._bytes(size), _core.full((), int(value) % 256, "uint8"))
 
     # All work runs in order on one stream, so the asynchronous methods ignore `stream`.
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
-        """Does `copy_from_device`, in order with all other work."""
+        """Copies bytes from other device memory, in order with all other work.
+
+        Args:
+            src: a pointer to them.
+            size: the number of bytes.
+            stream: has no effect: all work runs in order.
+
+        Examples:
+            >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
+            >>> y.data.copy_from_device_async(x.data, x.nbytes)
+            >>> y
+            array([0, 1, 2])
+        """
         self.copy_from_device(src, size)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Does `copy_from_host`, in order with all other work."""
+        """Copies bytes from the host, in order with all other work.
+
+        Args:
+            mem: what `copy_from_host` takes.
+            size: the number of bytes.
+            stream: has no effect: all work runs in order.
+
+        Examples:
+            >>> x = cp.zeros(3, dtype=int)
+            >>> x.data.copy_from_host_async(np.arange(3), x.nbytes)
+            >>> x
+            array([0, 1, 2])
+        """
         self.copy_from_host(mem, size)
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Does `copy_from`, in order with all other work."""
+        """Copies bytes from device or host memory, in order with all other work.
+
+        Args:
+            mem: what `copy_from` takes.
+            size: the number of bytes.
+            stream: has no effect: all work runs in order.
+
+        Examples:
+            >>> x = cp.zeros(3, dtype=int)
+            >>> x.data.copy_from_async(np.arange(3), x.nbytes)
+            >>> x
+            array([0, 1, 2])
+        """
         self.copy_from(mem, size)
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Does `copy_to_host`, in order with all other work; the copy is finished on return."""
+        """Copies bytes to the host, in order with all other work. The copy is finished on return.
+
+        Args:
+            mem: what `copy_to_host` takes.
+            size: the number of bytes.
+            stream: has no effect: all work runs in order.
+
+        Examples:
+            >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
+            >>> x.data.copy_to_host_async(host, x.nbytes)
+            >>> host
+            array([0, 1, 2])
+        """
         self.copy_to_host(mem, size)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
-        """Does `memset`, in order with all other work."""
+        """Sets bytes to a value, in order with all other work.
+
+        Args:
+            value: the value, of which the lowest 8 bits count.
+            size: the number of bytes.
+            stream: has no effect: all work runs in order.
+
+        Examples:
+            >>> x = cp.ones(3, dtype=int)
+            >>> x.data.memset_async(0, x.nbytes)
+            >>> x
+            array([0, 0, 0])
+        """
         self.memset(value, size)
 
     def __int__(self) -> int:
@@ -127,7 +253,18 @@ def _host(mem: Any, size: int) -> Any:
 
 
 def alloc(size: int) -> MemoryPointer:
-    """Allocates `size` bytes on the default device, which are freed with the last reference to them."""
+    """Allocates memory on the default device, which is freed with the last reference to it.
+
+    Args:
+        size: the number of bytes.
+
+    Returns:
+        A `MemoryPointer`.
+
+    Examples:
+        >>> memory = cuda.alloc(16)
+        >>> memory.memset(0, 16)
+    """
     return MemoryPointer(_core.empty((size,), "uint8"))
 
 

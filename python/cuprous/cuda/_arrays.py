@@ -19,8 +19,21 @@ from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copies a NumPy array (or anything array-like) to the default device, or into `to` if it is passed. An array of
-    records becomes a `DeviceRecordArray`.
+    """Copies a NumPy array, or anything array-like, to the default device. An array of records becomes a
+    `DeviceRecordArray`.
+
+    Args:
+        obj: the array.
+        stream: the stream. Work runs in the order of the program on any of them.
+        copy: whether an array of the host is copied in any case; otherwise one may share its memory on the CPU.
+        to: an array to write to.
+
+    Returns:
+        An array on the default device, or `to`.
+
+    Examples:
+        >>> cuda.to_device(np.arange(3))
+        array([0, 1, 2])
     """
     if to is not None:
         to.copy_to_device(obj, stream)
@@ -39,10 +52,25 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
 
 
 def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0) -> Any:
-    """Returns an uninitialized array on the default device; for records, a `DeviceRecordArray`.
+    """Returns an array on the default device whose elements are not set to anything in particular. With a dtype of
+    records it is a `DeviceRecordArray`.
+
+    Args:
+        shape: the extents.
+        dtype: the dtype.
+        strides: for Numba's signature; only None.
+        order: the memory order, "C" or "F".
+        stream: the stream. Work runs in the order of the program on any of them.
+
+    Returns:
+        An array.
 
     Raises:
         NotImplementedError: for `strides`.
+
+    Examples:
+        >>> cuda.device_array((2, 3), np.float32).shape
+        (2, 3)
     """
     if strides is not None:
         raise NotImplementedError("[device_array] strides= is not supported; use order=")
@@ -59,7 +87,20 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Any:
-    """An array on the default device of the shape, dtype and order of another, with arbitrary contents."""
+    """Returns an array on the default device of the shape, dtype and order of another, whose elements are not set to
+    anything in particular.
+
+    Args:
+        ary: the other array.
+        stream: the stream. Work runs in the order of the program on any of them.
+
+    Returns:
+        An array.
+
+    Examples:
+        >>> cuda.device_array_like(np.ones((2, 3))).shape
+        (2, 3)
+    """
     return device_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
 
 
@@ -69,10 +110,23 @@ def order_of(ary: Any) -> str:
 
 
 def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
-    """Returns an ordinary NumPy array: copies of any host memory go through the engine's own pinned buffers.
+    """Returns an ordinary NumPy array. Copies of any host memory go through the engine's own pinned buffers.
+
+    Args:
+        shape: the extents.
+        dtype: the dtype.
+        strides: for Numba's signature; only None.
+        order: the memory order, "C" or "F".
+
+    Returns:
+        A NumPy array.
 
     Raises:
         NotImplementedError: for `strides`.
+
+    Examples:
+        >>> cuda.pinned_array(3).shape
+        (3,)
     """
     import numpy as np
 
@@ -82,24 +136,65 @@ def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 
 
 def pinned_array_like(ary: Any) -> Any:
-    """A NumPy array of the shape, dtype and order of another: see `pinned_array`."""
+    """Returns a NumPy array of the shape, dtype and order of another, as `pinned_array` does.
+
+    Args:
+        ary: the other array.
+
+    Returns:
+        A NumPy array.
+
+    Examples:
+        >>> cuda.pinned_array_like(np.ones((2, 3))).shape
+        (2, 3)
+    """
     return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
 
 
 @contextlib.contextmanager
 def pinned(*arylist: Any) -> Iterator[None]:
-    """Does nothing: copies go through the engine's own pinned buffers."""
+    """Returns a context manager that does nothing. Copies go through the engine's own pinned buffers.
+
+    Args:
+        *arylist: NumPy arrays.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with cuda.pinned(np.ones(3)):
+        ...     pass
+    """
     yield
 
 
 @contextlib.contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Does nothing: freeing memory never waits."""
+    """Returns a context manager that does nothing. Freeing memory never waits.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with cuda.defer_cleanup():
+        ...     x = cuda.to_device(np.arange(3))
+    """
     yield
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Returns true if an object has `__cuda_array_interface__`."""
+    """Returns true if an object has `__cuda_array_interface__`.
+
+    Args:
+        obj: an object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cuda.is_cuda_array(np.ones(3))
+        False
+    """
     if isinstance(obj, ndarray):  # the attribute itself would wait for pending work
         return obj.device_name != "cpu"
     return hasattr(obj, "__cuda_array_interface__")
@@ -109,11 +204,18 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     """Returns an array on another library's memory, bound to the stream that its interface names.
 
     Args:
-        obj: an object with `__cuda_array_interface__`.
-        sync: if true, waits for that stream.
+        obj: an object with `__cuda_array_interface__`, or an array.
+        sync: whether to wait for that stream.
+
+    Returns:
+        An array on the same memory.
 
     Raises:
         TypeError: if the object does not have the interface.
+
+    Examples:
+        >>> cuda.as_cuda_array(cp.arange(3))
+        array([0, 1, 2])
     """
     if isinstance(obj, ndarray):
         return obj
@@ -124,7 +226,23 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
 
 
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
-    """An array on the memory that an interface describes: see `as_cuda_array`."""
+    """Returns an array on the memory that an interface describes, as `as_cuda_array` does.
+
+    Args:
+        desc: the interface, the dict of `__cuda_array_interface__`.
+        owner: an object that is kept alive with the array.
+        sync: whether to wait for the interface's stream.
+
+    Returns:
+        An array on the same memory.
+
+    Examples:
+        >>> x = cp.arange(3)
+        >>> if cuda.is_available():
+        ...     x = cuda.from_cuda_array_interface(x.__cuda_array_interface__)
+        >>> x
+        array([0, 1, 2])
+    """
     if desc["typestr"][1:2] in ("M", "m"):
         from cuprous.cuda import _dates  # imports NumPy
 
@@ -138,17 +256,37 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 
 
 def synchronize() -> None:
-    """Submits what is recorded and waits for it."""
+    """Submits the recorded operations and waits for them.
+
+    Examples:
+        >>> cuda.synchronize()
+    """
     _core.synchronize()
 
 
 def stream() -> Stream:
-    """A new stream."""
+    """Returns a new stream.
+
+    Returns:
+        A `Stream`.
+
+    Examples:
+        >>> with cuda.stream().auto_synchronize():
+        ...     x = cuda.to_device(np.arange(3))
+    """
     return Stream()
 
 
 def default_stream() -> Stream:
-    """The default stream."""
+    """Returns the default stream.
+
+    Returns:
+        A `Stream`.
+
+    Examples:
+        >>> cuda.default_stream().ptr >= 0
+        True
+    """
     return Stream.null
 
 
@@ -156,17 +294,56 @@ legacy_default_stream = per_thread_default_stream = default_stream
 
 
 def external_stream(ptr: int) -> ExternalStream:
-    """Another library's stream, by its handle."""
+    """Returns another library's stream.
+
+    Args:
+        ptr: its handle.
+
+    Returns:
+        An `ExternalStream`.
+
+    Examples:
+        >>> cuda.external_stream(0)
+        <ExternalStream 0>
+    """
     return ExternalStream(ptr)
 
 
 def event(timing: bool = True) -> Event:
-    """A new event."""
+    """Returns a new event.
+
+    Args:
+        timing: whether it measures time.
+
+    Returns:
+        An `Event`.
+
+    Examples:
+        >>> start = cuda.event()
+        >>> start.record()
+    """
     return Event(disable_timing=not timing)
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Milliseconds between two events."""
+    """Returns the time between two events.
+
+    Args:
+        evtstart: the first event, which was recorded.
+        evtend: the second event, which was recorded.
+
+    Returns:
+        A float, in milliseconds.
+
+    Examples:
+        >>> start, end = cuda.event(), cuda.event()
+        >>> start.record()
+        >>> x = cp.ones(3) + 1
+        >>> end.record()
+        >>> end.synchronize()
+        >>> cuda.event_elapsed_time(start, end) >= 0
+        True
+    """
     return get_elapsed_time(evtstart, evtend)
 
 
@@ -200,24 +377,58 @@ gpus = _Devices()
 
 
 def list_devices() -> _Devices:
-    """The usable GPUs."""
+    """Returns the usable GPUs.
+
+    Returns:
+        A sequence of `Gpu`.
+
+    Examples:
+        >>> len(cuda.list_devices()) == cuda.runtime.getDeviceCount()
+        True
+    """
     return gpus
 
 
 def get_current_device() -> Gpu:
-    """The current GPU."""
+    """Returns the current GPU.
+
+    Returns:
+        A `Gpu`.
+
+    Examples:
+        >>> cuda.get_current_device().id
+        0
+    """
     return gpus.current
 
 
 def select_device(device_id: int) -> Gpu:
-    """Makes a GPU the device of new arrays."""
+    """Makes a GPU the device of new arrays.
+
+    Args:
+        device_id: the GPU's number.
+
+    Returns:
+        A `Gpu`.
+
+    Raises:
+        CUDARuntimeError: if there is no such GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     gpu = cuda.select_device(0)
+    """
     device = Gpu(device_id)
     device.use()
     return device
 
 
 def close() -> None:
-    """Frees cached programs and memory; the primary context stays, since other libraries share it."""
+    """Frees cached programs and memory. The primary context stays, since other libraries share it.
+
+    Examples:
+        >>> cuda.close()
+    """
     _core.synchronize()
     _core.trim_memory(_core.get_device())
 
@@ -291,12 +502,31 @@ class Context:
 
 
 def current_context(devnum: int | None = None) -> Context:
-    """The primary context of a GPU, the current one if no number is given."""
+    """Returns the primary context of a GPU.
+
+    Args:
+        devnum: the GPU's number, by default the current one.
+
+    Returns:
+        A context, with `get_memory_info()` and `reset()`.
+
+    Examples:
+        >>> cuda.current_context().id
+        0
+    """
     return Context(gpus.current if devnum is None else Gpu(devnum))
 
 
 def detect() -> bool:
-    """Prints the usable GPUs, or why no GPU can be used. Returns true if a GPU can be used."""
+    """Prints the usable GPUs, or why no GPU can be used.
+
+    Returns:
+        True if a GPU can be used.
+
+    Examples:
+        >>> found = cuda.detect()
+        Found ...
+    """
     count = _core.device_count()
     print(f"Found {count} CUDA devices")
     for device in gpus:

@@ -78,25 +78,35 @@ def compile(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
     abi_info: Any = None, output: str = "ptx", forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[Any, types.Type]:  # fmt: skip
-    """Compiles a function to PTX (text) or LTO-IR (bytes). Returns the code and the return type.
+    """Compiles a function to PTX or to code for linking.
 
     Args:
         pyfunc: the function.
-        sig: the types of its arguments; a return type in the signature converts the result.
-        debug: adds debug information and disables optimization.
-        lineinfo, fastmath, launch_bounds: as for `cuda.jit`.
-        device: True compiles a device function of numbers, False a kernel.
-        cc: the compute capability to compile for, (9, 0); that of this machine's GPU if None.
-        opt: ignored: PTX is optimized when it is loaded.
-        abi: of functions "c", `int f(int a)`; "numba", `int f(int* result, int a)`. None is "c"; kernels have none.
-        abi_info: {"abi_name": "f"} names the function; its own name if it is left out.
-        output: "ptx" or "ltoir".
-        forceinline: the function is inlined into its callers; needs output="ltoir".
+        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
+        debug: whether to add debug information and to disable optimization.
+        lineinfo: whether to add source lines.
+        device: True for a device function of numbers, False for a kernel.
+        fastmath: whether to use approximate functions and divisions.
+        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
+        opt: has no effect: PTX is optimized when it is loaded.
+        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+        abi_info: a dict with "abi_name", the name of the function.
+        output: "ptx" for text, or "ltoir" for bytes.
+        forceinline: has no effect: the compiler decides.
+        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+
+    Returns:
+        The pair `(code, return type)`.
 
     Raises:
         NotImplementedError: for another `abi` or `output`, tuple parameters, and results other than numbers.
         RuntimeError: if NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
+
+    Examples:
+        >>> def add(a, b):
+        ...     return a + b
+        >>> ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
     """
     if abi not in (None, "numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi}")
@@ -136,19 +146,70 @@ def compile_ptx(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str = "numba",
     abi_info: Any = None, forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[str, types.Type]:  # fmt: skip
-    """The PTX of a kernel, or of a function: see `compile`."""
+    """Returns the PTX of a kernel or of a function.
+
+    Args:
+        pyfunc: the function.
+        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
+        debug: whether to add debug information and to disable optimization.
+        lineinfo: whether to add source lines.
+        device: True for a device function of numbers, False for a kernel.
+        fastmath: whether to use approximate functions and divisions.
+        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
+        opt: has no effect: PTX is optimized when it is loaded.
+        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+        abi_info: a dict with "abi_name", the name of the function.
+        forceinline: has no effect: the compiler decides.
+        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+
+    Returns:
+        The pair `(PTX, return type)`.
+
+    Examples:
+        >>> def add(a, b):
+        ...     return a + b
+        >>> ptx, returns = cuda.compile_ptx(add, "int32(int32, int32)", device=True, cc=(9, 0))  # doctest: +SKIP
+    """
     return compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
     )
 
 
 def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[Any, types.Type]:
-    """`compile` for the current GPU."""
+    """Compiles a function for the current GPU.
+
+    Args:
+        pyfunc: the function.
+        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
+        **options: the options of `compile`.
+
+    Returns:
+        The pair `(code, return type)`.
+
+    Examples:
+        >>> def add(a, b):
+        ...     return a + b
+        >>> ptx, returns = cuda.compile_for_current_device(add, "int32(int32, int32)")  # doctest: +SKIP
+    """
     return compile(pyfunc, sig, **options)
 
 
 def compile_ptx_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[str, types.Type]:
-    """`compile_ptx` for the current GPU."""
+    """Returns the PTX of a kernel or of a function for the current GPU.
+
+    Args:
+        pyfunc: the function.
+        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
+        **options: the options of `compile`.
+
+    Returns:
+        The pair `(PTX, return type)`.
+
+    Examples:
+        >>> def add(a, b):
+        ...     return a + b
+        >>> ptx, _ = cuda.compile_ptx_for_current_device(add, "int32(int32, int32)", device=True)  # doctest: +SKIP
+    """
     return compile_ptx(pyfunc, sig, **options)
 
 
@@ -157,7 +218,31 @@ def compile_all(
     fastmath: bool = False, cc: tuple[int, int] | None = None, opt: bool | None = None, abi: str | None = None,
     abi_info: Any = None, output: str = "ltoir", forceinline: bool = False, launch_bounds: Any = None,
 ) -> tuple[list[Any], types.Type]:  # fmt: skip
-    """Returns a list with the function's code, and its return type: see `compile`."""
+    """Compiles a function and returns its code as a list.
+
+    Args:
+        pyfunc: the function.
+        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
+        debug: whether to add debug information and to disable optimization.
+        lineinfo: whether to add source lines.
+        device: True for a device function of numbers, False for a kernel.
+        fastmath: whether to use approximate functions and divisions.
+        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
+        opt: has no effect: PTX is optimized when it is loaded.
+        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+        abi_info: a dict with "abi_name", the name of the function.
+        output: "ptx" for text, or "ltoir" for bytes.
+        forceinline: has no effect: the compiler decides.
+        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+
+    Returns:
+        The pair `([code], return type)`.
+
+    Examples:
+        >>> def add(a, b):
+        ...     return a + b
+        >>> codes, returns = cuda.compile_all(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
+    """
     code, returns = compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds
     )

@@ -9,18 +9,43 @@ from cuprous.cuda.errors import CUDARuntimeError
 
 
 def is_available() -> bool:
-    """Returns true if a GPU can be used."""
+    """Returns true if a GPU can be used.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cuda.is_available() == (cuda.runtime.getDeviceCount() > 0)
+        True
+    """
     return _core.device_count() > 0
 
 
 def get_device_id() -> int:
-    """Number of the current GPU."""
+    """Returns the number of the current GPU.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cuda.get_device_id()
+        0
+    """
     device = _core.get_device()
     return int(device.partition(":")[2] or 0)
 
 
 class Device:
-    """A GPU. `with Device(0):` or `.use()` makes it the device of new arrays."""
+    """A GPU. `with Device(0):` or `.use()` makes it the device of new arrays.
+
+    Args:
+        device: its number, by default that of the current GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     with cuda.Device(0):
+        ...         x = cp.ones(3)
+    """
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id: int = get_device_id() if device is None else int(device)
@@ -36,12 +61,24 @@ class Device:
             )
 
     def use(self) -> None:
-        """Makes it the device of new arrays."""
+        """Makes the GPU the device of new arrays.
+
+        Raises:
+            CUDARuntimeError: if there is no such GPU.
+
+        Examples:
+            >>> if cuda.is_available():
+            ...     cuda.Device(0).use()
+        """
         self._check()
         _core.set_device(f"cuda:{self.id}")
 
     def synchronize(self) -> None:
-        """Submits what is recorded and waits for it."""
+        """Submits the recorded operations and waits for them.
+
+        Examples:
+            >>> cuda.Device().synchronize()
+        """
         _core.synchronize()
 
     def __enter__(self) -> Device:

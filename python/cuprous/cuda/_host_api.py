@@ -22,7 +22,22 @@ class _Wrapped:
 
 
 class In(_Wrapped):
-    """A NumPy array that is copied to the device only."""
+    """An argument of a launch: a NumPy array that is copied to the device only.
+
+    Args:
+        value: the array.
+
+    Examples:
+        >>> @cuda.jit
+        ... def scale(x, y):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         y[i] = 2 * x[i]
+        >>> y = np.zeros(3)
+        >>> scale[1, 4](cuda.In(np.arange(3.0)), y)
+        >>> y
+        array([0., 2., 4.])
+    """
 
     @property
     def _launch_argument(self) -> Any:
@@ -30,7 +45,23 @@ class In(_Wrapped):
 
 
 class InOut(_Wrapped):
-    """A NumPy array that is copied to the device and back, like every array that the kernel writes."""
+    """An argument of a launch: a NumPy array that is copied to the device and back, as every array that the kernel
+    writes is.
+
+    Args:
+        value: the array.
+
+    Examples:
+        >>> @cuda.jit
+        ... def double(x):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         x[i] *= 2
+        >>> x = np.arange(3.0)
+        >>> double[1, 4](cuda.InOut(x))
+        >>> x
+        array([0., 2., 4.])
+    """
 
     @property
     def _launch_argument(self) -> Any:
@@ -38,12 +69,39 @@ class InOut(_Wrapped):
 
 
 class Out(InOut):
-    """A NumPy array that is copied back."""
+    """An argument of a launch: a NumPy array that is copied back.
+
+    Args:
+        value: the array.
+
+    Examples:
+        >>> @cuda.jit
+        ... def number(x):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         x[i] = i
+        >>> x = np.empty(3)
+        >>> number[1, 4](cuda.Out(x))
+        >>> x
+        array([0., 1., 2.])
+    """
 
 
 @contextlib.contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
-    """Returns the arrays unchanged, which can be launch arguments: see `mapped_array`."""
+    """Returns a context manager that returns the arrays as they are. They can be arguments of launches.
+
+    Args:
+        *arylist: NumPy arrays.
+        **kws: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with cuda.mapped(np.ones(3)) as x:
+        ...     pass
+    """
     if kws:
         raise NotImplementedError(f"[mapped] {min(kws)}= is not supported; leave it out")
     yield arylist[0] if len(arylist) == 1 else arylist
@@ -53,43 +111,105 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
 
 
 def is_supported_version() -> bool:
-    """Returns true: the compiler comes with Cuprous, so the machine's CUDA version does not matter."""
+    """Returns true. The compiler comes with Cuprous, so the machine's CUDA version does not matter.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cuda.is_supported_version()
+        True
+    """
     return True
 
 
 def cuda_error() -> str | None:
-    """Returns why the visible GPU cannot be used; None if it can, or if no GPU is visible."""
+    """Returns why the visible GPU cannot be used.
+
+    Returns:
+        A string; None if it can be used, or if no GPU is visible.
+
+    Examples:
+        >>> cuda.cuda_error() is None
+        True
+    """
     return _core.unusable_gpu_reason()
 
 
 def is_float16_supported() -> bool:
-    """Returns true if kernels can compute with float16; on the CPU they can."""
+    """Returns true if kernels can compute with float16, which they can on the CPU.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cuda.is_float16_supported()
+        True
+    """
     return not is_available() or Device().supports_float16
 
 
 def is_bfloat16_supported() -> bool:
-    """Returns true if kernels can compute with bfloat16; on the CPU they can."""
+    """Returns true if kernels can compute with bfloat16, which they can on the CPU.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cuda.is_bfloat16_supported()
+        True
+    """
     return not is_available() or Device().supports_bfloat16
 
 
 def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function unchanged: a context always exists."""
+    """Returns the function itself, because a context always exists.
+
+    Args:
+        function: the function.
+
+    Returns:
+        The function.
+
+    Examples:
+        >>> @cuda.require_context
+        ... def f():
+        ...     return 1
+        >>> f()
+        1
+    """
     return function
 
 
 def profile_start() -> None:
-    """Waits for the recorded operations, so that a profiler sees only later work."""
+    """Waits for the recorded operations, so that a profiler sees only later work.
+
+    Examples:
+        >>> cuda.profile_start()
+    """
     _core.synchronize()
 
 
 def profile_stop() -> None:
-    """Waits for the recorded operations, so that a profiler sees all of them."""
+    """Waits for the recorded operations, so that a profiler sees all of them.
+
+    Examples:
+        >>> cuda.profile_stop()
+    """
     _core.synchronize()
 
 
 @contextlib.contextmanager
 def profiling() -> Iterator[None]:
-    """Calls `profile_start` before and `profile_stop` after a block."""
+    """Returns a context manager that calls `profile_start` before a block and `profile_stop` after it.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with cuda.profiling():
+        ...     x = cp.ones(3) + 1
+    """
     profile_start()
     yield
     profile_stop()

@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+
+#: The module of docstrings. It is for people, not for programs, so it is imported when it is needed.
+_DOCS = "cuprous.cuda._intrinsic_docs"
+
+
+class _Documentation:
+    """The attribute `__doc__` of intrinsics, which is composed when it is read.
+
+    Args:
+        doc: the docstring of the class, and of intrinsics without a row.
+    """
+
+    def __init__(self, doc: str) -> None:
+        self._doc = doc
+
+    def __get__(self, intrinsic: Any, owner: Any = None) -> str:
+        docs = import_module(_DOCS)
+        name = "" if intrinsic is None else intrinsic._kernel_name.removeprefix("cuda.")
+        return docs.docstring(name) if name in docs.ROWS else self._doc
+
+
+class _Signature:
+    """The attribute `__signature__` of intrinsics, which is composed when it is read."""
+
+    def __get__(self, intrinsic: Any, owner: Any = None) -> Any:
+        docs = import_module(_DOCS)
+        name = "" if intrinsic is None else intrinsic._kernel_name.removeprefix("cuda.")
+        if name not in docs.ROWS:
+            raise AttributeError("__signature__")
+        return docs.signature(name)
 
 
 class _Intrinsic:
-    """A name that can be used only in kernels."""
+    __doc__ = _Documentation("A name that can be used only in kernels.")
+    __signature__ = _Signature()
 
     def __init__(self, name: str) -> None:
         self._kernel_name = name
@@ -20,7 +52,7 @@ class _Intrinsic:
 
 
 class Vector(_Intrinsic):
-    """A vector type, which kernels call to create a vector."""
+    __doc__ = _Documentation("A vector type, which kernels call to create a vector.")
 
     #: Its other names.
     aliases: tuple[str, ...] = ()
@@ -42,7 +74,7 @@ class _Group:
 
 
 class Dim3(_Group):
-    """An index or extent in three dimensions: `cuda.threadIdx.x`."""
+    __doc__ = _Documentation("An index or extent in three dimensions: `cuda.threadIdx.x`.")
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "x y z")

@@ -43,8 +43,14 @@ class IpcHandle:
     """A handle of device memory. Other processes open it by `open_array`; the owning process cannot.
 
     Args:
-        address: where an array begins.
-        size: its bytes.
+        handle: the driver's 64 bytes.
+        size: the number of bytes.
+        offset: the bytes before the array in the driver's allocation.
+        device: the GPU's number.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     handle = cuda.current_context().get_ipc_handle(cp.ones(3))
     """
 
     def __init__(self, handle: bytes, size: int, offset: int, device: int) -> None:
@@ -59,7 +65,21 @@ class IpcHandle:
 
     @classmethod
     def of(cls, address: int, size: int, device: int) -> IpcHandle:
-        """The handle of memory of this process."""
+        """Returns the handle of memory of this process.
+
+        Args:
+            address: the address.
+            size: the number of bytes.
+            device: the GPU's number.
+
+        Returns:
+            An `IpcHandle`.
+
+        Examples:
+            >>> if cuda.is_available():
+            ...     x = cp.ones(3)
+            ...     handle = cuda.IpcHandle.of(x.data.ptr, x.nbytes, 0)
+        """
         driver = _driver()
         base, length = ctypes.c_uint64(), ctypes.c_size_t()
         _check("cuMemGetAddressRange", driver.cuMemGetAddressRange_v2(
@@ -74,12 +94,24 @@ class IpcHandle:
         return DriverHandle(self._handle)
 
     def open_array(self, context: Any, shape: Any, dtype: Any, strides: Any = None) -> ndarray:
-        """Returns the array in another process than the owner's; `close` releases it.
+        """Opens the array in another process than the owner's. `close` releases it.
+
+        Args:
+            context: for Numba's signature; it has no effect.
+            shape: the extents.
+            dtype: the dtype.
+            strides: for Numba's signature; only None.
+
+        Returns:
+            An array on the memory.
 
         Raises:
             NotImplementedError: for `strides`.
             RuntimeError: in the process that owns the memory, and if the driver fails.
             ValueError: if the handle is already open.
+
+        Examples:
+            >>> x = handle.open_array(cuda.current_context(), shape=(3,), dtype=np.float64)  # doctest: +SKIP
         """
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")
@@ -102,7 +134,11 @@ class IpcHandle:
         return from_cuda_interface(self, interface)
 
     def close(self) -> None:
-        """Releases the opened memory."""
+        """Releases the opened memory.
+
+        Examples:
+            >>> handle.close()  # doctest: +SKIP
+        """
         if self._opened is not None:
             synchronize()
             _driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._opened))
@@ -113,7 +149,16 @@ class IpcHandle:
 
 
 class IpcArrayHandle:
-    """A handle that is pickled to another process, where `with handle as array:` opens the array."""
+    """A handle that is pickled to another process, where `with handle as array:` opens the array.
+
+    Args:
+        ipc_handle: the handle of its memory.
+        array_desc: a dict of "shape", "strides" and "dtype".
+
+    Examples:
+        >>> with handle as x:  # doctest: +SKIP
+        ...     print(x.sum())
+    """
 
     def __init__(self, ipc_handle: IpcHandle, array_desc: dict[str, Any]) -> None:
         self._ipc_handle = ipc_handle
@@ -154,11 +199,25 @@ def handle_of(array: Any) -> IpcArrayHandle:
 
 @contextlib.contextmanager
 def open_ipc_array(handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0) -> Iterator[ndarray]:
-    """Opens the array of a handle's 64 bytes: `with cuda.open_ipc_array(handle, shape, dtype) as a:`.
+    """Returns a context manager that opens the array of a handle's 64 bytes.
+
+    Args:
+        handle: the bytes.
+        shape: the extents.
+        dtype: the dtype.
+        strides: for Numba's signature; only None.
+        offset: the bytes before the array in the driver's allocation.
+
+    Returns:
+        A context manager, whose value is the array.
 
     Raises:
         NotImplementedError: for `strides`.
         RuntimeError: without a GPU, and if the driver fails.
+
+    Examples:
+        >>> with cuda.open_ipc_array(handle, shape=(3,), dtype=np.float64) as x:  # doctest: +SKIP
+        ...     print(x.sum())
     """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize

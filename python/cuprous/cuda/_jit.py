@@ -34,8 +34,25 @@ def parameters(function: Any) -> list[tuple[str, list[Any]]]:
 
 
 class Dispatcher(_core.Kernel):
-    """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it; it is compiled at the
-    first launch with new argument types. NumPy arrays are copied to the device and back, device arrays used in place.
+    """A function for devices. `kernel[grid, block, stream, shared_bytes](…)` launches it.
+
+    It is compiled at the first launch with new argument types. NumPy arrays are copied to the device and back,
+    device arrays are used in place.
+
+    Args:
+        function: the function.
+        device: whether kernels call it.
+        callbacks: what loading and unloading its module calls.
+        **options: the options of `cuda.jit`.
+
+    Examples:
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> x = np.ones(4)
+        >>> zero[1, 4](x)
+        >>> x
+        array([0., 0., 0., 0.])
     """
 
     #: True if it accepts only the types of its decorator or of `specialize`.
@@ -85,11 +102,51 @@ class Dispatcher(_core.Kernel):
         )
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
-        """Returns `kernel[griddim, blockdim, stream, sharedmem]`."""
+        """Returns the kernel with a grid and a block, as `kernel[griddim, blockdim, stream, sharedmem]` does.
+
+        Args:
+            griddim: the number of blocks, a number or up to three.
+            blockdim: the number of threads of a block, a number or up to three.
+            stream: the stream. Work runs in the order of the program on any of them.
+            sharedmem: the bytes of dynamic shared memory.
+
+        Returns:
+            A function that launches the kernel.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> x = np.ones(4)
+            >>> zero.configure(1, 4)(x)
+            >>> x
+            array([0., 0., 0., 0.])
+        """
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """Returns a launch with at least `ntasks` threads; the last block may have threads beyond that."""
+        """Returns a launch with at least a number of threads. The last block may have more.
+
+        Args:
+            ntasks: the number of threads.
+            tpb: the number of threads of a block; 0 for one that fits.
+            stream: the stream. Work runs in the order of the program on any of them.
+            sharedmem: the bytes of dynamic shared memory.
+
+        Returns:
+            A function that launches the kernel.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     i = cuda.grid(1)
+            ...     if i < x.size:
+            ...         x[i] = 0
+            >>> x = np.ones(5)
+            >>> zero.forall(x.size)(x)
+            >>> x
+            array([0., 0., 0., 0., 0.])
+        """
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         threads = tpb or _THREADS
@@ -101,7 +158,19 @@ class Dispatcher(_core.Kernel):
         return launch
 
     def compile(self, sig: Any) -> None:
-        """Compiles for the types of a signature."""
+        """Compiles the kernel for argument types.
+
+        Args:
+            sig: the types, as a string, a signature or a tuple.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.compile("void(float64[:])")
+            >>> len(zero.signatures)
+            1
+        """
         found = types.signature_of(sig)
         returns = isinstance(found, types.Signature) and found.return_type is not types.none
         if returns and not self.device:
@@ -111,18 +180,38 @@ class Dispatcher(_core.Kernel):
         self._declared.append(args)
 
     def recompile(self) -> None:
-        """Discards the compiled code, so that globals are read again. Compiles at once for the types that it was
-        declared with.
+        """Discards the compiled code, so that globals are read again. A kernel with declared types is compiled for them
+        at once.
+
+        Examples:
+            >>> factor = 2
+            >>> @cuda.jit
+            ... def scale(x):
+            ...     x[cuda.grid(1)] *= factor
+            >>> scale.recompile()
         """
         self.forget()
         for args in self._declared:
             self.compile_for([t.key for t in args], not self.device)
 
     def specialize(self, *args: Any) -> Dispatcher:
-        """Returns a kernel that accepts only these argument types (types, or values that have them).
+        """Returns a kernel that accepts only some argument types.
+
+        Args:
+            *args: the types, or values that have them.
+
+        Returns:
+            A `Dispatcher`.
 
         Raises:
             RuntimeError: if the kernel is already specialized.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.specialize(np.ones(4)).signatures
+            [(array(float64, 1d, C),)]
         """
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
@@ -149,30 +238,97 @@ class Dispatcher(_core.Kernel):
         return {tuple(map(types._from_key, keys)): Facts(facts, self, k) for k, (keys, _, facts, _) in listing}
 
     def cuda_source(self, *signature: Any) -> str:
-        """Returns the CUDA C++ for a signature, or for the compiled types."""
+        """Returns the CUDA C++ of the kernel.
+
+        Args:
+            *signature: the argument types, by default those that it is compiled for.
+
+        Returns:
+            A string.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> "__global__" in zero.cuda_source("void(float64[:])")
+            True
+        """
         if signature:
             args = types.argument_types(signature[0] if len(signature) == 1 else signature)
             return self.cuda_code([t.key for t in args], False, not self.device)
         return "\n".join(code for _, code, _, _ in self.listing())
 
     def native_code(self) -> str:
-        """Returns the code that runs: on the CPU the compiler's intermediate code, on a GPU the CUDA C++."""
+        """Returns the code that runs: on the CPU the compiler's intermediate code, on a GPU the CUDA C++.
+
+        Returns:
+            A string.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> len(zero.native_code()) > 0
+            True
+        """
         return "\n".join(code for _, _, _, code in self.listing())
 
     def inspect_types(self, file: Any = None) -> None:
-        """Prints the types that it is compiled for."""
+        """Prints the types that the kernel is compiled for.
+
+        Args:
+            file: where to print, by default the standard output.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.inspect_types()
+            zero (array(float64, 1d, A),)
+        """
         for signature in self.signatures:
             print(f"{self.__name__} {signature}", file=file)  # type: ignore[attr-defined]
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """Raises NotImplementedError: kernels do not go through LLVM; see `cuda_source`."""
+        """Raises an error: kernels do not go through LLVM. `cuda_source` returns their code.
+
+        Args:
+            signature: the argument types.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotImplementedError: always.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.inspect_llvm()
+            Traceback (most recent call last):
+                ...
+            NotImplementedError: [inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()
+        """
         raise NotImplementedError("[inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()")
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Returns the PTX for a signature, or a dictionary from each compiled signature to its PTX.
+        """Returns the PTX of the kernel.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            A string, or without a signature a dict of strings by argument types.
 
         Raises:
             RuntimeError: if NVRTC is not installed.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> ptx = zero.inspect_asm()  # doctest: +SKIP
         """
         from cuprous.cuda._ptx import ptx  # imports NVRTC's interface
 
@@ -181,10 +337,25 @@ class Dispatcher(_core.Kernel):
         return ptx(self, types.argument_types(signature))
 
     def inspect_sass(self, signature: Any = None) -> Any:
-        """Raises NotImplementedError: no disassembler is included.
+        """Raises an error: no disassembler is included.
+
+        Args:
+            signature: the argument types.
+
+        Returns:
+            Nothing.
 
         Raises:
             NotImplementedError: always.
+
+        Examples:
+            >>> @cuda.jit
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.inspect_sass()
+            Traceback (most recent call last):
+                ...
+            NotImplementedError: [inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++
         """
         raise NotImplementedError("[inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++")
 
@@ -203,23 +374,93 @@ class Dispatcher(_core.Kernel):
         return next(iter(all_facts.values())) if self.specialized else all_facts
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
-        """Registers of a thread; 0 on the CPU."""
+        """Returns the number of registers of a thread, which is 0 on the CPU.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.get_regs_per_thread() >= 0
+            True
+        """
         return self._fact("registers", signature)
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
-        """Bytes of static shared memory."""
+        """Returns the bytes of static shared memory of a block.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.get_shared_mem_per_block()
+            0
+        """
         return self._fact("static_shared", signature)
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
-        """Bytes of a thread's own memory."""
+        """Returns the bytes of a thread's own memory.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.get_local_mem_per_thread() >= 0
+            True
+        """
         return self._fact("local", signature)
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
-        """Threads that a block may have."""
+        """Returns the number of threads that a block may have.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.get_max_threads_per_block() >= 256
+            True
+        """
         return self._fact("max_threads", signature)
 
     def get_const_mem_size(self, signature: Any = None) -> Any:
-        """Bytes of constant memory."""
+        """Returns the bytes of constant memory of the kernel.
+
+        Args:
+            signature: the argument types, by default all that it is compiled for.
+
+        Returns:
+            An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
+
+        Examples:
+            >>> @cuda.jit("void(float64[:])")
+            ... def zero(x):
+            ...     x[cuda.grid(1)] = 0
+            >>> zero.get_const_mem_size() >= 0
+            True
+        """
         return self._fact("constant", signature)
 
     def __repr__(self) -> str:
@@ -279,33 +520,52 @@ def jit(
     """Makes a function a kernel, or with `device=True` one that kernels call.
 
     Args:
-        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a
-            list of them, for which it is compiled at once.
+        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a list
+            of them, for which it is compiled at once.
         device: kernels call it; it may return a value.
-        inline, forceinline, lto: accepted; the compiler decides.
-        cache: accepted; compiled code is always kept on disk.
-        fastmath: approximate functions and divisions.
-        fma: a multiplication and an addition may become one instruction.
-        max_registers, launch_bounds, lineinfo: as for the CUDA compiler.
-        debug: True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples,
-            and raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the
-            launch, which then waits for the kernel.
-        boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
-            the line.
-        check: runs the kernel on the CPU, one thread after the other, and raises a KernelCheckError for races, reads of
-            shared and local arrays that were not written, and barriers that not all threads of a block reach; checks
-            indices as `boundscheck` does. Left out: True if the environment has CUPROUS_KERNEL_CHECK=1.
-        opt: accepted; code is always optimized.
+        inline: has no effect: the compiler decides.
+        forceinline: has no effect: the compiler decides.
         link: code whose functions it calls (`declare_device`): files (CUDA C++ as .cu; device code as .ptx, .cubin,
             .fatbin, .o, .a, .ltoir) or objects such as `cuda.CUSource`, `cuda.Cubin`. It only runs on GPUs then. The
             driver links device code; for .ltoir nvJitLink does (`pip install nvidia-nvjitlink`).
+        debug: True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples,
+            and raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the
+            launch, which then waits for the kernel.
+        opt: accepted; code is always optimized.
+        lineinfo: as for the CUDA compiler.
+        cache: accepted; compiled code is always kept on disk.
+        fastmath: approximate functions and divisions.
+        max_registers: as for the CUDA compiler.
+        launch_bounds: as for the CUDA compiler.
+        boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
+            the line.
+        fma: a multiplication and an addition may become one instruction.
+        lto: has no effect: the compiler decides.
         shared_memory_carveout: accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
+        check: runs the kernel on the CPU, one thread after the other, and raises a KernelCheckError for races, reads of
+            shared and local arrays that were not written, and barriers that not all threads of a block reach; checks
+            indices as `boundscheck` does. Left out: True if the environment has CUPROUS_KERNEL_CHECK=1.
+        **unknown: for clear errors about options that do not exist.
+
+    Returns:
+        A kernel or device function (`Dispatcher`); a decorator if no function is given.
 
     Raises:
         TypeError: for other options, and for an invalid signature.
         LinkerError: for a file to link that does not exist.
         ValueError: for an invalid `shared_memory_carveout`.
         TypingError, UnsupportedError: if the function cannot be compiled, with the source location and what to do.
+
+    Examples:
+        >>> @cuda.jit
+        ... def add(x, y, out):
+        ...     i = cuda.grid(1)
+        ...     if i < out.size:
+        ...         out[i] = x[i] + y[i]
+        >>> out = cuda.device_array(3)
+        >>> add[1, 32](np.arange(3.0), np.ones(3), out)
+        >>> out.copy_to_host()
+        array([1., 2., 3.])
     """
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")

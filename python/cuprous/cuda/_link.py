@@ -20,7 +20,7 @@ _CODE = ("ptx", "cubin", "fatbin", "a", "o", "obj", "lib", "ltoir")
 
 
 class LinkableCode:
-    """Code to link, by its contents. The subclass determines the kind.
+    """Code to link into a kernel, by its contents. The subclass determines the kind.
 
     Args:
         data: text or bytes, or a file object.
@@ -28,10 +28,16 @@ class LinkableCode:
         setup_callback: called with each module (`LoadedModule`) that the code is loaded in, before its first launch.
         teardown_callback: called with it before it is unloaded: when its kernel is freed, the context is reset, or the
             program ends.
+        nrt: for Numba's signature; only False.
 
     Raises:
         NotImplementedError: for `nrt`.
         TypeError: for callbacks that cannot be called.
+
+    Examples:
+        >>> code = cuda.CUSource('extern "C" __device__ int one(int* result) { *result = 1; return 0; }')
+        >>> code.kind
+        'cu'
     """
 
     #: The ending of files of the kind.
@@ -231,17 +237,25 @@ class DeclaredFunction:
 
 
 def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = False, abi: str = "numba") -> Any:
-    """Declares a function of CUDA C++ that kernels can call: `bar = cuda.declare_device("bar", "int32(int32)")`.
+    """Declares a function of CUDA C++ that kernels can call.
 
     Args:
         name: its name; it is `extern "C" __device__`.
-        sig: what it takes and returns, numbers all.
-        link: its source or device code, as the `link=` of `cuda.jit`, which need not name it again then.
-        abi: "numba": it is `int bar(int* result, int a)` and returns 0; "c": it is `int bar(int a)`.
+        sig: the types of its arguments and result, which are numbers.
+        link: its source or device code, as `link=` of `cuda.jit`, which need not name it again then.
+        use_cooperative: for Numba's signature; only False.
+        abi: "numba" for `int bar(int* result, int a)`, which returns 0; "c" for `int bar(int a)`.
+
+    Returns:
+        The function, which only kernels call.
 
     Raises:
         NotImplementedError: for `use_cooperative`. Arrays and tuples are refused where a kernel calls it.
         TypeError: for a signature without a return type.
+
+    Examples:
+        >>> cuda.declare_device("bar", "int32(int32)")
+        <cuda function bar: int32(int32)>
     """
     if use_cooperative:
         raise NotImplementedError("[cuda.declare_device] use_cooperative=True is not supported; leave it out")

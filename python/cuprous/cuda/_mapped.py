@@ -90,40 +90,80 @@ def mapped_array(
     shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, portable: bool = False,
     wc: bool = False,
 ) -> Any:  # fmt: skip
-    """A NumPy array that launches may take, in pinned memory where kernels run on a GPU: there they get and return a
-    copy, on the CPU they use it in place.
+    """Returns a NumPy array in pinned memory where kernels run on a GPU.
+
+    Launches take it: on a GPU they get and return a copy, and on the CPU they use it in place.
 
     Args:
-        shape, dtype, order: as for `numpy.empty`.
+        shape: the extents.
+        dtype: the dtype.
+        strides: for Numba's signature; only None.
+        order: the memory order, "C" or "F".
         stream: what `__cuda_array_interface__` names for other libraries to wait for.
-        portable: accepted: all contexts see it.
-        wc: uses write-combined memory: writes bypass the CPU's cache, and reads are slow.
+        portable: has no effect: all contexts see the memory.
+        wc: whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
+
+    Returns:
+        A NumPy array.
 
     Raises:
         NotImplementedError: for `strides`.
         RuntimeError: if the driver fails.
+
+    Examples:
+        >>> x = cuda.mapped_array(3)
+        >>> x[:] = 1
+        >>> x.sum()
+        MappedNDArray(3.)
     """
     flags = _PORTABLE | _DEVICEMAP | (_WRITECOMBINED if wc else 0)
     return shared("mapped_array", MappedNDArray, shape, dtype, strides, order, stream, flags)
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
-    """A `mapped_array` of the shape, dtype and order of another."""
+    """Returns a `mapped_array` of the shape, dtype and order of another array.
+
+    Args:
+        ary: the other array.
+        stream: what `__cuda_array_interface__` names for other libraries to wait for.
+        portable: has no effect: all contexts see the memory.
+        wc: whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
+
+    Returns:
+        A NumPy array.
+
+    Examples:
+        >>> cuda.mapped_array_like(np.ones((2, 3))).shape
+        (2, 3)
+    """
     return mapped_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream, wc=wc)
 
 
 def managed_array(
     shape: Any, dtype: Any = float, strides: Any = None, order: str = "C", stream: Any = 0, attach_global: bool = True
 ) -> Any:
-    """A NumPy array that launches may take, in memory that the driver moves between host and GPU: see `mapped_array`.
+    """Returns a NumPy array in memory that the driver moves between host and GPU. Launches take it as a `mapped_array`.
 
     Args:
-        shape, dtype, order, stream: as for `mapped_array`.
-        attach_global: all streams of all GPUs can access it from the start.
+        shape: the extents.
+        dtype: the dtype.
+        strides: for Numba's signature; only None.
+        order: the memory order, "C" or "F".
+        stream: what `__cuda_array_interface__` names for other libraries to wait for.
+        attach_global: whether all streams of all GPUs can access it from the start.
+
+    Returns:
+        A NumPy array.
 
     Raises:
         NotImplementedError: for `strides`.
         RuntimeError: if the driver fails.
+
+    Examples:
+        >>> x = cuda.managed_array(3)
+        >>> x[:] = 1
+        >>> x.sum()
+        ManagedNDArray(3.)
     """
     return shared(
         "managed_array", ManagedNDArray, shape, dtype, strides, order, stream, _GLOBAL if attach_global else _HOST

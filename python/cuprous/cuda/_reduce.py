@@ -16,7 +16,16 @@ _BLOCKS = 256
 
 
 class Reduce:
-    """A reduction by an associative and commutative function of two values. Calling it reduces an array."""
+    """A reduction by an associative and commutative function of two values. Calling it reduces an array.
+
+    Args:
+        functor: the function.
+
+    Examples:
+        >>> total = cuda.Reduce(lambda a, b: a + b)
+        >>> total(np.arange(5.0))
+        10.0
+    """
 
     def __init__(self, functor: Any) -> None:
         self._functor = functor
@@ -79,5 +88,19 @@ class Reduce:
 
 
 def reduce(functor: Any) -> Reduce:
-    """Turns a function of two values into a reduction of arrays (a decorator)."""
+    """Returns a reduction of arrays by a function of two values. It is a decorator.
+
+    Args:
+        functor: the function, associative and commutative.
+
+    Returns:
+        A `Reduce`.
+
+    Examples:
+        >>> @cuda.reduce
+        ... def largest(a, b):
+        ...     return max(a, b)
+        >>> largest(np.array([1.0, 5.0, 3.0]))
+        5.0
+    """
     return Reduce(functor)

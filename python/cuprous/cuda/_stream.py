@@ -82,10 +82,21 @@ class _StreamBase:
 
 
 class Stream(_StreamBase):
-    """A CUDA stream (on the CPU a name for the one order in which work runs).
+    """A CUDA stream, and on the CPU a name for the one order in which work runs.
 
-    Arrays' work stays in order on the engine's stream whichever is current, so a program written for several streams
-    computes the same; it does not gain concurrency by them.
+    Work on arrays stays in order on the engine's stream whichever is current, so a program written for several
+    streams computes the same. It does not gain concurrency by them.
+
+    Args:
+        null: whether it is the default stream.
+        non_blocking: whether it does not wait for the default stream.
+        ptds: whether it is the default stream of this thread.
+        priority: its priority; lower numbers come first.
+
+    Examples:
+        >>> with cuda.Stream() as stream:
+        ...     x = cp.ones(3) + 1
+        >>> stream.synchronize()
     """
 
     null: ClassVar[Stream]
@@ -109,7 +120,16 @@ class Stream(_StreamBase):
 
 
 class ExternalStream(_StreamBase):
-    """Another library's stream, by its handle; it is not destroyed here."""
+    """Another library's stream, which is not destroyed here.
+
+    Args:
+        ptr: its handle.
+        device_id: the number of its GPU, by default the current one.
+
+    Examples:
+        >>> cuda.ExternalStream(0).ptr
+        0
+    """
 
     external = True
 
@@ -122,12 +142,35 @@ Stream.null = Stream(null=True)
 
 
 def get_current_stream() -> Any:
-    """The stream made current by `with stream:` or `.use()`."""
+    """Returns the stream that `with stream:` or `.use()` made current.
+
+    Returns:
+        A `Stream` or `ExternalStream`.
+
+    Examples:
+        >>> cuda.get_current_stream().ptr >= 0
+        True
+    """
     return _stack()[-1]
 
 
 class Event:
-    """A point in the engine's work; two of them measure time."""
+    """A point in the engine's work. Two of them measure time.
+
+    Args:
+        block: has no effect: waiting does not occupy a processor.
+        disable_timing: whether the event measures no time.
+        interprocess: for CuPy's signature; only False.
+
+    Examples:
+        >>> start, end = cuda.Event(), cuda.Event()
+        >>> start.record()
+        >>> x = cp.ones(3) + 1
+        >>> end.record()
+        >>> end.synchronize()
+        >>> cuda.get_elapsed_time(start, end) >= 0
+        True
+    """
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         if interprocess:
@@ -137,36 +180,104 @@ class Event:
         self.disable_timing = disable_timing
 
     def record(self, stream: Any = None) -> None:
-        """Takes its place after all work recorded so far, which is in order on one stream. What another library gave to
-        a stream of its own is waited for."""
+        """Records the event after all work recorded so far.
+
+        Work is in order on one stream. What another library gave to a stream of its own is waited for.
+
+        Args:
+            stream: the stream, by default the current one.
+
+        Examples:
+            >>> event = cuda.Event()
+            >>> event.record()
+            >>> event.synchronize()
+        """
         if stream is not None and not isinstance(stream, Stream):
             stream.synchronize()
         self._native.record()
 
     def synchronize(self) -> None:
-        """Waits for it."""
+        """Waits for the event.
+
+        Examples:
+            >>> event = cuda.Event()
+            >>> event.record()
+            >>> event.synchronize()
+            >>> event.query()
+            True
+        """
         self._native.synchronize()
 
     def elapsed_time(self, end: Any) -> float:
-        """Milliseconds from here to a later event."""
+        """Returns the time from this event to a later one.
+
+        Args:
+            end: the later event.
+
+        Returns:
+            A float, in milliseconds.
+
+        Examples:
+            >>> start, end = cuda.Event(), cuda.Event()
+            >>> start.record()
+            >>> end.record()
+            >>> end.synchronize()
+            >>> start.elapsed_time(end) >= 0
+            True
+        """
         return get_elapsed_time(self, end)
 
     def query(self) -> bool:
-        """Returns true if the event has been reached."""
+        """Returns true if the event has been reached.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> event = cuda.Event()
+            >>> event.record()
+            >>> event.synchronize()
+            >>> event.query()
+            True
+        """
         return self._native.query()
 
     def wait(self, stream: Any = None) -> None:
-        """Makes later work on every stream wait for the event."""
+        """Makes later work on every stream wait for the event.
+
+        Args:
+            stream: the stream, by default the current one.
+
+        Examples:
+            >>> event = cuda.Event()
+            >>> event.record()
+            >>> event.wait()
+        """
         self.synchronize()
 
     done = property(query)
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
-    """Milliseconds between two events.
+    """Returns the time between two events.
+
+    Args:
+        start_event: the first event, which was recorded.
+        end_event: the second event, which was recorded.
+
+    Returns:
+        A float, in milliseconds.
 
     Raises:
         ValueError: for an event that was created with `disable_timing=True`.
+
+    Examples:
+        >>> start, end = cuda.Event(), cuda.Event()
+        >>> start.record()
+        >>> end.record()
+        >>> end.synchronize()
+        >>> cuda.get_elapsed_time(start, end) >= 0
+        True
     """
     if start_event.disable_timing or end_event.disable_timing:
         raise ValueError("[get_elapsed_time] an event was made with disable_timing=True; make it without")

@@ -242,17 +242,28 @@ def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 
 def vectorize(ftylist_or_function: Any = (), *, target: str = "cuda", identity: Any = None, **options: Any) -> Any:
-    """Turns a function of numbers into a function of arrays.
+    """Returns a function of arrays that computes a function of numbers for each element.
 
     Args:
-        ftylist_or_function: signatures, `["float32(float32, float32)"]`, of which the first that fits the arguments is
-            taken; or the function itself, for which types then follow from the arguments.
-        target: accepted; it runs where its arguments are, or on the default device.
-        fastmath: approximate functions and divisions.
+        ftylist_or_function: signatures, such as `["float32(float32, float32)"]`, of which the first that fits the
+            arguments is taken; or the function itself, for which types follow from the arguments.
+        target: has no effect: it runs where its arguments are, or on the default device.
+        identity: for Numba's signature; only None.
+        **options: `fastmath=True` for approximate functions and divisions.
+
+    Returns:
+        A function of arrays that broadcast; a decorator if no function is given.
 
     Raises:
         KeyError: for other options.
         NotImplementedError: for `identity`.
+
+    Examples:
+        >>> @cuda.vectorize(["float64(float64, float64)"])
+        ... def hypotenuse(a, b):
+        ...     return (a * a + b * b) ** 0.5
+        >>> hypotenuse(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+        array([ 5., 13.])
     """
     _check_target(target)
     if identity is not None:
@@ -406,17 +417,33 @@ def guvectorize(
     ftylist: Any, signature: str | None = None, *, target: str = "cuda", identity: Any = None,
     writable_args: Any = (), **options: Any,
 ) -> Callable[[Any], GUFunc]:  # fmt: skip
-    """Makes a function of rows, which writes its results into its last arguments, a function of arrays.
+    """Returns a decorator for functions of rows, which write their results into their last arguments. They become
+    functions of arrays.
 
     Args:
-        ftylist: types, `["void(float32[:], float32[:], float32[:])"]`; without them, they follow from the arguments,
-            and results must be given.
-        signature: the axes, `"(n),(n)->()"`.
-        target: accepted; it runs where its arguments are, or on the default device.
+        ftylist: types, such as `["void(float32[:], float32[:], float32[:])"]`; without them, types follow from the
+            arguments, and results must be given.
+        signature: the axes, such as `"(n),(n)->()"`.
+        target: has no effect: it runs where its arguments are, or on the default device.
+        identity: for Numba's signature; only None.
+        writable_args: for Numba's signature; only ().
+        **options: `fastmath=True` for approximate functions and divisions.
+
+    Returns:
+        A decorator.
 
     Raises:
         NotImplementedError: for `identity` and `writable_args`.
         TypeError, ValueError: for other options, and types or axes that do not go together.
+
+    Examples:
+        >>> @cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+        ... def total(row, out):
+        ...     out[0] = 0
+        ...     for i in range(row.size):
+        ...         out[0] += row[i]
+        >>> total(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([3., 7.])
     """
     _check_target(target)
     for name, value in (("identity", identity), ("writable_args", writable_args)):

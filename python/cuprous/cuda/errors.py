@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 class KernelError(Exception):
-    """A kernel cannot be compiled. The message has the cause, the source location, and what to do."""
+    """The error for a kernel that cannot be compiled. The message has the cause, the source location, and what to do.
+
+    Examples:
+        >>> try:
+        ...     cuda.jit("void(float64[:])")(lambda x: unknown(x))
+        ... except cuda.errors.KernelError:
+        ...     print("not a kernel")
+        not a kernel
+    """
 
 
 class TypingError(KernelError, TypeError):
@@ -67,7 +75,15 @@ LoweringError = KernelError
 
 
 class CUDARuntimeError(RuntimeError):
-    """A CUDA call failed."""
+    """The error for a CUDA call that failed.
+
+    Examples:
+        >>> try:
+        ...     cuda.runtime.setDevice(1000)
+        ... except cuda.errors.CUDARuntimeError:
+        ...     print("no such GPU")
+        no such GPU
+    """
 
 
 __all__ = [

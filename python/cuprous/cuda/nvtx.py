@@ -23,45 +23,101 @@ def _color(number: int) -> int | None:
 
 
 def Mark(message: str, id_color: int = -1) -> None:
-    """Marks an event; a negative `id_color` leaves the color to the tool."""
+    """Marks an event for NVIDIA's tools.
+
+    Args:
+        message: the text.
+        id_color: the number of a color; a negative one leaves the color to the tool.
+
+    Examples:
+        >>> cuda.nvtx.Mark("start")
+    """
     _core.nvtx_mark(message, _color(id_color))
 
 
 def MarkC(message: str, color: int = 0) -> None:
-    """Marks an event in a color, 0xAARRGGBB.
+    """Marks an event in a color for NVIDIA's tools.
+
+    Args:
+        message: the text.
+        color: the color, 0xAARRGGBB.
 
     Raises:
         OverflowError: if the color has more than 32 bits, or is negative.
+
+    Examples:
+        >>> cuda.nvtx.MarkC("start", 0xFF00FF00)
     """
     _core.nvtx_mark(message, color)
 
 
 def RangePush(message: str, id_color: int = -1) -> None:
-    """Begins a range nested in the current one; `RangePop` ends it."""
+    """Begins a range within the current one. `RangePop` ends it.
+
+    Args:
+        message: the text.
+        id_color: the number of a color; a negative one leaves the color to the tool.
+
+    Examples:
+        >>> cuda.nvtx.RangePush("step")
+        >>> cuda.nvtx.RangePop()
+    """
     _core.nvtx_push(message, _color(id_color))
 
 
 def RangePushC(message: str, color: int = 0) -> None:
-    """Begins a range in a color, 0xAARRGGBB.
+    """Begins a range in a color within the current one. `RangePop` ends it.
+
+    Args:
+        message: the text.
+        color: the color, 0xAARRGGBB.
 
     Raises:
         OverflowError: if the color has more than 32 bits, or is negative.
+
+    Examples:
+        >>> cuda.nvtx.RangePushC("step", 0xFF00FF00)
+        >>> cuda.nvtx.RangePop()
     """
     _core.nvtx_push(message, color)
 
 
 def RangePop() -> None:
-    """Ends the range of this thread that was begun last."""
+    """Ends the range of this thread that was begun last.
+
+    Examples:
+        >>> cuda.nvtx.RangePush("step")
+        >>> cuda.nvtx.RangePop()
+    """
     _core.nvtx_pop()
 
 
 def RangeStart(message: str | None, color: int | None) -> int:
-    """Begins a range that `RangeEnd` ends from any thread. Returns its number, or 0 if no tool is attached."""
+    """Begins a range that `RangeEnd` ends in any thread.
+
+    Args:
+        message: the text.
+        color: the color, 0xAARRGGBB; None leaves it to the tool.
+
+    Returns:
+        The range's number; 0 if no tool is attached.
+
+    Examples:
+        >>> number = cuda.nvtx.RangeStart("step", None)
+        >>> cuda.nvtx.RangeEnd(number)
+    """
     return _core.nvtx_start(message or "", color) or 0
 
 
 def RangeEnd(range_id: int) -> None:
-    """Ends the range with this number."""
+    """Ends a range.
+
+    Args:
+        range_id: its number.
+
+    Examples:
+        >>> cuda.nvtx.RangeEnd(cuda.nvtx.RangeStart("step", None))
+    """
     _core.nvtx_end(range_id)
 
 

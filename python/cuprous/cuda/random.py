@@ -29,7 +29,25 @@ _FLOAT64_UNIT = 1.0 / (1 << 53)
 
 @jit(device=True)
 def init_xoroshiro128p_state(states, index, seed):
-    """Initializes a state from a seed through SplitMix64, so that similar seeds give unrelated states."""
+    """Initializes a state from a seed through SplitMix64, so that similar seeds give unrelated states.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+        seed: an integer.
+
+    Returns:
+        Nothing.
+
+    Examples:
+        >>> @cuda.jit
+        ... def start(states):
+        ...     cuda.random.init_xoroshiro128p_state(states, cuda.grid(1), 7)
+        >>> states = np.zeros((1, 2), np.uint64)
+        >>> start[1, 1](states)
+        >>> bool(states[0, 0] == states[0, 1])
+        True
+    """
     z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -40,13 +58,47 @@ def init_xoroshiro128p_state(states, index, seed):
 
 @jit(device=True)
 def rotl(x, k):
-    """`x` as a uint64, rotated left by `k` bits."""
+    """Returns a uint64 rotated to the left.
+
+    Args:
+        x: the number.
+        k: the number of bits.
+
+    Returns:
+        A uint64.
+
+    Examples:
+        >>> @cuda.jit
+        ... def rotate(out):
+        ...     out[0] = cuda.random.rotl(1, 4)
+        >>> out = np.zeros(1, np.uint64)
+        >>> rotate[1, 1](out)
+        >>> out
+        array([16], dtype=uint64)
+    """
     return (np.uint64(x) << np.uint64(k)) | (np.uint64(x) >> np.uint64(64 - k))
 
 
 @jit(device=True)
 def xoroshiro128p_next(states, index):
-    """The next uint64 of `states[index]`."""
+    """Returns the next uint64 of a generator.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        A uint64.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     out[0] = cuda.random.xoroshiro128p_next(states, 0)
+        >>> out = np.zeros(1, np.uint64)
+        >>> draw[1, 1](np.array([[1, 2]], np.uint64), out)
+        >>> out
+        array([3], dtype=uint64)
+    """
     s0, s1 = states[index, 0], states[index, 1]
     result = s0 + s1
     s1 ^= s0
@@ -77,7 +129,24 @@ def _jumped(s0, s1, low, high):
 
 @jit(device=True)
 def xoroshiro128p_jump(states, index):
-    """Advances `states[index]` by 2**64 numbers."""
+    """Advances a generator by 2**64 numbers.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        Nothing.
+
+    Examples:
+        >>> @cuda.jit
+        ... def jump(states):
+        ...     cuda.random.xoroshiro128p_jump(states, 0)
+        >>> states = np.array([[1, 2]], np.uint64)
+        >>> jump[1, 1](states)
+        >>> bool(states[0, 0] != 1)
+        True
+    """
     s0, s1 = states[index, 0], states[index, 1]
     low, high = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
     states[index, 0], states[index, 1] = _jumped(s0, s1, low, high)
@@ -85,19 +154,68 @@ def xoroshiro128p_jump(states, index):
 
 @jit(device=True)
 def uint64_to_unit_float64(x):
-    """A uint64 as a float64 in [0, 1)."""
+    """Returns a uint64 as a float64 in [0, 1).
+
+    Args:
+        x: the number.
+
+    Returns:
+        A float64.
+
+    Examples:
+        >>> @cuda.jit
+        ... def convert(out):
+        ...     out[0] = cuda.random.uint64_to_unit_float64(np.uint64(1) << np.uint64(63))
+        >>> out = np.zeros(1)
+        >>> convert[1, 1](out)
+        >>> out
+        array([0.5])
+    """
     return np.float64(np.int64(np.uint64(x) >> np.uint64(11))) * _FLOAT64_UNIT  # signed: faster, and as exact
 
 
 @jit(device=True)
 def uint64_to_unit_float32(x):
-    """A uint64 as a float32 in [0, 1], rounded from a float64 as Numba does: 1 comes up once in 2**25."""
+    """Returns a uint64 as a float32 in [0, 1], rounded from a float64 as Numba does. 1 comes up once in 2**25.
+
+    Args:
+        x: the number.
+
+    Returns:
+        A float32.
+
+    Examples:
+        >>> @cuda.jit
+        ... def convert(out):
+        ...     out[0] = cuda.random.uint64_to_unit_float32(np.uint64(1) << np.uint64(63))
+        >>> out = np.zeros(1)
+        >>> convert[1, 1](out)
+        >>> out
+        array([0.5])
+    """
     return np.float32(uint64_to_unit_float64(x))
 
 
 @jit(device=True)
 def xoroshiro128p_uniform_float32(states, index):
-    """The next uniform float32 of `states[index]`."""
+    """Returns the next uniform number of a generator.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        A float32 in [0, 1].
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     out[0] = cuda.random.xoroshiro128p_uniform_float32(states, 0)
+        >>> out = np.zeros(1)
+        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+        >>> bool(0 <= out[0] <= 1)
+        True
+    """
     s0, s1 = states[index, 0], states[index, 1]
     number = s0 + s1
     s1 ^= s0
@@ -109,7 +227,24 @@ def xoroshiro128p_uniform_float32(states, index):
 
 @jit(device=True)
 def xoroshiro128p_uniform_float64(states, index):
-    """The next uniform float64 of `states[index]`."""
+    """Returns the next uniform number of a generator.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        A float64 in [0, 1).
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     out[0] = cuda.random.xoroshiro128p_uniform_float64(states, 0)
+        >>> out = np.zeros(1)
+        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+        >>> bool(0 <= out[0] < 1)
+        True
+    """
     s0, s1 = states[index, 0], states[index, 1]
     number = s0 + s1
     s1 ^= s0
@@ -121,7 +256,24 @@ def xoroshiro128p_uniform_float64(states, index):
 
 @jit(device=True)
 def xoroshiro128p_normal_float32(states, index):
-    """The next normal float32 of `states[index]`, by Box and Muller; it takes two uniform numbers."""
+    """Returns the next normal number of a generator, by Box and Muller. It takes two uniform numbers.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        A float32.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     out[0] = cuda.random.xoroshiro128p_normal_float32(states, 0)
+        >>> out = np.zeros(1)
+        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+        >>> bool(np.isfinite(out[0]))
+        True
+    """
     s0, s1 = states[index, 0], states[index, 1]
     u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
     s1 ^= s0
@@ -137,7 +289,24 @@ def xoroshiro128p_normal_float32(states, index):
 
 @jit(device=True)
 def xoroshiro128p_normal_float64(states, index):
-    """The next normal float64 of `states[index]`, of two uniform numbers of 32 bits as in Numba."""
+    """Returns the next normal number of a generator, from two uniform numbers of 32 bits as in Numba.
+
+    Args:
+        states: the states of generators, a uint64 array of shape (n, 2).
+        index: the generator's number.
+
+    Returns:
+        A float64.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     out[0] = cuda.random.xoroshiro128p_normal_float64(states, 0)
+        >>> out = np.zeros(1)
+        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+        >>> bool(np.isfinite(out[0]))
+        True
+    """
     s0, s1 = states[index, 0], states[index, 1]
     u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
     s1 ^= s0
@@ -188,7 +357,15 @@ def _first(states, seed, low, high):
 
 
 class States:
-    """States of `n` generators on the device; in kernels they are a uint64 array of shape (n, 2)."""
+    """The states of generators on the device. In kernels they are a uint64 array of shape (n, 2).
+
+    Args:
+        n: the number of generators.
+
+    Examples:
+        >>> cuda.random.States(4).copy_to_host().shape
+        (4,)
+    """
 
     def __init__(self, n: int) -> None:
         self._launch_argument = cuprous.empty((n, 2), np.uint64)
@@ -201,7 +378,19 @@ class States:
         return self.size
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """The states as a NumPy array with fields `s0` and `s1`."""
+        """Returns the states as a NumPy array with fields `s0` and `s1`.
+
+        Args:
+            ary: an array to write to.
+            stream: the stream. Work runs in the order of the program on any of them.
+
+        Returns:
+            A NumPy array.
+
+        Examples:
+            >>> cuda.random.create_xoroshiro128p_states(4, seed=1).copy_to_host().dtype.names
+            ('s0', 's1')
+        """
         host = cuprous.asnumpy(self._launch_argument).view(xoroshiro128p_dtype)[:, 0]
         if ary is None:
             return host
@@ -209,16 +398,36 @@ class States:
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Copies states from a NumPy array with fields `s0` and `s1`, or from other states."""
+        """Copies states from a NumPy array with fields `s0` and `s1`, or from other states.
+
+        Args:
+            ary: the states.
+            stream: the stream. Work runs in the order of the program on any of them.
+
+        Examples:
+            >>> states = cuda.random.create_xoroshiro128p_states(4, seed=1)
+            >>> other = cuda.random.States(4)
+            >>> other.copy_to_device(states)
+        """
         host = ary.copy_to_host() if isinstance(ary, States) else np.ascontiguousarray(ary, xoroshiro128p_dtype)
         self._launch_argument[...] = host.view(np.uint64).reshape(self.size, 2)
 
 
 def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
-    """Initializes `states` from `seed`: state k is `subsequence_start + k` times 2**64 numbers into its sequence.
+    """Initializes the states of generators, 2**64 numbers apart in one sequence.
+
+    Args:
+        states: the states.
+        seed: an integer.
+        subsequence_start: the number of the first generator.
+        stream: the stream. Work runs in the order of the program on any of them.
 
     Raises:
         TypeError: for a seed or start that is not an integer.
+
+    Examples:
+        >>> states = cuda.random.States(4)
+        >>> cuda.random.init_xoroshiro128p_states(states, seed=1)
     """
     array, total = states._launch_argument, states.size
     power, jump = 1, _JUMP
@@ -243,7 +452,27 @@ def _words(polynomial: int) -> tuple[Any, Any]:
 
 
 def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> States:
-    """States for `n` generators, 2**64 numbers apart in the sequence of `seed`: see `init_xoroshiro128p_states`."""
+    """Returns the states of generators, 2**64 numbers apart in one sequence.
+
+    Args:
+        n: the number of generators.
+        seed: an integer.
+        subsequence_start: the number of the first generator.
+        stream: the stream. Work runs in the order of the program on any of them.
+
+    Returns:
+        States, which kernels take.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(states, out):
+        ...     i = cuda.grid(1)
+        ...     out[i] = cuda.random.xoroshiro128p_uniform_float64(states, i)
+        >>> out = np.empty(4)
+        >>> draw[1, 4](cuda.random.create_xoroshiro128p_states(4, seed=1), out)
+        >>> bool(((out >= 0) & (out < 1)).all())
+        True
+    """
     states = States(operator.index(n))
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)
     return states
@@ -254,7 +483,28 @@ def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, s
 
 @jit(device=True)
 def philox4x32(c0, c1, c2, c3, k0, k1):
-    """Four uint32 as a function of a counter of four words and a key of two."""
+    """Returns four uint32 as a function of a counter and a key, by Philox 4x32-10 (Salmon et al., 2011).
+
+    Args:
+        c0: the lowest 32 bits of the counter.
+        c1: the next 32 bits.
+        c2: the next 32 bits.
+        c3: the highest 32 bits.
+        k0: the low 32 bits of the key.
+        k1: the high 32 bits of the key.
+
+    Returns:
+        A tuple of four uint32.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[0], out[1], out[2], out[3] = cuda.random.philox4x32(0, 0, 0, 0, 0, 0)
+        >>> out = np.zeros(4, np.uint32)
+        >>> draw[1, 1](out)
+        >>> [hex(x) for x in out]
+        ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
     c0, c1, c2, c3 = np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3)
     k0, k1 = np.uint64(k0), np.uint64(k1)
     word = np.uint64(0xFFFFFFFF)
@@ -270,7 +520,25 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
 
 @jit(device=True)
 def philox_uint32x4(seed, sequence, offset):
-    """Four uint32 at position `offset` of a sequence of `seed`."""
+    """Returns four uint32 at a position of a sequence.
+
+    Args:
+        seed: an integer.
+        sequence: the number of the sequence, such as the thread's.
+        offset: the position in the sequence.
+
+    Returns:
+        A tuple of four uint32.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[0], out[1], out[2], out[3] = cuda.random.philox_uint32x4(0, 0, 0)
+        >>> out = np.zeros(4, np.uint32)
+        >>> draw[1, 1](out)
+        >>> len(set(out))
+        4
+    """
     seed, sequence, offset = np.uint64(seed), np.uint64(sequence), np.uint64(offset)
     word, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     return philox4x32(offset & word, offset >> half, sequence & word, sequence >> half, seed & word, seed >> half)
@@ -278,21 +546,75 @@ def philox_uint32x4(seed, sequence, offset):
 
 @jit(device=True)
 def philox_uniform_float32(seed, sequence, offset):
-    """A uniform float32 in [0, 1), of 24 random bits."""
+    """Returns a uniform number at a position of a sequence, of 24 random bits.
+
+    Args:
+        seed: an integer.
+        sequence: the number of the sequence, such as the thread's.
+        offset: the position in the sequence.
+
+    Returns:
+        A float32 in [0, 1).
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float32(1, cuda.grid(1), 0)
+        >>> out = np.zeros(4)
+        >>> draw[1, 4](out)
+        >>> bool(((out >= 0) & (out < 1)).all())
+        True
+    """
     a, _, _, _ = philox_uint32x4(seed, sequence, offset)
     return np.float32(a >> np.uint32(8)) * np.float32(1.0 / (1 << 24))
 
 
 @jit(device=True)
 def philox_uniform_float64(seed, sequence, offset):
-    """A uniform float64 in [0, 1), of 53 random bits."""
+    """Returns a uniform number at a position of a sequence, of 53 random bits.
+
+    Args:
+        seed: an integer.
+        sequence: the number of the sequence, such as the thread's.
+        offset: the position in the sequence.
+
+    Returns:
+        A float64 in [0, 1).
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float64(1, cuda.grid(1), 0)
+        >>> out = np.zeros(4)
+        >>> draw[1, 4](out)
+        >>> bool(((out >= 0) & (out < 1)).all())
+        True
+    """
     a, b, _, _ = philox_uint32x4(seed, sequence, offset)
     return uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b))
 
 
 @jit(device=True)
 def philox_normal_float32(seed, sequence, offset):
-    """A normal float32, by Box and Muller."""
+    """Returns a normal number at a position of a sequence, by Box and Muller.
+
+    Args:
+        seed: an integer.
+        sequence: the number of the sequence, such as the thread's.
+        offset: the position in the sequence.
+
+    Returns:
+        A float32.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[cuda.grid(1)] = cuda.random.philox_normal_float32(1, cuda.grid(1), 0)
+        >>> out = np.zeros(4)
+        >>> draw[1, 4](out)
+        >>> bool(np.isfinite(out).all())
+        True
+    """
     a, b, _, _ = philox_uint32x4(seed, sequence, offset)
     u1 = (np.float32(a >> np.uint32(8)) + np.float32(1)) * np.float32(1.0 / (1 << 24))
     u2 = np.float32(b >> np.uint32(8)) * np.float32(1.0 / (1 << 24))
@@ -301,7 +623,25 @@ def philox_normal_float32(seed, sequence, offset):
 
 @jit(device=True)
 def philox_normal_float64(seed, sequence, offset):
-    """A normal float64, by Box and Muller."""
+    """Returns a normal number at a position of a sequence, by Box and Muller.
+
+    Args:
+        seed: an integer.
+        sequence: the number of the sequence, such as the thread's.
+        offset: the position in the sequence.
+
+    Returns:
+        A float64.
+
+    Examples:
+        >>> @cuda.jit
+        ... def draw(out):
+        ...     out[cuda.grid(1)] = cuda.random.philox_normal_float64(1, cuda.grid(1), 0)
+        >>> out = np.zeros(4)
+        >>> draw[1, 4](out)
+        >>> bool(np.isfinite(out).all())
+        True
+    """
     a, b, c, d = philox_uint32x4(seed, sequence, offset)
     u1 = uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b)) + _FLOAT64_UNIT
     u2 = uint64_to_unit_float64((np.uint64(c) << np.uint64(32)) | np.uint64(d))

@@ -12,32 +12,89 @@ is_hip = False
 
 
 def getDeviceCount() -> int:
-    """Number of usable GPUs."""
+    """Returns the number of usable GPUs.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cuda.runtime.getDeviceCount() >= 0
+        True
+    """
     return _core.device_count()
 
 
 def getDevice() -> int:
-    """Number of the current GPU."""
+    """Returns the number of the current GPU.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cuda.runtime.getDevice()
+        0
+    """
     return get_device_id()
 
 
 def setDevice(device: int) -> None:
-    """Makes a GPU the device of new arrays."""
+    """Makes a GPU the device of new arrays.
+
+    Args:
+        device: the GPU's number.
+
+    Raises:
+        CUDARuntimeError: if there is no such GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     cuda.runtime.setDevice(0)
+    """
     Device(device).use()
 
 
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
-    """Returns 1 if a GPU can access the memory of another one, else 0."""
+    """Returns 1 if a GPU can access the memory of another one, and 0 otherwise.
+
+    Args:
+        device: the number of a GPU.
+        peerDevice: the number of the other one.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> if cuda.runtime.getDeviceCount() > 1:
+        ...     found = cuda.runtime.deviceCanAccessPeer(0, 1)
+    """
     return int(_core.can_access_peer(device, peerDevice))
 
 
 def deviceSynchronize() -> None:
-    """Submits the recorded operations and waits for them, also on the CPU."""
+    """Submits the recorded operations and waits for them, also on the CPU.
+
+    Examples:
+        >>> cuda.runtime.deviceSynchronize()
+    """
     _core.synchronize()
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
-    """Returns the driver's properties of a GPU; `name` is bytes, as in CuPy."""
+    """Returns the driver's properties of a GPU. `name` is bytes, as in CuPy.
+
+    Args:
+        device: the GPU's number.
+
+    Returns:
+        A dict.
+
+    Raises:
+        CUDARuntimeError: if there is no such GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     name = cuda.runtime.getDeviceProperties(0)["name"]
+    """
     properties = dict(Device(device).attributes)
     name = properties.get("name")
     if isinstance(name, str):
@@ -46,26 +103,74 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 
 
 def get_device_properties(device: int | None = None) -> dict[str, Any]:
-    """Returns the same as `getDeviceProperties`; by default for the current GPU."""
+    """Returns the driver's properties of a GPU, as `runtime.getDeviceProperties`.
+
+    Args:
+        device: the GPU's number, by default the current one.
+
+    Returns:
+        A dict.
+
+    Raises:
+        CUDARuntimeError: if there is no such GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     name = cuda.get_device_properties()["name"]
+    """
     return getDeviceProperties(get_device_id() if device is None else device)
 
 
 def memGetInfo() -> tuple[int, int]:
-    """Free and total bytes of the current GPU's memory."""
+    """Returns the free and the total bytes of the current GPU's memory.
+
+    Returns:
+        A pair of integers.
+
+    Raises:
+        CUDARuntimeError: without a GPU.
+
+    Examples:
+        >>> if cuda.is_available():
+        ...     free, total = cuda.runtime.memGetInfo()
+    """
     return Device().mem_info
 
 
 def driverGetVersion() -> int:
-    """The CUDA version that the driver supports, as 13000 for 13.0; 0 without a GPU."""
+    """Returns the CUDA version that the driver supports, such as 13000 for 13.0, and 0 without a GPU.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cuda.runtime.driverGetVersion() >= 0
+        True
+    """
     return int(_core.device_properties()["driverVersion"]) if _core.device_count() else 0
 
 
 def runtimeGetVersion() -> int:
-    """The same as `driverGetVersion`: no runtime library is used."""
+    """Returns the same as `driverGetVersion`, because no runtime library is used.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> cuda.runtime.runtimeGetVersion() == cuda.runtime.driverGetVersion()
+        True
+    """
     return driverGetVersion()
 
 
 def streamSynchronize(stream: int) -> None:
-    """Submits the recorded operations and waits for the engine's stream and for `stream`."""
+    """Submits the recorded operations and waits for the engine's stream and for another one.
+
+    Args:
+        stream: the handle of the other stream.
+
+    Examples:
+        >>> cuda.runtime.streamSynchronize(0)
+    """
     _core.synchronize()
     _core.Stream(stream).synchronize()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch._creation import Generator
 from cuprous.torch._placeholders import unsupported_name
+from cuprous.torch._random_numbers import Generator
 from cuprous.torch._types import device, dtype
 from cuprous.torch._utils import parse_to
 

@@ -15,10 +15,12 @@ from cuprous.torch import (
     _alternative_names,  # noqa: F401 - imports of modules under PyTorch's names
     _checks,
     _creation,
+    _diagonals,
     _foreach,
     _further,
     _indexing,
     _info,
+    _joining,
     _keywords,
     _legacy_linalg,
     _memory_format,
@@ -57,6 +59,7 @@ from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
 from cuprous.torch._memory_format import layout, memory_format  # noqa: F401
 from cuprous.torch._printing import set_printoptions
+from cuprous.torch._random_numbers import *  # noqa: F403
 from cuprous.torch._tensor import is_tensor
 from cuprous.torch._types import Size, device, dtype, set_default_device
 from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled
@@ -69,9 +72,9 @@ from cuprous.torch.version import __version__  # noqa: F401
 _tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
-for _part in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
-              _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach, _legacy_linalg,
-              _stft, _views_written, _windows):  # fmt: skip
+for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
+              _rearrangement, _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach,
+              _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
@@ -97,7 +100,7 @@ _EXPORTS = _exports.Exports(
         ".futures": "Future",
     },
     modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
-    "overrides",
+    "multiprocessing", "overrides",
              "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 

@@ -25,14 +25,37 @@ def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     return {f.__name__: f for f in functions}
 
 
-def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Returns the form of a function that writes the result to its first argument."""
+def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Tensor]:
+    """Returns the form of a function that writes the result to its first argument.
+
+    Args:
+        function: the function.
+        example: a call of the method and what it prints, for the docstring.
+    """
 
     def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         _core.t_assign(self, function(self, *args, **kwargs))
         return self
 
-    return named(write, f"{function.__name__}_", f"Applies `{function.__name__}` in place.")
+    call, result = example.split(" -> ")
+    name = function.__name__
+    return named(
+        write,
+        f"{name}_",
+        f"""Writes the result of `{name}` to the tensor.
+
+    Args:
+        *args: the arguments of `{name}` after the first.
+        **kwargs: the keywords of `{name}`.
+
+    Returns:
+        The tensor itself, of the same shape and dtype.
+
+    Examples:
+        >>> {call}
+        {result}
+    """,
+    )
 
 
 def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:

@@ -65,25 +65,67 @@ def _check_is_size(i: Any, message: Callable[[], str] | None = None, *, max: Any
 
 
 def sym_not(a: Any) -> bool:
-    """Returns `not a`."""
+    """Returns `not a`.
+
+    Args:
+        a: a bool.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.sym_not(True)
+        False
+    """
     return not a
 
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """Returns `t` if `b`, otherwise `f`."""
+    """Returns `t` if `b`, otherwise `f`.
+
+    Args:
+        b: a bool.
+        t: the result for True.
+        f: the result for False.
+
+    Returns:
+        One of the two.
+
+    Examples:
+        >>> torch.sym_ite(3 > 2, "more", "less")
+        'more'
+    """
     return t if b else f
 
 
 def get_default_device() -> _types.device:
-    """Returns the device of new tensors."""
+    """Returns the device of new tensors.
+
+    Returns:
+        A `torch.device`.
+
+    Examples:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     return _types.device("meta" if _types.is_meta_default() else _types.default_device())
 
 
 def get_device_module(device: Any = None) -> Any:
     """Returns the module of a type of device: `torch.cuda` or `torch.cpu`.
 
+    Args:
+        device: a device or its name, by default the default device.
+
+    Returns:
+        A module.
+
     Raises:
         RuntimeError: for other types.
+
+    Examples:
+        >>> torch.get_device_module("cpu").__name__
+        'cuprous.torch.cpu'
     """
     from cuprous import torch  # which imports this module
 
@@ -94,7 +136,18 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def typename(obj: Any, /) -> str:
-    """Returns the name of an object's type, with its module; of a tensor the legacy name."""
+    """Returns the name of an object's type, with its module; of a tensor the legacy name.
+
+    Args:
+        obj: any object.
+
+    Returns:
+        A string.
+
+    Examples:
+        >>> torch.typename(torch.tensor(1.0))
+        'torch.FloatTensor'
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     named = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -103,7 +156,18 @@ def typename(obj: Any, /) -> str:
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Returns True for the memory of a tensor."""
+    """Returns True for the memory of a tensor.
+
+    Args:
+        obj: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_storage(torch.tensor([1.0]).untyped_storage())
+        True
+    """
     return isinstance(obj, UntypedStorage)
 
 

@@ -1,4 +1,4 @@
-"""Creation of tensors: from values, constants, ranges and random numbers."""
+"""Creation of tensors: from values, constants and ranges."""
 
 from __future__ import annotations
 
@@ -54,7 +54,24 @@ def tensor(
 ) -> Tensor:
     """Returns a tensor with a copy of numbers, nested sequences, arrays or tensors.
 
-    Floats without a dtype get the default dtype, integers get int64.
+    Floats without a dtype get the default dtype, and integers get int64.
+
+    Args:
+        data: a number, nested sequences of numbers, an array or a tensor.
+        dtype: the dtype, by default that of the data.
+        device: the device, by default that of a tensor, otherwise the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of the shape of the data.
+
+    Examples:
+        >>> torch.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> torch.tensor([1, 2], dtype=torch.float64)
+        tensor([1., 2.], dtype=torch.float64)
     """
     if isinstance(data, _core.ndarray):
         data = _core.t_wrap(data)
@@ -110,7 +127,21 @@ def _has_numpy(data: Any) -> bool:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Returns a tensor that shares the memory of a tensor or array if dtype and device allow it, otherwise a copy."""
+    """Returns a tensor that shares the memory of a tensor or array if dtype and device allow it, otherwise a copy.
+
+    Args:
+        data: a number, nested sequences of numbers, an array or a tensor.
+        dtype: the dtype, by default that of the data.
+        device: the device, by default that of the data.
+
+    Returns:
+        A tensor of the shape of the data.
+
+    Examples:
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> torch.as_tensor(x) is x
+        True
+    """
     if isinstance(data, _core.ndarray):
         data = _core.t_wrap(data)
     if not isinstance(data, Tensor):
@@ -124,13 +155,20 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
     Args:
         obj: the values.
-        dtype: the dtype, by default that of the values.
+        dtype: the dtype, by default the default dtype.
         device: the device, by default that of the values.
         copy: True for a copy in any case; False to raise where a copy would be needed.
         requires_grad: whether the tensor requires gradients.
 
+    Returns:
+        A tensor of the shape of the values.
+
     Raises:
         ValueError: for `copy=False` and values that have to be copied.
+
+    Examples:
+        >>> torch.asarray([1, 2], dtype=torch.float32)
+        tensor([1., 2.])
     """
     if isinstance(obj, FileStorage):
         obj = obj.content.copy()
@@ -144,7 +182,21 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """Returns a tensor with a copy of a NumPy array's values. PyTorch's CPU tensors share the memory instead."""
+    """Returns a tensor with a copy of a NumPy array's values. PyTorch's CPU tensors share the memory instead.
+
+    Args:
+        ndarray: a NumPy array.
+
+    Returns:
+        A tensor of the array's shape and dtype, in host memory.
+
+    Raises:
+        TypeError: for other objects.
+
+    Examples:
+        >>> torch.from_numpy(np.arange(3))
+        tensor([0, 1, 2])
+    """
     import numpy as np
 
     if not isinstance(ndarray, np.ndarray):
@@ -153,7 +205,18 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """Returns a tensor that shares the memory of another library's array."""
+    """Returns a tensor that shares the memory of another library's array.
+
+    Args:
+        ext_tensor: an object with the DLPack protocol.
+
+    Returns:
+        A tensor of its shape and dtype, on its device.
+
+    Examples:
+        >>> torch.from_dlpack(cp.arange(3.0, device="cpu")).shape
+        torch.Size([3])
+    """
     return _core.t_wrap(import_(ext_tensor))
 
 
@@ -168,7 +231,30 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
         kind, device_name = _options(name, out, dtype, device, layout)
         return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
-    return named(make, name, f"Returns a tensor filled with {name}.")
+    return named(
+        make,
+        name,
+        f"""Returns a tensor filled with {name}.
+
+    Args:
+        *sizes_: the extents, as integers or as one sequence.
+        size: the extents as a sequence, in place of `sizes_`.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of the given extents.
+
+    Examples:
+        >>> torch.{name}(2, 3)
+        tensor([[{value}., {value}., {value}.],
+                [{value}., {value}., {value}.]])
+    """,
+    )
 
 
 zeros, ones = _constant("zeros", 0), _constant("ones", 1)
@@ -176,7 +262,26 @@ zeros, ones = _constant("zeros", 0), _constant("ones", 1)
 
 def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
-    """Returns an uninitialized tensor."""
+    """Returns a tensor whose elements are not set to anything in particular.
+
+    Args:
+        *sizes_: the extents, as integers or as one sequence.
+        size: the extents as a sequence, in place of `sizes_`.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+        memory_format: the order of dimensions in memory, by default row-major.
+
+    Returns:
+        A tensor of the given extents.
+
+    Examples:
+        >>> torch.empty(2, 3).shape
+        torch.Size([2, 3])
+    """
     name, device_name = _options("empty", out, dtype, device, layout)
     result = in_format(_core.t_empty(_extents(sizes_, size), name, device_name), memory_format)
     return _configured(result, requires_grad, pin_memory)
@@ -184,7 +289,26 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Returns a tensor filled with a value, whose type determines the dtype unless one is given."""
+    """Returns a tensor filled with a value, whose type determines the dtype unless one is given.
+
+    Args:
+        size: the extents.
+        fill_value: the value.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default that of the value: bool, int64 or the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of the given extents.
+
+    Examples:
+        >>> torch.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
+    """
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     name, device_name = _options("full", out, dtype, device, layout, _number_dtype(type(fill_value)))
@@ -201,7 +325,28 @@ def _count(start: float, end: float, step: float) -> int:
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Returns the values start, start + step, … below end."""
+    """Returns the numbers from `start` to below `end` in steps.
+
+    Args:
+        start: the first number; with one argument, the end, and numbers start at 0.
+        end: the bound, which is not included.
+        step: the difference of neighbors.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default int64 if all arguments are integers, otherwise the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of one dimension.
+
+    Examples:
+        >>> torch.arange(3)
+        tensor([0, 1, 2])
+        >>> torch.arange(1.0, 2.0, 0.5)
+        tensor([1.0000, 1.5000])
+    """
     if end is None:
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
@@ -219,7 +364,25 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Returns `steps` evenly spaced values from start to end, both included."""
+    """Returns evenly spaced numbers from `start` to `end`, both included.
+
+    Args:
+        start: the first number.
+        end: the last number.
+        steps: the number of elements.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape (steps).
+
+    Examples:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     name, device_name = _options("linspace", out, dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -233,187 +396,57 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
-    """Returns `base` raised to the powers `linspace(start, end, steps)`."""
+    """Returns powers whose exponents are evenly spaced from `start` to `end`.
+
+    Args:
+        start: the exponent of the first number.
+        end: the exponent of the last number.
+        steps: the number of elements.
+        base: the base.
+        **options: the keywords of `linspace`.
+
+    Returns:
+        A tensor of shape (steps).
+
+    Examples:
+        >>> torch.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
     requires_grad = options.pop("requires_grad", False)
     return _configured(_core.t_map("power", base, linspace(start, end, steps, **options)), requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Returns a matrix with ones on the diagonal and zeros elsewhere."""
+    """Returns a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns, by default `n`.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape (n, m).
+
+    Examples:
+        >>> torch.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     name, device_name = _options("eye", out, dtype, device, layout)
     m = n if m is None else m
     equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
     return _configured(_core.t_cast(equal, name), requires_grad)
 
 
-# --- random numbers
-
-
-class Generator:
-    """A random number generator whose numbers are the same on every device. They differ from PyTorch's for the same
-    seed."""
-
-    def __init__(self, device: Any = None) -> None:
-        self.device = resolve_device(device or "cpu")
-        self.manual_seed(67280421310721)
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Sets the seed and starts from its first number."""
-        self._seed, self._position = int(seed) & (1 << 64) - 1, _core.Counter(0)
-        return self
-
-    def initial_seed(self) -> int:
-        """Returns the seed."""
-        return self._seed
-
-    def seed(self) -> int:
-        """Sets a seed from the operating system's entropy and returns it."""
-        import secrets
-
-        return self.manual_seed(secrets.randbits(63)).initial_seed()
-
-    def get_state(self) -> Tensor:
-        """Returns the state: the seed and the position in its sequence."""
-        import numpy as np
-
-        return from_numpy(np.array([self._seed, self._position.value], np.uint64).view(np.uint8))
-
-    def set_state(self, new_state: Tensor) -> None:
-        """Restores a state that `get_state` returned."""
-        import numpy as np
-
-        seed, position = new_state.cpu().numpy().view(np.uint64)
-        self.manual_seed(int(seed))._position.value = int(position)
-
-    def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
-        """Returns the next random numbers of a distribution."""
-        size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
-        # One block of the counter-based generator yields four 32-bit words or two 64-bit words, so advancing by one
-        # block for each element is more than enough.
-        return _core.t_random(kind, list(shape), self._seed, self._position.take(size), device_name)
-
-
-default_generator = Generator()
-
-
-def manual_seed(seed: int) -> Generator:
-    """Seeds the default generator."""
-    return default_generator.manual_seed(seed)
-
-
-def seed() -> int:
-    """Seeds the default generator from the operating system's entropy; returns the seed."""
-    return default_generator.seed()
-
-
-def initial_seed() -> int:
-    """Returns the default generator's seed."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state() -> Tensor:
-    """Returns the default generator's state."""
-    return default_generator.get_state()
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    """Restores the default generator's state."""
-    default_generator.set_state(new_state)
-
-
-def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, generator: Any = None) -> Tensor:
-    """Returns uniform ("unit") or normal random numbers of a float dtype.
-
-    Raises:
-        RuntimeError: for dtypes other than floats.
-    """
-    if name not in ("float16", "bfloat16", "float32", "float64"):
-        raise RuntimeError(f'"{kind}" not implemented for {name!r}')
-    wide = name == "float64"
-    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
-    return astype(result, name)
-
-
-def draw_unit(like: Tensor, shape: Sequence[int] | None = None, generator: Any = None) -> Tensor:
-    """Returns uniform random numbers in [0, 1) of at least single precision, by default one for each element."""
-    name = "float64" if like.dtype_name == "float64" else "float32"
-    return draw_floats("unit", like.dims if shape is None else shape, name, like.device_name, generator)
-
-
-def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
-    def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False,
-             pin_memory: bool = False) -> Tensor:  # fmt: skip
-        name, device_name = _options(function, out, dtype, device, layout)
-        draw = draw_floats(kind, _extents(sizes_, size), name, device_name, generator)
-        return _configured(draw, requires_grad, pin_memory)
-
-    return named(make, function, doc)
-
-
-rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
-randn = _floats("randn", "normal", "Returns normal random numbers with mean 0 and standard deviation 1.")
-
-
-def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, generator: Any = None) -> Tensor:
-    """Returns random integers in [low, high) as int64. Their probabilities differ by at most one part in 2**(64 - bits
-    of the range)."""
-    if high <= low:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    bits = (generator or default_generator).draw("random_bits64", shape, device_name)
-    # 63 bits, so that the remainder of a signed integer is not negative.
-    positive = _core.t_cast(_core.t_map("right_shift", bits, 1, dtype="uint64"), "int64")
-    return _core.t_map("add", _core.t_map("remainder", positive, high - low, dtype="int64"), low, dtype="int64")
-
-
-def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-            device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
-            size: Any = None) -> Tensor:  # fmt: skip
-    """Returns random integers in [low, high): `randint(low=0, high, size)`."""
-    given = list(args)
-    if size is None and given and not isinstance(given[-1], int):
-        size = given.pop()
-    if high is None and given:
-        high = given.pop()
-    if low is None and given:
-        low = given.pop()
-    if size is None or high is None or given:
-        raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, device_name = _options("randint", out, dtype, device, layout, "int64")
-    result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
-    return _configured(astype(result, name), requires_grad)
-
-
-def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Returns a random permutation of 0 to n - 1: the order that sorts random 64-bit keys."""
-    name, device_name = _options("randperm", out, dtype, device, layout, "int64")
-    keys = (generator or default_generator).draw("random_bits64", [n], device_name)
-    order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _configured(astype(order, name), requires_grad, pin_memory)
-
-
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
-           dtype: Any = None, device: Any = None) -> Tensor:  # fmt: skip
-    """Returns normal random numbers with a mean and a standard deviation, either of which may be a tensor."""
-    unsupported("normal", out=(out, None))
-    like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
-    if like is None:
-        return randn(*(size or ()), generator=generator, dtype=dtype, device=device) * std + mean
-    return randn_like(mean + std * 0.0 if isinstance(mean, Tensor) else like, generator=generator) * std + mean
-
-
-def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
-    """Returns ones with the given probabilities and zeros otherwise."""
-    unsupported("bernoulli", out=(out, None))
-    return _core.t_cast(draw_unit(input, generator=generator) < input.detach(), input.dtype_name)
-
-
 # --- tensors like another one
 
 
-def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _like(function: str, make: Callable[..., Tensor], *arguments: str) -> Callable[..., Tensor]:
     def like(input: Tensor, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:  # fmt: skip
         result = make(input, *args, dtype=input.dtype if dtype is None else dtype, layout=layout,
@@ -422,16 +455,38 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return in_format(result, memory_format)
 
     source = function.removesuffix("_like")
-    return named(like, function, f"Returns `{source}` with the shape, dtype and device of a tensor.")
+    call = ", ".join(["x", *arguments])
+    return named(
+        like,
+        function,
+        f"""Returns `{source}` with the shape, dtype and device of a tensor.
+
+    Args:
+        input: the tensor, of any shape and dtype.
+        *args: the arguments of `{source}` after the extents.
+        dtype: another dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: another device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        memory_format: the order of dimensions in memory, by default row-major.
+        **options: further keywords of `{source}`.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> x = torch.zeros(2, 3, dtype=torch.float64)
+        >>> y = torch.{function}({call})
+        >>> y.shape, y.dtype
+        (torch.Size([2, 3]), torch.float64)
+    """,
+    )
 
 
 zeros_like = _like("zeros_like", lambda t, **options: zeros(t.dims, **options))
 ones_like = _like("ones_like", lambda t, **options: ones(t.dims, **options))
 empty_like = _like("empty_like", lambda t, **options: empty(t.dims, **options))
-rand_like = _like("rand_like", lambda t, **options: rand(t.dims, **options))
-randn_like = _like("randn_like", lambda t, **options: randn(t.dims, **options))
-full_like = _like("full_like", lambda t, fill_value, **options: full(t.dims, fill_value, **options))
-randint_like = _like("randint_like", lambda t, *bounds, **options: randint(*bounds, size=t.dims, **options))
+full_like = _like("full_like", lambda t, fill_value, **options: full(t.dims, fill_value, **options), "7")
 
 
 def complex_(real: Tensor, imag: Tensor) -> Tensor:
@@ -459,6 +514,16 @@ class legacy:
     """Legacy tensor types: `torch.FloatTensor`, `torch.cuda.FloatTensor` and so on.
 
     Calling one with sizes or values creates a tensor. `x.type(…)` converts to it, and `isinstance` checks for it.
+
+    Args:
+        name: the name of the dtype.
+        device: the device, by default the CPU.
+
+    Examples:
+        >>> torch.LongTensor([1, 2])
+        tensor([1, 2])
+        >>> isinstance(torch.tensor([1.0]), torch.FloatTensor)
+        True
     """
 
     def __init__(self, name: str, device: Any = None) -> None:
@@ -470,7 +535,12 @@ class legacy:
 
     @property
     def is_cuda(self) -> bool:
-        """True for a type of CUDA tensors."""
+        """True for a type of CUDA tensors.
+
+        Examples:
+            >>> torch.FloatTensor.is_cuda
+            False
+        """
         return self.device is not None
 
     def __instancecheck__(self, x: Any) -> bool:
@@ -491,8 +561,14 @@ class legacy:
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype and device from a legacy type such as `torch.cuda.FloatTensor`, or from its name.
 
+    Args:
+        t: the type or its name.
+
     Raises:
         TypeError: if the type is not one of floats.
+
+    Examples:
+        >>> torch.set_default_tensor_type(torch.FloatTensor)
     """
     if isinstance(t, str):
         path, _, name = t.removeprefix("torch.").rpartition(".")
@@ -504,8 +580,6 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 __all__ = [
-    "Generator", "arange", "as_tensor", "asarray", "bernoulli", "default_generator", "empty", "empty_like", "eye",
-    "from_dlpack", "from_numpy", "full", "full_like", "get_rng_state", "initial_seed", "linspace", "logspace",
-    "manual_seed", "normal", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "seed", "set_default_tensor_type", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "full", "full_like",
+    "linspace", "logspace", "ones", "ones_like", "set_default_tensor_type", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -12,7 +12,8 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, named, tensor_of, unsupported, wrap_dim
 from cuprous.torch._creation import tensor
-from cuprous.torch._shape import broadcast_tensors, stack
+from cuprous.torch._joining import stack
+from cuprous.torch._shape import broadcast_tensors
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
@@ -105,7 +106,20 @@ def tensor_of_any(value: Any, like: Tensor) -> Tensor:
 
 
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Writes (or adds) values at index tensors."""
+    """Writes (or adds) values at index tensors.
+
+    Args:
+        indices: int64 or bool tensors, one for each leading dimension.
+        values: the values, a tensor that broadcasts with the selected elements.
+        accumulate: whether to add the values; otherwise they replace the elements.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
     _write(self, tuple(_plain(i, self.device_name) for i in indices), values, "add" if accumulate else "set")
     return self
 
@@ -133,14 +147,47 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`."""
+    """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        index: int64 indices, as many dimensions as `input` and no larger in any but `dim`.
+        sparse_grad: for PyTorch's signature; only False.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        IndexError: for an index out of range.
+
+    Examples:
+        >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
     unsupported("gather", sparse_grad=(sparse_grad, False))
     input = _core.t_indexable(input)
     return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with broadcasting of the other dimensions; without `dim` the input is flattened."""
+    """Returns elements at indices along a dimension, as `gather`, with broadcasting of the other dimensions.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        indices: int64 indices.
+        dim: the dimension; None for the flattened tensor.
+
+    Returns:
+        A tensor of the shape that both broadcast to.
+
+    Examples:
+        >>> x = torch.tensor([[3, 1], [2, 4]])
+        >>> torch.take_along_dim(x, x.argsort(dim=1), dim=1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     dim = wrap_dim(dim, input.ndim)
@@ -153,17 +200,23 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Returns elements of the flattened tensor."""
+    """Returns elements of the flattened tensor.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        index: int64 indices.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        IndexError: for an index out of range.
+
+    Examples:
+        >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+        tensor([1, 4])
+    """
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
-
-
-def _both_forms(change: Callable[..., Tensor], name: str, doc: str) -> tuple[Callable[..., Tensor], ...]:
-    """Returns a function that changes a copy of its first argument, and the one that changes the argument itself."""
-
-    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        return change(input.clone(), *args, **options)
-
-    return named(function, name, doc), named(change, name + "_", doc)
 
 
 def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
@@ -182,8 +235,52 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
         _scatter(self, _offsets(self, wrap_dim(dim, self.ndim), index), source, how)
         return self
 
+    def function(
+        input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
+    ) -> Tensor:
+        return change(input.clone(), dim, index, src, value=value, reduce=reduce)
+
+    arguments = f"""dim: the dimension that `index` counts in.
+        index: int64 indices, as many dimensions as the tensor and no larger in any but `dim`.
+        src: the values to {"add" if op == "add" else "write"}: a tensor that covers `index`, or a number.
+        value: a number, in place of `src`.
+        reduce: "add" or "multiply" to combine values with the present elements.
+
+    Returns:"""
+    raises = """Raises:
+        RuntimeError: for another `reduce`, a `src` of another dtype, and shapes that do not fit.
+        IndexError: for an index out of range.
+
+    Examples:"""
     sign = "+" if op == "add" else ""
-    return _both_forms(change, name, f"Computes `self[index[i][j]][j] {sign}= src[i][j]`, here for `dim=0`.")
+    return named(
+        function,
+        name,
+        f"""Computes `out[index[i][j]][j] {sign}= src[i][j]` (for `dim=0`) on a copy.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        {arguments}
+        A tensor of the shape and dtype of `input`.
+
+    {raises}
+        >>> torch.{name}(torch.zeros(4), 0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
+        tensor([5., 0., 6., 0.])
+    """,
+    ), named(
+        change,
+        f"{name}_",
+        f"""Computes `self[index[i][j]][j] {sign}= src[i][j]` (for `dim=0`).
+
+    Args:
+        {arguments}
+        The tensor itself.
+
+    {raises}
+        >>> torch.zeros(4).{name}_(0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
+        tensor([5., 0., 6., 0.])
+    """,
+    )
 
 
 scatter, scatter_ = _scatter_functions("scatter", "set")
@@ -220,7 +317,24 @@ def slices(input: Tensor, dim: int, index: Any) -> Tensor:
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Returns the slices at the given indices along a dimension."""
+    """Returns the slices at indices along a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        index: a vector of int64 indices.
+
+    Returns:
+        A tensor with the extent of `index` along the dimension.
+
+    Raises:
+        IndexError: for an index out of range, or an index that is not a vector.
+
+    Examples:
+        >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
+        tensor([[5, 6],
+                [1, 2]])
+    """
     input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
@@ -234,24 +348,82 @@ def rows(weight: Tensor, index: Tensor) -> Tensor:
     return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*index.dims, 1)))
 
 
-def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
+def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callable[..., Tensor], ...]:
     def change(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
         _, offsets, shape = _rows(self, dim, index)
         value = source * alpha if alpha != 1 else source
         _scatter(self, offsets, _spread(value, shape, self) if isinstance(value, Tensor) else value, op)
         return self
 
+    def function(input: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
+        return change(input.clone(), dim, index, source, alpha=alpha)
+
     verb = "Adds" if op == "add" else "Writes"
-    return _both_forms(change, name, f"{verb} slices along a dimension at indices.")
+    arguments = f"""dim: the dimension; a negative one counts from the end.
+        index: a vector of int64 indices.
+        source: {"a number" if name == "index_fill" else "a tensor with a slice for each index"}.
+        alpha: the factor of `source`.
+
+    Returns:"""
+    return named(
+        function,
+        name,
+        f"""{verb} slices along a dimension at indices of a copy.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        {arguments}
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        IndexError: for an index out of range, or an index that is not a vector.
+
+    Examples:
+        >>> torch.{name}(torch.ones(3), 0, torch.tensor([0, 2]), {source})
+        {result}
+    """,
+    ), named(
+        change,
+        f"{name}_",
+        f"""{verb} slices along a dimension at indices.
+
+    Args:
+        {arguments}
+        The tensor itself.
+
+    Raises:
+        IndexError: for an index out of range, or an index that is not a vector.
+
+    Examples:
+        >>> torch.ones(3).{name}_(0, torch.tensor([0, 2]), {source})
+        {result}
+    """,
+    )
 
 
-index_add, index_add_ = _index_writing("index_add", "add")
-index_copy, index_copy_ = _index_writing("index_copy", "set")
-index_fill, index_fill_ = _index_writing("index_fill", "set")
+index_add, index_add_ = _index_writing("index_add", "add", "torch.tensor([5.0, 6.0])", "tensor([6., 1., 7.])")
+index_copy, index_copy_ = _index_writing("index_copy", "set", "torch.tensor([5.0, 6.0])", "tensor([5., 1., 6.])")
+index_fill, index_fill_ = _index_writing("index_fill", "set", "9", "tensor([9., 1., 9.])")
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Returns a copy with a value where the mask is True."""
+    """Returns a copy with a value where the mask is true.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+        value: a number, or a tensor without dimensions.
+
+    Returns:
+        A tensor of the dtype of `input`.
+
+    Raises:
+        RuntimeError: for a mask that is not bool, or a value with dimensions.
+
+    Examples:
+        >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 9)
+        tensor([9, 2])
+    """
     if mask.dtype_name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
     if isinstance(value, Tensor) and value.ndim:
@@ -261,19 +433,62 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Writes a value where the mask is True."""
+    """Writes a value where the mask is true.
+
+    Args:
+        mask: a bool tensor that broadcasts with the tensor.
+        value: a number, or a tensor without dimensions.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        RuntimeError: for a mask that is not bool, or a value with dimensions.
+
+    Examples:
+        >>> torch.tensor([1, 2]).masked_fill_(torch.tensor([True, False]), 9)
+        tensor([9, 2])
+    """
     _core.t_update(self, masked_fill(self, mask, value))
     return self
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Returns the elements where the mask is True, in one dimension."""
+    """Returns the elements where the mask is true. The mask is read on the host.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+
+    Returns:
+        A tensor of one dimension.
+
+    Examples:
+        >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
+        tensor([1, 3])
+    """
     a, m = broadcast_tensors(input, mask)
     return getitem(a, m)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Returns a copy in which elements of `source`, in order, replace those where the mask is True."""
+    """Returns a copy in which elements of `source`, in order, replace those where the mask is true.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+        source: the values, at least as many as the mask has true elements.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        RuntimeError: if `source` has too few elements.
+
+    Examples:
+        >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
     result = _core.t_cast(input, input.dtype_name)
     mask = _core.t_expand(mask, list(input.dims))
     n = int(mask.sum())
@@ -285,7 +500,20 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @arrays.on_array_device
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Returns the indices of the nonzero elements."""
+    """Returns the indices of the nonzero elements. Their number is read on the host.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        as_tuple: whether to return a tuple of one vector for each dimension.
+
+    Returns:
+        An int64 tensor of shape (n, input.ndim), or a tuple of vectors.
+
+    Examples:
+        >>> torch.nonzero(torch.tensor([0, 3, 5]))
+        tensor([[1],
+                [2]])
+    """
     found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
     parts = tuple(map(_core.t_wrap, found))
     return parts if as_tuple else stack(parts, 1)

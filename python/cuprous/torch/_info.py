@@ -12,7 +12,18 @@ from cuprous.torch._types import DTYPES, FLOAT8, dtype, dtype_name
 
 
 class finfo:
-    """Limits of a float dtype: eps, max, min, tiny, smallest_normal, resolution, bits, dtype."""
+    """Limits of a float dtype: eps, max, min, tiny, smallest_normal, resolution, bits, dtype.
+
+    Args:
+        type: a floating dtype, by default the default dtype.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Examples:
+        >>> torch.finfo(torch.float32).eps
+        1.1920928955078125e-07
+    """
 
     def __init__(self, type: Any = None) -> None:
         import ml_dtypes
@@ -22,6 +33,8 @@ class finfo:
             info = ml_dtypes.finfo(getattr(ml_dtypes, name))
         else:
             name = _core.t_default_dtype() if type is None else dtype_name(type)
+            if name not in DTYPES or (not DTYPES[name].is_floating_point and not DTYPES[name].is_complex):
+                raise TypeError(f"torch.finfo() requires a floating point dtype, got {name}; use torch.iinfo")
             info = ml_dtypes.finfo(_dtypes.numpy_dtype(name))
         self.dtype, self.bits = name, int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
@@ -34,10 +47,23 @@ class finfo:
 
 
 class iinfo:
-    """Limits of an integer dtype: max, min, bits, dtype."""
+    """Limits of an integer dtype: max, min, bits, dtype.
+
+    Args:
+        type: an integer dtype.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Examples:
+        >>> torch.iinfo(torch.int8).max
+        127
+    """
 
     def __init__(self, type: Any) -> None:
         name = dtype_name(type)
+        if _dtypes.kind(name) not in "iu":
+            raise TypeError(f"torch.iinfo() requires an integer dtype, got {name}; use torch.finfo for floats")
         self.dtype, self.bits = name, 8 * _dtypes.itemsize(name)
         self.max, self.min = int(_dtypes.highest(name)), int(_dtypes.lowest(name))
 
@@ -46,44 +72,134 @@ class iinfo:
 
 
 def get_default_dtype() -> dtype:
-    """Returns the dtype that floats get unless another is given."""
+    """Returns the dtype that floats get unless another is given.
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.get_default_dtype()
+        torch.float32
+    """
     return DTYPES[_core.t_default_dtype()]
 
 
 def set_default_dtype(d: Any) -> None:
-    """Sets the dtype that floats get unless another is given."""
+    """Sets the dtype that floats get unless another is given.
+
+    Args:
+        d: a floating dtype.
+
+    Raises:
+        TypeError: for other dtypes.
+
+    Examples:
+        >>> torch.set_default_dtype(torch.float64)
+        >>> torch.tensor(1.5).dtype
+        torch.float64
+        >>> torch.set_default_dtype(torch.float32)
+    """
     _core.t_set_default_dtype(dtype_name(d))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """Returns the dtype of the result of an operation on two operands."""
+    """Returns the dtype of the result of an operation on two operands.
+
+    Args:
+        tensor1: a tensor or number.
+        tensor2: a tensor or number.
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+        torch.float32
+    """
     return DTYPES[_core.t_result_type(tensor1, tensor2)]
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Returns the smallest dtype to which both can be cast."""
+    """Returns the smallest dtype to which both can be cast.
+
+    Args:
+        type1: a dtype.
+        type2: a dtype.
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.promote_types(torch.int32, torch.float32)
+        torch.float32
+    """
     return DTYPES[_core.t_promote_types(type1.name, type2.name)]
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Returns True if a cast keeps the kind, which it does not from complex to float, from float to integer, or from
-    integer to bool."""
+    integer to bool.
+
+    Args:
+        from_: a dtype.
+        to: a dtype.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.can_cast(torch.float64, torch.int32)
+        False
+    """
     rank = [d.is_complex * 3 or d.is_floating_point * 2 or (d.name != "bool") * 1 for d in (from_, to)]
     return rank[0] <= rank[1]
 
 
 def numel(input: Tensor) -> int:
-    """Returns the number of elements."""
+    """Returns the number of elements.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.numel(torch.ones(2, 3))
+        6
+    """
     return input.numel()
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Returns True if the dtype is a float."""
+    """Returns True if the dtype is a float.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_floating_point(torch.tensor([1.0]))
+        True
+    """
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Returns True if the dtype is complex."""
+    """Returns True if the dtype is complex.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_complex(torch.tensor([1j]))
+        True
+    """
     return input.is_complex()
 
 

@@ -21,7 +21,7 @@ _PRODUCTS = {"addmm": "mat1 mat2", "addmv": "mat vec", "baddbmm": "batch1 batch2
 RENAMED: dict[str, dict[str, str]] = {
     **{name: dict(zip(theirs.split(), ("first", "second"), strict=True)) for name, theirs in _PRODUCTS.items()},
     **{name: {"mat2": "other"} for name in ("mm", "bmm")},
-    **{name: {"exponent": "other"} for name in ("float_power", "float_power_", "pow_")},
+    **{name: {"exponent": "other"} for name in ("float_power", "float_power_")},
     **{name: {"values": "other"} for name in ("heaviside", "heaviside_")},
     **{name: {"axis0": "dim0", "axis1": "dim1"} for name in ("swapaxes", "swapaxes_")},
     **{name: {"input": "A"} for name in ("det", "inverse", "slogdet", "matrix_power", "logdet")},
@@ -29,8 +29,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "cholesky_solve": {"input2": "L"},
     "mv": {"vec": "other"},
     "dot": {"tensor": "other"},
-    "inner": {"input": "a", "other": "b"},
-    "index_fill_": {"value": "source"},
+    **{name: {"value": "source"} for name in ("index_fill", "index_fill_")},
     "pinverse": {"input": "A", "rcond": "rtol"},
     "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
     "uniform_": {"from": "a", "to": "b"},

@@ -20,9 +20,16 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
     """Returns `U`, `S` and `V` with `input = U @ diag(S) @ V.mT`. `torch.linalg.svd` returns the adjoint of V.
 
     Args:
-        input: matrices.
+        input: a matrix or a batch of matrices, of a floating or complex dtype.
         some: whether `U` and `V` have as many columns as there are singular values.
         compute_uv: whether to compute `U` and `V`; they are zeros otherwise.
+
+    Returns:
+        The named tuple `(U, S, V)`.
+
+    Examples:
+        >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+        tensor([3., 2.])
     """
     if not compute_uv:
         values = svdvals(input)
@@ -34,12 +41,41 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
 
 
 def qr(input: Tensor, some: bool = True) -> qr_result:
-    """Returns `Q` and `R` with `input = Q @ R`; with `some=False` Q is square."""
+    """Returns `Q`, whose columns are orthonormal, and the upper triangular `R` with `input = Q @ R`.
+
+    Args:
+        input: a matrix or a batch of matrices, of a floating or complex dtype.
+        some: whether `Q` has as many columns as there are in the smaller extent; it is square otherwise.
+
+    Returns:
+        The named tuple `(Q, R)`.
+
+    Examples:
+        >>> q, r = torch.qr(torch.tensor([[3.0, 0.0], [4.0, 5.0]]))
+        >>> torch.allclose(q @ r, torch.tensor([[3.0, 0.0], [4.0, 5.0]]), atol=1e-5)
+        True
+    """
     return qr_result(*_qr(input, "reduced" if some else "complete"))
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """Returns the Cholesky factor, lower triangular unless `upper`."""
+    """Returns the Cholesky factor of positive definite matrices.
+
+    Args:
+        input: a Hermitian matrix or a batch of them, of a floating or complex dtype.
+        upper: whether to return the upper triangular factor; it is the lower one otherwise.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Raises:
+        torch.linalg.LinAlgError: for a matrix that is not positive definite.
+
+    Examples:
+        >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+        tensor([[2., 0.],
+                [1., 1.]])
+    """
     return _cholesky(input, upper=upper)
 
 

@@ -10,7 +10,16 @@ from cuprous.torch._types import Immutable
 
 
 class memory_format(Immutable):
-    """An order of dimensions in memory."""
+    """An order of dimensions in memory.
+
+    Args:
+        name: the name, such as "channels_last".
+
+    Examples:
+        >>> x = torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last)
+        >>> x.is_contiguous(memory_format=torch.channels_last)
+        True
+    """
 
     __slots__ = ("name",)
 
@@ -32,7 +41,15 @@ class memory_format(Immutable):
 
 
 class layout(Immutable):
-    """How elements are stored. All tensors are strided: each dimension has a stride."""
+    """How elements are stored. All tensors are strided: each dimension has a stride.
+
+    Args:
+        name: the name.
+
+    Examples:
+        >>> torch.ones(2).layout
+        torch.strided
+    """
 
     __slots__ = ("name",)
 

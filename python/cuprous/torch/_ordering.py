@@ -10,12 +10,27 @@ from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, unsupported, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
+from cuprous.torch._joining import cat
 from cuprous.torch._reductions import picked, values_indices
-from cuprous.torch._shape import cat, transpose
+from cuprous.torch._shape import transpose
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Returns the indices (int64) that sort a tensor along a dimension. The sort is always stable."""
+    """Returns the indices that sort a tensor along a dimension. The sort is always stable.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; a negative one counts from the end.
+        descending: whether the largest element comes first.
+        stable: for PyTorch's signature; it has no effect.
+
+    Returns:
+        An int64 tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.argsort(torch.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+    """
     if not input.ndim:
         return _core.t_full([], 0, "int64", input.device_name)
     dim = wrap_dim(dim, input.ndim)
@@ -32,13 +47,43 @@ def _reversed(x: Tensor) -> Tensor:
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> values_indices:
-    """Returns the sorted values along a dimension, and their indices. The sort is always stable."""
+    """Returns the sorted values along a dimension and their indices. The sort is always stable.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; a negative one counts from the end.
+        descending: whether the largest element comes first.
+        stable: for PyTorch's signature; it has no effect.
+
+    Returns:
+        The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
+
+    Examples:
+        >>> values, indices = torch.sort(torch.tensor([3, 1, 2]))
+        >>> values, indices
+        (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    """
     index = argsort(input, dim, descending)
     return values_indices(take_along_dim(input, index, dim), index)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> values_indices:
-    """Returns the k largest (or smallest) values along a dimension, sorted, and their indices."""
+    """Returns the k largest or smallest values along a dimension, sorted, and their indices.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        k: the number of values.
+        dim: the dimension; a negative one counts from the end.
+        largest: whether the largest values are returned; the smallest otherwise.
+        sorted: for PyTorch's signature; the values are always sorted.
+
+    Returns:
+        The named tuple `(values, indices)`, with int64 indices.
+
+    Examples:
+        >>> torch.topk(torch.tensor([3, 1, 4, 2]), 2).values
+        tensor([4, 3])
+    """
     n = input.dims[wrap_dim(dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError("selected index k out of range")
@@ -48,7 +93,21 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> values_indices:
-    """Returns the k-th smallest value along a dimension, and its index."""
+    """Returns the k-th smallest value along a dimension and its index.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        k: the rank, from 1.
+        dim: the dimension; a negative one counts from the end.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        The named tuple `(values, indices)`, with an int64 index.
+
+    Examples:
+        >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
+        tensor(2)
+    """
     return picked(input, argsort(input, dim).narrow(dim, k - 1, 1), dim, keepdim)
 
 
@@ -59,14 +118,21 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
     Args:
         sorted_sequence: a vector, or a tensor with the leading dimensions of `input`.
-        input: the elements.
+        input: a tensor of any shape, of a real dtype.
         out_int32: whether the result is int32.
         right: whether to insert behind equal elements.
         side: "left" or "right", as `right` says.
         sorter: the order of the sequences, if they are not sorted.
 
+    Returns:
+        An integer tensor of the shape of `input`.
+
     Raises:
         RuntimeError: for another side, one that contradicts `right`, or shapes that do not fit.
+
+    Examples:
+        >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+        tensor([1, 2])
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -95,19 +161,66 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
 @on_array_device
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Returns how often each integer from 0 to the largest occurs."""
-    return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
+    """Returns how often each integer from 0 to the largest occurs.
+
+    Args:
+        input: a vector of nonnegative integers.
+        weights: what an occurrence counts, a vector of the same length; 1 by default.
+        minlength: the least length of the result.
+
+    Returns:
+        A vector, of int64 without weights.
+
+    Raises:
+        RuntimeError: for negative integers, or other shapes.
+
+    Examples:
+        >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
+        tensor([1, 2, 0, 1])
+    """
+    try:
+        counts = cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength)
+    except (TypeError, ValueError) as error:
+        raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs: {error}") from None
+    return _core.t_wrap(counts)
 
 
 def msort(input: Tensor) -> Tensor:
-    """Returns the values sorted along the first dimension."""
+    """Returns the values sorted along the first dimension.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.msort(torch.tensor([[3, 1], [2, 4]]))
+        tensor([[2, 1],
+                [3, 4]])
+    """
     return sort(input, 0).values
 
 
 @on_array_device
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """Returns the distinct elements in order, and optionally inverse indices and counts."""
+    """Returns the distinct elements in order. Their number is read on the host.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        sorted: for PyTorch's signature; the result is always sorted.
+        return_inverse: whether to return, for each element, its index in the result.
+        return_counts: whether to return how often each element occurs.
+        dim: for PyTorch's signature; only None: single elements are compared.
+
+    Returns:
+        A tensor, or a tuple of it with int64 inverse indices and counts.
+
+    Examples:
+        >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+    """
     unsupported("unique", dim=(dim, None))
     found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)
     return tuple(map(_core.t_wrap, found)) if isinstance(found, tuple) else _core.t_wrap(found)
@@ -115,7 +228,21 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None) -> Any:  # fmt: skip
-    """Returns the first element of each run of equal elements, and optionally inverse indices and run lengths."""
+    """Returns the first element of each run of equal elements.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        return_inverse: whether to return, for each element, the index of its run.
+        return_counts: whether to return the lengths of the runs.
+        dim: for PyTorch's signature; only None: single elements are compared.
+
+    Returns:
+        A tensor, or a tuple of it with int64 inverse indices and lengths.
+
+    Examples:
+        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     unsupported("unique_consecutive", dim=(dim, None))
     flat = input.reshape(-1)
     n = flat.numel()

@@ -13,6 +13,7 @@ from cuprous.torch import _autocast
 from cuprous.torch._args import astype, by_name, in_place, named, tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
+from cuprous.torch._pointwise_docs import docstrings
 
 #: Functions of one tensor: PyTorch's name, and the name in the operation table.
 UNARY = {
@@ -65,7 +66,7 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
         _overwrite(row, self)
         return self
 
-    return _named(name, f"Returns `{row}` of each element.", function, method, in_place)
+    return _named(name, docstrings(name, row), function, method, in_place)
 
 
 def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
@@ -89,11 +90,17 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
             return record(row, self, exponent)
 
-    return _named(name, f"Returns `{row}` of the elements of two operands.", function, method, in_place)
+        def in_place(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
+            _overwrite(row, self, exponent)
+            return self
+
+    second = "exponent" if name == "pow" else "other"
+    return _named(name, docstrings(name, row, second), function, method, in_place)
 
 
-def _named(name: str, doc: str, *functions: Callable[..., Any]) -> Any:
-    return [named(f, full, doc) for f, full in zip(functions, (name, name, name + "_"), strict=True)]
+def _named(name: str, docs: tuple[str, str, str], *functions: Callable[..., Any]) -> Any:
+    names = (name, name, name + "_")
+    return [named(f, full, doc) for f, full, doc in zip(functions, names, docs, strict=True)]
 
 
 #: Functions by name, and methods by name.
@@ -122,22 +129,82 @@ def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + alpha * other`."""
+    """Returns `input + alpha * other`.
+
+    Args:
+        input: a tensor or number.
+        other: a tensor or number that broadcasts with `input`.
+        alpha: the factor of `other`.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
+        tensor([21, 42])
+    """
     return _add_scaled("add", input, other, alpha, out)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input - alpha * other`."""
+    """Returns `input - alpha * other`.
+
+    Args:
+        input: a tensor or number.
+        other: a tensor or number that broadcasts with `input`.
+        alpha: the factor of `other`.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.sub(torch.tensor([10, 20]), 1)
+        tensor([ 9, 19])
+    """
     return _add_scaled("subtract", input, other, alpha, out)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`other - alpha * input`."""
+    """Returns `other - alpha * input`.
+
+    Args:
+        input: a tensor or number.
+        other: a tensor or number that broadcasts with `input`.
+        alpha: the factor of `input`.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.rsub(torch.tensor([1, 2]), 10)
+        tensor([9, 8])
+    """
     return sub(other, input, alpha=alpha)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Returns the quotient, optionally rounded down ("floor") or toward zero ("trunc")."""
+    """Returns the quotient. Integers are divided in the default dtype unless the quotient is rounded.
+
+    Args:
+        input: a tensor or number, the dividend.
+        other: a tensor or number, the divisor.
+        rounding_mode: None, "floor" to round down, or "trunc" to round toward zero.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Raises:
+        RuntimeError: for another rounding mode.
+
+    Examples:
+        >>> torch.div(torch.tensor([7, -7]), 2)
+        tensor([ 3.5000, -3.5000])
+        >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
+        tensor([ 3, -3])
+    """
     if rounding_mode is None:
         return write_out(out, _map("divide", input, other))
     if rounding_mode == "floor":
@@ -151,7 +218,22 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Returns values rounded to the nearest integer, ties to even; with `decimals`, to multiples of a power of ten."""
+    """Returns elements rounded to the nearest integer. Of two nearest ones it is the even one.
+
+    Args:
+        input: a tensor of any shape and dtype; integers are returned as they are.
+        decimals: the number of decimal places, which may be negative.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.round(torch.tensor([0.5, 1.5, 2.7]))
+        tensor([0., 2., 3.])
+        >>> torch.round(torch.tensor([1.234]), decimals=2)
+        tensor([1.2300])
+    """
     if not (input.is_floating_point() or input.is_complex()):
         return write_out(out, input.clone())
     if decimals == 0:
@@ -162,20 +244,55 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 
 
 def conj(input: Tensor) -> Tensor:
-    """Returns the complex conjugate; a real tensor is returned as is."""
+    """Returns the complex conjugate. A real tensor is returned as it is.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Notes:
+        PyTorch's result shares memory with the input and is computed when it is read; this one is a copy.
+
+    Examples:
+        >>> torch.conj(torch.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return _map("conjugate", input) if input.is_complex() else input
 
 
 def real(input: Tensor) -> Tensor:
-    """Returns the real part as a copy; a real tensor is returned as is."""
+    """Returns the real part as a copy. A real tensor is returned as it is.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        A real tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.real(torch.tensor([1 + 2j]))
+        tensor([1.])
+    """
     return _map("real", input) if input.is_complex() else input
 
 
 def imag(input: Tensor) -> Tensor:
     """Returns the imaginary part as a copy.
 
+    Args:
+        input: a complex tensor.
+
+    Returns:
+        A real tensor of the shape of `input`.
+
     Raises:
         RuntimeError: for real tensors.
+
+    Examples:
+        >>> torch.imag(torch.tensor([1 + 2j]))
+        tensor([2.])
     """
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -183,8 +300,25 @@ def imag(input: Tensor) -> Tensor:
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """Returns `input` where the condition is True, otherwise `other`; given only a condition, the indices where it is
-    True."""
+    """Returns `input` where the condition is true, otherwise `other`.
+
+    Args:
+        condition: a bool tensor.
+        input: a tensor or number; None for the indices where the condition is true.
+        other: a tensor or number.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the arguments broadcast to; with only a condition, a tuple of int64 tensors, one for
+        each dimension.
+
+    Examples:
+        >>> x = torch.tensor([-1.0, 2.0])
+        >>> torch.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+        >>> torch.where(x > 0)
+        (tensor([1]),)
+    """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
@@ -193,10 +327,24 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns each element clamped to [min, max]. The gradient is passed on where the element was within the bounds.
+    """Returns elements clamped to the range from `min` to `max`. The gradient is passed on where an element is within
+    the bounds.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        min: the lower bound, a number or tensor; None for no bound.
+        max: the upper bound, a number or tensor; None for no bound.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the arguments broadcast to.
 
     Raises:
         RuntimeError: if neither bound is given.
+
+    Examples:
+        >>> torch.clamp(torch.tensor([-1, 2, 5]), min=0, max=3)
+        tensor([0, 2, 3])
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -209,22 +357,78 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` with a lower bound only."""
+    """Returns `clamp` with a lower bound only.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        min: the lower bound, a number or tensor.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the arguments broadcast to.
+
+    Examples:
+        >>> torch.clamp_min(torch.tensor([-1, 2]), 0)
+        tensor([0, 2])
+    """
     return clamp(input, min, None, out=out)
 
 
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` with an upper bound only."""
+    """Returns `clamp` with an upper bound only.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        max: the upper bound, a number or tensor.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the arguments broadcast to.
+
+    Examples:
+        >>> torch.clamp_max(torch.tensor([-1, 2]), 0)
+        tensor([-1,  0])
+    """
     return clamp(input, None, max, out=out)
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 * tensor2`."""
+    """Returns `input + value * tensor1 * tensor2`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        tensor1: a tensor that broadcasts with `input`.
+        tensor2: a tensor that broadcasts with `input`.
+        value: the factor of the product.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
+        tensor([2.5000, 5.0000])
+    """
     return _add_combined("multiply", input, tensor1, tensor2, value, out)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
+    """Returns `input + value * tensor1 / tensor2`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        tensor1: a tensor that broadcasts with `input`.
+        tensor2: a tensor that broadcasts with `input`.
+        value: the factor of the quotient.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.addcdiv(torch.ones(2), torch.tensor([4.0, 6.0]), torch.tensor([2.0, 3.0]))
+        tensor([3., 3.])
+    """
     return _add_combined("divide", input, tensor1, tensor2, value, out)
 
 
@@ -236,7 +440,21 @@ def _add_combined(row: str, input: Tensor, first: Tensor, second: Tensor, value:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input + weight * (end - input)`."""
+    """Returns `input + weight * (end - input)`, the linear interpolation of two tensors.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        end: a tensor that broadcasts with `input`.
+        weight: a number or a tensor that broadcasts with `input`.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
+    """
 
     def formula(a: Any, b: Any, c: Any) -> Tensor:
         return _map("add", a, _map("multiply", _map("subtract", b, a), c))
@@ -245,21 +463,62 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns `input * log(other)`, and 0 where the input is 0."""
+    """Returns `input * log(other)`, and 0 where the input is 0.
+
+    Args:
+        input: a tensor or number, the factor.
+        other: a tensor or number, whose logarithm is taken.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 0.])
+    """
     zero = _map("equal", tensor_of(input), 0)
     safe = _map("where", zero, 1, other)
     return write_out(out, _map("multiply", input, _map("log", safe)))
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns `log(x / (1 - x))`, with x clamped to [eps, 1 - eps]."""
+    """Returns `log(x / (1 - x))`, the inverse of the logistic function.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        eps: elements are clamped to the range from `eps` to `1 - eps` before; None for no bounds.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.logit(torch.tensor([0.5, 0.75]))
+        tensor([0.0000, 1.0986])
+    """
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
 
 
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
                *, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Replaces NaN and infinities by finite numbers."""
+    """Returns the tensor with finite numbers in place of NaN and infinities.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        nan: what replaces NaN.
+        posinf: what replaces infinity, by default the greatest number of the dtype.
+        neginf: what replaces minus infinity, by default the least number of the dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.nan_to_num(torch.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
+        tensor([1., 0., 9.])
+    """
     if not input.is_floating_point():
         return write_out(out, input.clone())
 
@@ -273,12 +532,39 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
 
 @_autocast.policy
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Returns a complex tensor from absolute values and angles."""
+    """Returns a complex tensor from absolute values and angles.
+
+    Args:
+        abs: the absolute values, a float32 or float64 tensor.
+        angle: the angles in radians, of the same shape and dtype.
+
+    Returns:
+        A complex tensor of the same shape.
+
+    Examples:
+        >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+        tensor([1.+0.j, 2.+0.j])
+    """
     return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Returns, for each element, whether |input - other| ≤ atol + rtol · |other|."""
+    """Returns, for each element, whether |input - other| ≤ atol + rtol · |other|.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        other: a tensor that broadcasts with `input`.
+        rtol: the relative tolerance.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN is close to NaN.
+
+    Returns:
+        A bool tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
+        tensor([ True, False])
+    """
     near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))
     near = _map("logical_or", _map("logical_and", near, _map("isfinite", other)), _map("equal", input, other))
     if equal_nan:
@@ -287,25 +573,79 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Returns True if all elements are close, as `isclose` defines it."""
+    """Returns True if all elements are close, as `isclose` defines it.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        other: a tensor that broadcasts with `input`.
+        rtol: the relative tolerance.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN is close to NaN.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+        True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Returns True if the shapes and all elements are equal."""
+    """Returns True if the shapes and all elements are equal.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        other: a tensor of the same dtype.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+        True
+    """
     return input.dims == other.dims and bool(_map("equal", input, other).all())
 
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns a complex tensor made from real and imaginary parts."""
+    """Returns a complex tensor made from real and imaginary parts.
+
+    Args:
+        real: the real parts, a float32 or float64 tensor.
+        imag: the imaginary parts, of the same dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A complex tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+        tensor([1.+2.j])
+    """
     return write_out(out, _map("make_complex", real, imag))
 
 
-_ALSO_IN_PLACE = by_name(
-    add, sub, div, round, clamp, clamp_min, clamp_max, addcmul, addcdiv, lerp, xlogy, logit, nan_to_num
-)  # fmt: skip
+#: Functions that have an in-place method, with an example of it.
+_IN_PLACE_EXAMPLES: dict[Callable[..., Any], str] = {
+    add: "torch.tensor([1, 2]).add_(10) -> tensor([11, 12])",
+    sub: "torch.tensor([1, 2]).sub_(1) -> tensor([0, 1])",
+    div: "torch.tensor([1.0, 2.0]).div_(2) -> tensor([0.5000, 1.0000])",
+    round: "torch.tensor([0.4, 1.7]).round_() -> tensor([0., 2.])",
+    clamp: "torch.tensor([-1, 5]).clamp_(0, 3) -> tensor([0, 3])",
+    clamp_min: "torch.tensor([-1, 5]).clamp_min_(0) -> tensor([0, 5])",
+    clamp_max: "torch.tensor([-1, 5]).clamp_max_(3) -> tensor([-1,  3])",
+    addcmul: "torch.ones(2).addcmul_(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])) -> tensor([4., 9.])",
+    addcdiv: "torch.ones(2).addcdiv_(torch.tensor([4.0, 6.0]), torch.tensor([2.0, 3.0])) -> tensor([3., 3.])",
+    lerp: "torch.tensor([0.0, 2.0]).lerp_(torch.tensor([1.0, 4.0]), 0.5) -> tensor([0.5000, 3.0000])",
+    xlogy: "torch.tensor([0.0, 2.0]).xlogy_(1.0) -> tensor([0., 0.])",
+    logit: "torch.tensor([0.5, 0.5]).logit_() -> tensor([0., 0.])",
+    nan_to_num: "torch.tensor([1.0, float('nan')]).nan_to_num_() -> tensor([1., 0.])",
+}
+_ALSO_IN_PLACE = by_name(*_IN_PLACE_EXAMPLES)
 _BOTH = _ALSO_IN_PLACE | by_name(conj, isclose, allclose, equal)
-METHODS |= _BOTH | by_name(*map(in_place, _ALSO_IN_PLACE.values()))
+METHODS |= _BOTH | by_name(*map(in_place, _IN_PLACE_EXAMPLES, _IN_PLACE_EXAMPLES.values()))
 FUNCTIONS |= _BOTH | by_name(real, imag, where, polar, complex, rsub)
 for _name in (*UNARY, *_ALSO_IN_PLACE, "gcd", "lcm"):
     FUNCTIONS[_name + "_"] = METHODS[_name + "_"]

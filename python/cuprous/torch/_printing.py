@@ -14,7 +14,22 @@ _options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "
 def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
                      linewidth: int | None = None, profile: str | None = None,
                      sci_mode: bool | None = None) -> None:  # fmt: skip
-    """Sets how tensors are printed."""
+    """Sets how tensors are printed.
+
+    Args:
+        precision: the digits after the decimal point, 4 by default.
+        threshold: the number of elements above which some are left out, 1000 by default.
+        edgeitems: how many elements are printed at each end of a dimension, 3 by default.
+        linewidth: the characters of a line, 80 by default.
+        profile: "default", "short" or "full", whose options are overridden by the others.
+        sci_mode: whether numbers are printed with exponents; by default it depends on them.
+
+    Examples:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([1 / 3])
+        tensor([0.33])
+        >>> torch.set_printoptions(profile="default")
+    """
     if profile is not None:
         sizes = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}[profile]
         _options.update(zip(("precision", "threshold", "edgeitems"), sizes, strict=True))

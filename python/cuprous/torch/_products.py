@@ -10,61 +10,183 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
 from cuprous.torch._args import by_name, named, wrap_dim, write_out
-from cuprous.torch._shape import stack, unbind
+from cuprous.torch._joining import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
 
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the matrix product of vectors, matrices or batches of matrices."""
+    """Returns the matrix product of vectors, matrices or batches of matrices.
+
+    Args:
+        input: a tensor of at least one dimension: (n), or (..., m, n).
+        other: a tensor of at least one dimension: (n), or (..., n, p).
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of shape (..., m, p), without the dimensions that vectors lack; leading dimensions broadcast.
+
+    Raises:
+        RuntimeError: for extents that do not fit.
+
+    Examples:
+        >>> torch.matmul(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+        tensor([[11.]])
+    """
     return write_out(out, _matmul(input, other))
 
 
-def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
+def _of_dims(name: str, a: int, b: int, returned: str, result: str) -> Callable[..., Tensor]:
     def product(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if input.ndim != a or other.ndim != b:
             raise RuntimeError(f"{name}: expected a {a}D and a {b}D tensor, but got {input.ndim}D and {other.ndim}D")
         return write_out(out, _matmul(input, other))
 
-    return named(product, name, f"Returns the product of a {a}-dimensional and a {b}-dimensional tensor.")
+    shapes = ["", "(n)", "(m, n)", "(b, m, n)"]
+    others = {"mm": "(n, p)", "mv": "(n)", "bmm": "(b, n, p)", "dot": "(n)"}
+    values = ["", "torch.tensor([1.0, 2.0])", "torch.eye(2)", "torch.ones(1, 2, 2)"]
+    return named(
+        product,
+        name,
+        f"""Returns the product of a {a}-dimensional and a {b}-dimensional tensor.
+
+    Args:
+        input: a tensor of shape {shapes[a]}.
+        other: a tensor of shape {others[name]} and of the same dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of shape {returned}.
+
+    Raises:
+        RuntimeError: for other numbers of dimensions, and for extents that do not fit.
+
+    Examples:
+        >>> torch.{name}({values[a]}, {values[b]})
+        {result}
+    """,
+    )
 
 
-mm, mv, bmm, dot = (_of_dims(*row) for row in (("mm", 2, 2), ("mv", 2, 1), ("bmm", 3, 3), ("dot", 1, 1)))
+mm = _of_dims("mm", 2, 2, "(m, p)", "tensor([[1., 0.],\n                [0., 1.]])")
+mv = _of_dims("mv", 2, 1, "(m)", "tensor([1., 2.])")
+bmm = _of_dims("bmm", 3, 3, "(b, m, p)", "tensor([[[2., 2.],\n                 [2., 2.]]])")
+dot = _of_dims("dot", 1, 1, "()", "tensor(5.)")
 dot = _autocast.policy(dot)
 
 
-def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _adding(name: str, product: Callable[..., Tensor], operands: str, result: str) -> Callable[..., Tensor]:
     def add(input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         result = product(first, second)
         result = result if alpha == 1 else _map("multiply", result, alpha)
         return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
 
-    return _autocast.policy(named(add, name, "Returns `beta * input + alpha * (first @ second)`."))
+    return _autocast.policy(
+        named(
+            add,
+            name,
+            f"""Returns `beta * input + alpha * (first @ second)`.
+
+    Args:
+        input: a tensor that broadcasts with the product; it is not read if `beta` is 0.
+        first: the first operand of `{product.__name__}`.
+        second: the second operand of `{product.__name__}`.
+        beta: the factor of `input`.
+        alpha: the factor of the product.
+
+    Returns:
+        A tensor of the shape of the product.
+
+    Raises:
+        RuntimeError: for operands whose shapes `{product.__name__}` does not take.
+
+    Examples:
+        >>> torch.{name}(torch.tensor(1.0), {operands}, alpha=2)
+        {result}
+    """,
+        )
+    )
 
 
-addmm, addmv, baddbmm = _adding("addmm", mm), _adding("addmv", mv), _adding("baddbmm", bmm)
+addmm = _adding("addmm", mm, "torch.eye(2), torch.eye(2)", "tensor([[3., 1.],\n                [1., 3.]])")
+addmv = _adding("addmv", mv, "torch.eye(2), torch.tensor([1.0, 2.0])", "tensor([3., 5.])")
+baddbmm = _adding("baddbmm", bmm, "torch.ones(1, 1, 3), torch.ones(1, 3, 1)", "tensor([[[7.]]])")
 
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the outer product of two vectors."""
+    """Returns the outer product of two vectors.
+
+    Args:
+        input: a vector of n elements.
+        vec2: a vector of m elements.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A matrix of shape (n, m).
+
+    Examples:
+        >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
     return write_out(out, _map("multiply", input.unsqueeze(1), vec2))
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
+    """Returns `input @ weight.T + bias`.
+
+    Args:
+        input: a tensor of shape (..., n).
+        weight: a tensor of shape (m, n), or a vector of n elements.
+        bias: a vector of m elements that is added.
+
+    Returns:
+        A tensor of shape (..., m).
+
+    Examples:
+        >>> F.linear(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 7.]])
+    """
     return _core.t_linear(input, weight, bias)
 
 
 @_autocast.policy
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Returns `input1 @ weight[k] @ input2` for each k."""
+    """Returns `input1 @ weight[k] @ input2` for each k.
+
+    Args:
+        input1: a tensor of shape (..., n).
+        input2: a tensor of shape (..., m).
+        weight: a tensor of shape (k, n, m).
+        bias: a vector of k elements that is added.
+
+    Returns:
+        A tensor of shape (..., k).
+
+    Examples:
+        >>> F.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
+        tensor([[6., 6., 6., 6.]])
+    """
     result = einsum("...i,kij,...j->...k", input1, weight, input2)
     return result if bias is None else result + bias
 
 
 @_autocast.policy
 def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
-    """Returns the cross product of vectors of three elements."""
+    """Returns the cross product of vectors of three elements.
+
+    Args:
+        input: a tensor with extent 3 along the dimension.
+        other: a tensor of the same shape.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+        tensor([0, 0, 1])
+    """
     a, b, c = unbind(input, dim)
     x, y, z = unbind(other, dim)
     return stack([b * z - c * y, c * x - a * z, a * y - b * x], wrap_dim(dim, input.ndim))
@@ -151,7 +273,22 @@ def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> t
 
 @_autocast.policy
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Returns the sum of products described by the subscripts; operands are contracted from left to right."""
+    """Returns the sum of products that subscripts describe. Operands are contracted from left to right.
+
+    Args:
+        equation: the subscripts, such as "ij,jk->ik".
+        *operands: the tensors, or one sequence of them.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        RuntimeError: for subscripts that do not fit the operands.
+
+    Examples:
+        >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
     names, output = _labels(equation, tensors)
     parts = [_distinct(x, labels) for x, labels in zip(tensors, names, strict=True)]
@@ -165,7 +302,20 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 @_autocast.policy
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Returns the sum of products over some dimensions of each operand."""
+    """Returns the sum of products over some dimensions of each operand.
+
+    Args:
+        a: a tensor.
+        b: a tensor of the same dtype.
+        dims: the number of dimensions, the last of `a` and the first of `b`; or a pair of lists of dimensions.
+
+    Returns:
+        A tensor of the remaining dimensions of `a` and then those of `b`.
+
+    Examples:
+        >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+        torch.Size([2, 4])
+    """
     if isinstance(dims, int):
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
@@ -176,7 +326,24 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])
 
 
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the sum of products over the last dimension of each operand.
+
+    Args:
+        input: a tensor of at least one dimension.
+        other: a tensor with the same last extent.
+
+    Returns:
+        A tensor of the remaining dimensions of `input` and then those of `other`.
+
+    Examples:
+        >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
+    return tensordot(input, other, ([-1], [-1]))
+
+
 METHODS = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
 FUNCTIONS = METHODS | by_name(einsum, tensordot) | {
-    "ger": outer, "spmm": mm, "inner": lambda a, b: tensordot(a, b, ([-1], [-1])),
+    "ger": outer, "spmm": mm, "inner": inner,
 }  # fmt: skip

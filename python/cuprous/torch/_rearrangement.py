@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _shape
+from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
 from cuprous.torch._args import by_name, named, sizes, unsupported, wrap_dim
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
@@ -18,7 +18,21 @@ _map = _core.t_map
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Returns a copy rotated by k right angles in the plane of two dimensions, from the first toward the second."""
+    """Returns a copy rotated by right angles in the plane of two dimensions, from the first toward the second.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        k: the number of right angles.
+        dims: the two dimensions.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
@@ -26,8 +40,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if k == 0:
         return input.clone()
     if k == 2:
-        return _shape.flip(input, [a, b])
-    return _shape.transpose(_shape.flip(input, b), a, b) if k == 1 else _shape.flip(_shape.transpose(input, a, b), b)
+        return _joining.flip(input, [a, b])
+    return (
+        _shape.transpose(_joining.flip(input, b), a, b) if k == 1 else _joining.flip(_shape.transpose(input, a, b), b)
+    )
 
 
 def _atleast(n: int) -> Callable[..., Any]:
@@ -44,20 +60,59 @@ def _atleast(n: int) -> Callable[..., Any]:
             wide.append(x)
         return wide[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(wide)
 
-    return named(atleast, f"atleast_{n}d", f"Returns the tensor with at least {n} dimensions.")
+    return named(
+        atleast,
+        f"atleast_{n}d",
+        f"""Returns tensors with at least {n} dimensions.
+
+    Args:
+        *tensors: tensors, or one sequence of tensors.
+
+    Returns:
+        A tensor, with dimensions of extent 1 added where it has fewer than {n}; a tuple for several tensors.
+
+    Examples:
+        >>> torch.atleast_{n}d(torch.tensor(2.0)).shape
+        torch.Size([{", ".join("1" * n)}])
+    """,
+    )
 
 
 atleast_1d, atleast_2d, atleast_3d = _atleast(1), _atleast(2), _atleast(3)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenates tensors along the third dimension."""
-    return _shape.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
+    """Concatenates tensors along the third dimension.
+
+    Args:
+        tensors: tensors of shapes that are equal except for the third dimension.
+
+    Returns:
+        A tensor of at least three dimensions.
+
+    Examples:
+        >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
+    return _joining.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenates tensors as columns; a vector is one column."""
-    return _shape.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
+    """Concatenates tensors as columns. A vector is one column.
+
+    Args:
+        tensors: vectors, or matrices with the same number of rows.
+
+    Returns:
+        A matrix.
+
+    Examples:
+        >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    return _joining.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
 
 
 def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, ...]]:
@@ -69,16 +124,36 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
         if isinstance(indices_or_sections, int) and input.dims[dim] % indices_or_sections:
             raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                                f"{input.dims[dim]} is not divisible by {indices_or_sections}!")  # fmt: skip
-        return _shape.tensor_split(input, indices_or_sections, dim)
+        return _joining.tensor_split(input, indices_or_sections, dim)
 
     vectors = " (0 for vectors)" if least == 1 else ""
-    return named(split, name, f"Returns views of parts along dimension {axis}{vectors}.")
+    example = ", ".join(("2" if k == axis else "1") for k in range(max(least, axis + 1)))
+    return named(
+        split,
+        name,
+        f"""Returns views of parts along dimension {axis}{vectors}.
+
+    Args:
+        input: a tensor of at least {least} dimensions.
+        indices_or_sections: the number of parts, or the indices where parts begin.
+
+    Returns:
+        A tuple of tensors.
+
+    Raises:
+        RuntimeError: for too few dimensions, or a number of parts that does not divide the extent.
+
+    Examples:
+        >>> [part.shape for part in torch.{name}(torch.ones({example}), 2)]
+        [torch.Size([{example.replace("2", "1")}]), torch.Size([{example.replace("2", "1")}])]
+    """,
+    )
 
 
 hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
 
 
-def _triangle(name: str, which: str) -> Callable[..., Tensor]:
+def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
                 layout: Any = None) -> Tensor:  # fmt: skip
         import numpy as np
@@ -88,21 +163,71 @@ def _triangle(name: str, which: str) -> Callable[..., Tensor]:
         made = _core.t_to_device(from_numpy(found), resolve_device(device))
         return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
 
-    return named(indices, name, f"Returns the row and column indices of the {which} triangle, (2, n).")
+    return named(
+        indices,
+        name,
+        f"""Returns the row and column indices of the {which} triangle of a matrix.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns.
+        offset: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+        dtype: the dtype, by default int64.
+        device: the device, by default the default device.
+        layout: `torch.strided`, the only layout of tensors.
+
+    Returns:
+        A tensor of shape (2, n) of the row and the column indices of n elements.
+
+    Examples:
+        >>> torch.{name}(2, 2)
+        {example}
+    """,
+    )
 
 
-tril_indices, triu_indices = _triangle("tril_indices", "lower"), _triangle("triu_indices", "upper")
+tril_indices = _triangle("tril_indices", "lower", "tensor([[0, 1, 1],\n                [0, 0, 1]])")
+triu_indices = _triangle("triu_indices", "upper", "tensor([[0, 0, 1],\n                [0, 1, 1]])")
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Returns all combinations of one element from each vector, as rows."""
+    """Returns all combinations of one element from each vector, as rows.
+
+    Args:
+        *tensors: vectors.
+
+    Returns:
+        A tensor of shape (combinations, vectors); a vector for one vector.
+
+    Examples:
+        >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([5, 6]))
+        tensor([[1, 5],
+                [1, 6],
+                [2, 5],
+                [2, 6]])
+    """
     if len(tensors) == 1:
         return tensors[0]
-    return _shape.stack([x.reshape(-1) for x in _shape.meshgrid(*tensors)], 1)
+    return _joining.stack([x.reshape(-1) for x in _joining.meshgrid(*tensors)], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Returns all combinations of r elements of a vector, as rows."""
+    """Returns all combinations of r elements of a vector, as rows.
+
+    Args:
+        input: a vector.
+        r: the number of elements in a combination.
+        with_replacement: whether an element may occur several times.
+
+    Returns:
+        A tensor of shape (combinations, r).
+
+    Examples:
+        >>> torch.combinations(torch.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     import numpy as np
 
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -111,18 +236,42 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Returns a block diagonal matrix of the given matrices."""
+    """Returns a block diagonal matrix of the given matrices.
+
+    Args:
+        *tensors: matrices, vectors as rows, or numbers.
+
+    Returns:
+        A matrix.
+
+    Examples:
+        >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3]]))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
+    """
     blocks = [atleast_2d(x) for x in tensors]
     width = sum(x.dims[1] for x in blocks)
     rows, at = [], 0
-    for x in _shape._common(blocks):
+    for x in _joining._common(blocks):
         rows.append(pad(x, (at, width - at - x.dims[1])))
         at += x.dims[1]
-    return _shape.cat(rows, 0)
+    return _joining.cat(rows, 0)
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the Kronecker product."""
+    """Returns the Kronecker product.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        other: a tensor of any shape.
+
+    Returns:
+        A tensor whose extents are the products of the operands' extents.
+
+    Examples:
+        >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
+        tensor([ 1, 10,  2, 20])
+    """
     n = max(input.ndim, other.ndim)
     a, b = (x.reshape((1,) * (n - x.ndim) + tuple(x.dims)) for x in (input, other))
     left = a.reshape([k for extent in a.dims for k in (extent, 1)])
@@ -132,24 +281,78 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @_autocast.policy
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """Returns the sum of the diagonal of a matrix.
+
+    Args:
+        input: a matrix.
+
+    Returns:
+        A tensor of shape ().
+
+    Raises:
+        RuntimeError: for another number of dimensions.
+
+    Examples:
+        >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return _shape.diagonal(input).sum()
+    return _diagonals.diagonal(input).sum()
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """Returns the indices of the nonzero elements, as rows."""
+    """Returns the indices of the nonzero elements, as rows.
+
+    Args:
+        input: a tensor of any shape and dtype.
+
+    Returns:
+        An int64 tensor of shape (n, input.ndim).
+
+    Examples:
+        >>> torch.argwhere(torch.tensor([[0, 3], [5, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
     return _indexing.nonzero(input)
 
 
 def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Returns a copy with values written (or added) at index tensors."""
+    """Returns a copy with values written at index tensors.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        indices: int64 or bool tensors, one for each leading dimension.
+        values: the values, a tensor that broadcasts with the selected elements.
+        accumulate: whether to add the values; otherwise they replace the elements.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
     return _indexing.index_put_(input.clone(), indices, values, accumulate)
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """Sums over the dimensions along which a tensor of the given shape would be broadcast."""
+    """Sums over the dimensions along which a tensor of the given shape would be broadcast.
+
+    Args:
+        *size: the extents, as integers or as one sequence.
+
+    Returns:
+        A tensor of the given extents.
+
+    Raises:
+        RuntimeError: if the tensor's shape is not one that the extents broadcast to.
+
+    Examples:
+        >>> torch.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+    """
     shape = sizes(size)
     lead = self.ndim - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, self.dims[lead:], strict=True)):
@@ -159,14 +362,42 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Returns the real and imaginary parts along a new last dimension of extent 2, as a copy."""
+    """Returns the real and imaginary parts along a new last dimension of extent 2, as a copy.
+
+    Args:
+        input: a complex tensor.
+
+    Returns:
+        A real tensor of shape (..., 2).
+
+    Notes:
+        PyTorch's result is a view.
+
+    Examples:
+        >>> torch.view_as_real(torch.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return _shape.stack([_map("real", input), _map("imag", input)], -1)
+    return _joining.stack([_map("real", input), _map("imag", input)], -1)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """Returns complex numbers made from a last dimension of extent 2, as a copy."""
+    """Returns complex numbers made from a last dimension of extent 2, as a copy.
+
+    Args:
+        input: a float32 or float64 tensor of shape (..., 2).
+
+    Returns:
+        A complex tensor without the last dimension.
+
+    Notes:
+        PyTorch's result is a view.
+
+    Examples:
+        >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """
     if not input.is_floating_point() or not input.ndim or input.dims[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return _map("make_complex", input[..., 0], input[..., 1])
@@ -174,7 +405,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 _BOTH = by_name(rot90, hsplit, vsplit, dsplit, kron, trace, argwhere, index_put)
 METHODS = _BOTH | by_name(sum_to_size)
-FUNCTIONS = _BOTH | {"row_stack": _shape.vstack} | by_name(
+FUNCTIONS = _BOTH | {"row_stack": _joining.vstack} | by_name(
     atleast_1d, atleast_2d, atleast_3d, dstack, column_stack, tril_indices, triu_indices, cartesian_prod,
     combinations, block_diag,
     view_as_real, view_as_complex

@@ -28,7 +28,24 @@ def _in_dtype(input: Tensor, dtype: Any) -> Tensor:
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Returns the sum; integers are summed as int64."""
+    """Returns the sum. Integers and bools are summed as int64.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to sum in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.tensor([[1, 2], [3, 4]]).sum(0)
+        tensor([4, 6])
+        >>> torch.sum(torch.tensor([0.5, 1.5]))
+        tensor(2.)
+    """
     x = _operand(input, dtype and dtype_name(dtype), True, False)
     return write_out(out, _reduce("sum", x, dims_of(dim), keepdim))
 
@@ -36,7 +53,22 @@ def sum(
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Returns the product; integers are multiplied as int64."""
+    """Returns the product. Integers and bools are multiplied as int64.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to multiply in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([ 2, 12])
+    """
     x = _operand(input, dtype and dtype_name(dtype), True, True)
     return write_out(out, _reduce("prod", x, dims_of(dim), keepdim))
 
@@ -54,8 +86,22 @@ def mean(
 ) -> Tensor:
     """Returns the mean of floats.
 
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to compute in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
     Raises:
         RuntimeError: for integers and bool, unless `dtype` is given.
+
+    Examples:
+        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
+        tensor([1.5000, 3.5000])
     """
     if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
         return _reduce("sum", input) / (input.numel() or math.nan)
@@ -70,7 +116,25 @@ def mean(
 
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the variance: the sum of squared deviations divided by n - correction (1 by default)."""
+    """Returns the variance: the sum of squared deviations divided by n - correction (1 by default).
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several; None for all.
+        unbiased: True for a correction of 1, False for 0; in place of `correction`.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.var(torch.tensor([1.0, 2.0, 4.0]))
+        tensor(2.3333)
+        >>> torch.var(torch.tensor([1.0, 2.0, 4.0]), correction=0)
+        tensor(1.5556)
+    """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not (input.is_floating_point() or input.is_complex()):
@@ -82,29 +146,109 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the standard deviation; its gradient at 0 is 0."""
+    """Returns the standard deviation, the square root of `var`. Its gradient at 0 is 0.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several; None for all.
+        unbiased: True for a correction of 1, False for 0; in place of `correction`.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
+    """
     return write_out(out, _root(var(input, dim, unbiased, keepdim, correction=correction)))
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Returns the variance and the mean."""
+    """Returns the variance and the mean.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several; None for all.
+        unbiased: True for a correction of 1, False for 0; in place of `correction`.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+
+    Returns:
+        The tuple of the variance and the mean, without the reduced dimensions.
+
+    Examples:
+        >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Returns the standard deviation and the mean."""
+    """Returns the standard deviation and the mean.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several; None for all.
+        unbiased: True for a correction of 1, False for 0; in place of `correction`.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+
+    Returns:
+        The tuple of the standard deviation and the mean, without the reduced dimensions.
+
+    Examples:
+        >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the maximum; equal maxima share the gradient."""
+    """Returns the maximum. Equal maxima share the gradient.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Raises:
+        RuntimeError: for a tensor without elements.
+
+    Examples:
+        >>> torch.amax(torch.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([5, 7])
+    """
     return write_out(out, _extreme("max", input, dim, keepdim))
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the minimum; equal minima share the gradient."""
+    """Returns the minimum. Equal minima share the gradient.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Raises:
+        RuntimeError: for a tensor without elements.
+
+    Examples:
+        >>> torch.amin(torch.tensor([[1, 5], [7, 3]]), dim=1)
+        tensor([1, 3])
+    """
     return write_out(out, _extreme("min", input, dim, keepdim))
 
 
@@ -116,7 +260,23 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
-    """Returns the minimum and the maximum, as `min` and `max`."""
+    """Returns the minimum and the maximum.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        The named tuple `(min, max)`.
+
+    Raises:
+        RuntimeError: for a tensor without elements.
+
+    Examples:
+        >>> torch.aminmax(torch.tensor([3, 1, 2])).max
+        tensor(3)
+    """
     return min_max(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
@@ -128,16 +288,42 @@ def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Returns the index of the first maximum (int64)."""
+    """Returns the index of the first maximum.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        An int64 tensor; without `dim` an index of the flattened tensor.
+
+    Examples:
+        >>> torch.argmax(torch.tensor([1, 9, 9]))
+        tensor(1)
+    """
     return _index_of("max", input, dim, keepdim)
 
 
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Returns the index of the first minimum (int64)."""
+    """Returns the index of the first minimum.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        An int64 tensor; without `dim` an index of the flattened tensor.
+
+    Examples:
+        >>> torch.argmin(torch.tensor([[4, 1], [0, 2]]), dim=1)
+        tensor([1, 0])
+    """
     return _index_of("min", input, dim, keepdim)
 
 
-def _min_or_max(op: str, which: str) -> Callable[..., Any]:
+def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
     def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
         if isinstance(dim, Tensor):
             return write_out(out, _map(op + "imum", input, dim))
@@ -148,11 +334,36 @@ def _min_or_max(op: str, which: str) -> Callable[..., Any]:
             return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
         return picked(input, _index_of(op, input, dim, True), dim, keepdim)
 
-    return named(pick, op, f"Returns the {op}imum of all elements; with `dim` also indices; with a second tensor the "
-                           f"{which} of each pair.")  # fmt: skip
+    return named(
+        pick,
+        op,
+        f"""Returns the {op}imum of all elements or along a dimension, or the {which} of each pair.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements; or a tensor, which is compared with `input` element by element.
+        keepdim: whether to keep the reduced dimension with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor; with a dimension the named tuple `(values, indices)`, with the int64 index of the first {op}imum.
+
+    Raises:
+        RuntimeError: for a tensor without elements if no dimension is given.
+
+    Examples:
+        >>> x = torch.tensor([[1, 5], [7, 3]])
+        >>> torch.{op}(x)
+        {example[0]}
+        >>> values, indices = x.{op}(dim=1)
+        >>> values, indices
+        {example[1]}
+    """,
+    )
 
 
-max, min = _min_or_max("max", "larger"), _min_or_max("min", "smaller")
+max = _min_or_max("max", "larger", "tensor(7)", "(tensor([5, 7]), tensor([1, 0]))")
+min = _min_or_max("min", "smaller", "tensor(1)", "(tensor([1, 3]), tensor([0, 1]))")
 
 
 def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> values_indices:
@@ -161,7 +372,7 @@ def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> values_indi
     return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
 
-def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
+def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
         if not count(mask, dim):
@@ -169,31 +380,103 @@ def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
             return write_out(out, _core.t_full(list(shape), empty, "bool", input.device_name))
         return write_out(out, _reduce(op, mask, dims_of(dim), keepdim))
 
-    return test
+    return named(
+        test,
+        name,
+        f"""Returns true if {what}.
+
+    Args:
+        input: a tensor of any shape and dtype; numbers other than 0 count as true.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a bool tensor of the result's shape to write to.
+
+    Returns:
+        A bool tensor without the reduced dimensions; {empty} where there are no elements.
+
+    Examples:
+        >>> torch.tensor([[True, False], [True, True]]).{name}(dim=0)
+        {example}
+    """,
+    )
 
 
-all = named(_logical("min", True), "all", "Returns whether all elements are True.")
-any = named(_logical("max", False), "any", "Returns whether any element is True.")
+all = _logical("all", "min", True, "all elements are true", "tensor([ True, False])")
+any = _logical("any", "max", False, "any element is true", "tensor([True, True])")
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Returns the number of nonzero elements (int64)."""
+    """Returns the number of nonzero elements.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: one dimension or several; None for all.
+
+    Returns:
+        An int64 tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
+        tensor(2)
+    """
     return sum(_map("not_equal", input, 0), dim)
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Returns the sum, ignoring NaN."""
+    """Returns the sum, ignoring NaN.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to sum in, by default that of the input.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+        tensor(3.)
+    """
     return sum(_map("where", _map("isnan", input), 0, input), dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Returns the mean, ignoring NaN."""
+    """Returns the mean, ignoring NaN.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A tensor without the reduced dimensions; NaN where all elements are NaN.
+
+    Examples:
+        >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+        tensor(1.5000)
+    """
     number = _map("logical_not", _map("isnan", input))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(number, dim, keepdim)
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the logarithm of the sum of exponentials, computed without overflow."""
+    """Returns the logarithm of the sum of exponentials, computed without overflow.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: one dimension or several.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+        tensor(1000.6932)
+    """
     top = _reduce("max", input.detach(), dims_of(dim), True)
     top = _map("where", _map("isfinite", top), top, 0)
     total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
@@ -203,10 +486,27 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
 @_autocast.policy
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: Any = None) -> Tensor:  # fmt: skip
-    """Returns the p-norm over dimensions, (Σ |x|**p)**(1/p); "fro" is 2, inf is the largest absolute value.
+    """Returns the p-norm over dimensions, `(Σ |x|**p)**(1/p)`.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        p: the order; "fro" is 2, and inf gives the largest absolute value.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A real tensor without the reduced dimensions.
 
     Raises:
         NotImplementedError: for the nuclear norm.
+
+    Examples:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+        >>> torch.norm(torch.tensor([3.0, 4.0]), p=1)
+        tensor(7.)
     """
     x = _in_dtype(input, dtype)
     if p in ("fro", None, 2, 2.0):
@@ -237,17 +537,58 @@ def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
 
 @_autocast.policy
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """Returns the p-norm of the difference."""
+    """Returns the p-norm of the difference.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        other: a tensor or number that broadcasts with `input`.
+        p: the order of the norm.
+
+    Returns:
+        A real tensor without dimensions.
+
+    Examples:
+        >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+        tensor(5.)
+    """
     return norm(input - other, p)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """Returns the cumulative sum."""
+    """Returns the cumulative sum.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        dtype: the dtype to sum in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`; integers and bools are summed as int64.
+
+    Examples:
+        >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+        tensor([1, 3, 6])
+    """
     return write_out(out, _running("sum", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """Returns the cumulative product."""
+    """Returns the cumulative product.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        dtype: the dtype to multiply in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`; integers and bools are multiplied as int64.
+
+    Examples:
+        >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+        tensor([1, 2, 6])
+    """
     return write_out(out, _running("prod", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
 
@@ -275,17 +616,54 @@ def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
 
 
 def cummax(input: Tensor, dim: int) -> values_indices:
-    """Returns the cumulative maximum, and the index where it was last reached."""
+    """Returns the cumulative maximum and the index where it was last reached.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
+
+    Examples:
+        >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
+        tensor([1, 3, 3])
+    """
     return _running_extreme("max", input, dim)
 
 
 def cummin(input: Tensor, dim: int) -> values_indices:
-    """Returns the cumulative minimum, and the index where it was last reached."""
+    """Returns the cumulative minimum and the index where it was last reached.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
+
+    Examples:
+        >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
+        tensor([3, 1, 1])
+    """
     return _running_extreme("min", input, dim)
 
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Returns the lower median; with `dim`, along that dimension and with its index."""
+    """Returns the median. Of two middle elements it is the lower one.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        A tensor without dimensions; with `dim` the named tuple `(values, indices)`.
+
+    Examples:
+        >>> torch.median(torch.tensor([4, 1, 3, 2]))
+        tensor(2)
+    """
     from cuprous.torch._ordering import argsort  # which imports this module
 
     if dim is None:
@@ -297,13 +675,39 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns `exp(x) / sum(exp(x))` along a dimension."""
+    """Returns `exp(x) / sum(exp(x))` along a dimension.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: the dimension along which results sum to 1.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
+    """
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns the logarithm of `softmax`."""
+    """Returns the logarithm of `softmax`, computed without overflow.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: the dimension along which the exponentials of results sum to 1.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
+    """
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
 

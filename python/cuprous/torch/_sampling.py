@@ -6,21 +6,35 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _ordering
+from cuprous.torch import _ordering, _random_numbers
 from cuprous.torch._args import by_name
 
 
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Returns indices (int64) drawn with the probabilities in each row, which need not sum to 1.
+    """Returns indices drawn with the probabilities in each row, which need not sum to 1.
 
     Exponential random variables are divided by the weights: each index then has the smallest quotient with its
-    probability, and indices in the order of their quotients are a sample without replacement (Efraimidis and Spirakis,
-    2006). Nothing is read on the host, so the weights are not checked.
+    probability, and indices in the order of their quotients are a sample without replacement (Efraimidis and
+    Spirakis, 2006). The weights are not read on the host, and so they are not checked.
+
+    Args:
+        input: nonnegative weights, a vector of n elements or a matrix of shape (m, n).
+        num_samples: the number of indices in a row.
+        replacement: whether an index may be drawn several times.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        An int64 tensor of shape (num_samples) or (m, num_samples).
 
     Raises:
         RuntimeError: if more samples are drawn without replacement than there are weights.
+
+    Examples:
+        >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
+        tensor([1, 1, 1])
     """
     if out is not None:
         raise NotImplementedError("[multinomial] out= is not supported")
@@ -32,7 +46,7 @@ def multinomial(
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     weights = input.detach().reshape(-1, 1, n)
-    unit = _creation.draw_unit(input, [weights.dims[0], num_samples if replacement else 1, n], generator)
+    unit = _random_numbers.draw_unit(input, [weights.dims[0], num_samples if replacement else 1, n], generator)
     variate = _core.t_map("negative", _core.t_map("log1p", _core.t_map("negative", unit))) + 1e-37
     keys = _core.t_map("where", weights > 0, weights / variate, -1)
     if replacement:

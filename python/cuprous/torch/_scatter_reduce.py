@@ -89,13 +89,21 @@ def scatter_reduce(
 
     Args:
         input: any shape.
+        dim: the dimension; a negative one counts from the end.
         index: int64, no larger than `src` in any dimension.
         src: of the dtype of `input`.
         reduce: "sum", "prod", "mean", "amax" or "amin".
         include_self: whether the present element takes part.
 
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
     Raises:
         RuntimeError: for another reduction, or another dtype.
+
+    Examples:
+        >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
+        tensor([1., 5.])
     """
     if reduce not in (*_REDUCTIONS, "mean"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
@@ -121,10 +129,25 @@ def scatter_reduce(
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduces slices of `source` with equal indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
+    """Reduces slices of `source` with equal indices along a dimension, by default together with the present slice.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension; a negative one counts from the end.
+        index: a vector of int64 indices.
+        source: a tensor with a slice for each index, of the dtype of `input`.
+        reduce: "prod", "mean", "amax" or "amin".
+        include_self: whether the present slice takes part.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         RuntimeError: for another reduction, or shapes that do not match.
+
+    Examples:
+        >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")
+        tensor([1., 3.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -137,4 +160,9 @@ def index_reduce(
 
 
 FUNCTIONS = by_name(scatter_reduce, index_reduce)
-METHODS = FUNCTIONS | by_name(*map(in_place, FUNCTIONS.values()))
+METHODS = FUNCTIONS | by_name(
+    in_place(scatter_reduce, 'torch.ones(2).scatter_reduce_(0, torch.tensor([0, 0]), torch.ones(2), "sum") -> '
+                             "tensor([3., 1.])"),
+    in_place(index_reduce, 'torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod") -> '
+                           "tensor([6., 1.])"),
+)  # fmt: skip

@@ -13,25 +13,63 @@ _precision = ["highest"]
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Requests the same bits in every run. The CPU always gives them. On a GPU, operations that add floats in an
-    unspecified order then raise an error (or warn): `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`,
-    `cumsum` and functions that use them. If several values are written at one index, it is unspecified which remains.
+    """Requests the same bits in every run.
+
+    The CPU always gives them. On a GPU, operations that add floats in an unspecified order then raise an error or
+    warn: `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`, `cumsum` and functions that use them. If
+    several values are written at one index, it is unspecified which remains.
+
+    Args:
+        mode: whether deterministic algorithms are requested.
+        warn_only: whether such operations warn instead of raising.
+
+    Examples:
+        >>> torch.use_deterministic_algorithms(True)
+        >>> torch.are_deterministic_algorithms_enabled()
+        True
+        >>> torch.use_deterministic_algorithms(False)
     """
     _determinism.state.update(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Returns True if deterministic algorithms are requested."""
+    """Returns True if deterministic algorithms are requested.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.are_deterministic_algorithms_enabled()
+        False
+    """
     return _determinism.state["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Returns True if deterministic algorithms are requested with warnings only."""
+    """Returns True if deterministic algorithms are requested with warnings only.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return _determinism.state["warn_only"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32."""
+    """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32.
+
+    Args:
+        precision: "highest", "high" or "medium".
+
+    Examples:
+        >>> torch.set_float32_matmul_precision("high")
+        >>> torch.get_float32_matmul_precision()
+        'high'
+        >>> torch.set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         raise ValueError(f"{precision!r} is not one of 'highest', 'high', or 'medium'")
     _precision[0] = precision
@@ -39,12 +77,28 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """Returns the precision that was allowed."""
+    """Returns the precision that was allowed.
+
+    Returns:
+        "highest", "high" or "medium".
+
+    Examples:
+        >>> torch.get_float32_matmul_precision()
+        'highest'
+    """
     return _precision[0]
 
 
 def get_num_threads() -> int:
-    """Returns the number of threads that compute on the CPU."""
+    """Returns the number of threads that compute on the CPU.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.get_num_threads() >= 1
+        True
+    """
     given = os.environ.get("RAYON_NUM_THREADS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -54,8 +108,14 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Sets the number of threads that compute on the CPU. It must be called before the first computation.
 
+    Args:
+        num: the number of threads.
+
     Raises:
         RuntimeError: if something was already computed with another number of threads.
+
+    Examples:
+        >>> torch.set_num_threads(torch.get_num_threads())
     """
     if not isinstance(num, int) or num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
@@ -70,18 +130,44 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Returns 1: operations are recorded one after another."""
+    """Returns 1: operations are recorded one after another.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.get_num_interop_threads()
+        1
+    """
     return 1
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Has no effect: operations are recorded one after another."""
+    """Has no effect: operations are recorded one after another.
+
+    Args:
+        num: the number of threads.
+
+    Examples:
+        >>> torch.set_num_interop_threads(2)
+    """
     if num <= 0:
         raise RuntimeError("Expected positive number of threads")
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Returns False: denormals are never flushed, so that both devices give the same results."""
+    """Returns False: denormals are never flushed, so that both devices give the same results.
+
+    Args:
+        mode: whether denormals are to be flushed.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.set_flush_denormal(True)
+        False
+    """
     return False
 
 
@@ -89,7 +175,24 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
             mode: str | None = None, options: Any = None, disable: bool = False) -> Any:  # fmt: skip
     """Returns the function or module itself: every program is recorded, fused and replayed anyway.
 
-    The arguments control PyTorch's compiler and have no effect here.
+    The options control PyTorch's compiler and have no effect here.
+
+    Args:
+        model: a function or module; None for a decorator.
+        fullgraph: has no effect.
+        dynamic: has no effect.
+        backend: has no effect.
+        mode: has no effect.
+        options: has no effect.
+        disable: has no effect.
+
+    Returns:
+        The function or module; without one, a decorator.
+
+    Examples:
+        >>> square = torch.compile(lambda x: x * x)
+        >>> square(torch.tensor(3.0))
+        tensor(9.)
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

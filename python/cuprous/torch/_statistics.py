@@ -7,7 +7,18 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _indexing, _ordering, _products, _reductions, _shape
+from cuprous.torch import (
+    _autocast,
+    _creation,
+    _diagonals,
+    _indexing,
+    _joining,
+    _ordering,
+    _products,
+    _random_numbers,
+    _reductions,
+    _shape,
+)
 from cuprous.torch._args import by_name, tensor_of, unsupported, wrap_dim
 from cuprous.torch._pointwise import clamp
 
@@ -17,10 +28,24 @@ _map = _core.t_map
 @_autocast.policy
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear") -> Tensor:  # fmt: skip
-    """Returns the q-quantiles along a dimension (or of all elements); several q become the first dimension.
+    """Returns quantiles along a dimension or of all elements. Several of them become the first dimension.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        q: numbers in [0, 1]: a number, or a vector of the dtype of `input`.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest".
+
+    Returns:
+        A tensor.
 
     Raises:
         RuntimeError: if q is outside [0, 1], or has another dtype than the input.
+
+    Examples:
+        >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+        tensor(2.5000)
     """
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError("quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
@@ -51,12 +76,25 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         found = [part.reshape((1,) * input.ndim) for part in found]
     elif not keepdim:
         found = [_shape.squeeze(part, axis) for part in found]
-    return _shape.stack(found) if several else found[0]
+    return _joining.stack(found) if several else found[0]
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """Returns the most frequent value along a dimension (the smallest if several are), and one of its indices
-    (int64)."""
+    """Returns the most frequent value along a dimension, and one of its indices. Of several such values it is the
+    smallest.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; a negative one counts from the end.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        The named tuple `(values, indices)`, with an int64 index.
+
+    Examples:
+        >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
+        tensor(3)
+    """
     axis = wrap_dim(dim, input.ndim)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
@@ -66,7 +104,21 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Counts the elements in each of `bins` equal parts of [min, max] (of the range of the elements if both are 0)."""
+    """Returns the number of elements in each of equal parts of a range.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        bins: the number of parts.
+        min: the lower end of the range.
+        max: the upper end; if both are 0, the range is that of the elements.
+
+    Returns:
+        A vector of `bins` elements, of the dtype of `input`.
+
+    Examples:
+        >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
+        tensor([1., 2.])
+    """
     x = input.detach().reshape(-1)
     low, high = float(min), float(max)
     if low == high:
@@ -82,13 +134,41 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Returns the index of the bucket between sorted boundaries for each element."""
+    """Returns, for each element, the index of its bucket between sorted boundaries.
+
+    Args:
+        input: a tensor or number.
+        boundaries: a sorted vector.
+        out_int32: whether the result is int32; it is int64 otherwise.
+        right: whether an element that equals a boundary belongs to the bucket after it.
+
+    Returns:
+        An integer tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.bucketize(torch.tensor([0, 3, 9]), torch.tensor([1, 3, 5]))
+        tensor([0, 1, 3])
+    """
     found = _ordering.searchsorted(boundaries, tensor_of(input), right=right)
     return _core.t_cast(found, "int32") if out_int32 else found
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Returns, for each element, whether it is one of `test_elements`."""
+    """Returns, for each element, whether it is one of `test_elements`.
+
+    Args:
+        elements: a tensor or number.
+        test_elements: a tensor or number.
+        assume_unique: for PyTorch's signature; it has no effect.
+        invert: whether to return the opposite.
+
+    Returns:
+        A bool tensor of the shape of `elements`.
+
+    Examples:
+        >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([1, 3]))
+        tensor([ True, False,  True])
+    """
     x = tensor_of(elements, test_elements if isinstance(test_elements, Tensor) else None)
     others = tensor_of(test_elements, x).reshape(-1)
     found = _reductions.any(_map("equal", x.detach().unsqueeze(-1), others.detach()), -1)
@@ -98,9 +178,24 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Returns the n-th differences of neighboring elements along a dimension."""
+    """Returns differences of neighboring elements along a dimension.
+
+    Args:
+        input: a tensor of at least one dimension.
+        n: how often differences are taken.
+        dim: the dimension; a negative one counts from the end.
+        prepend: elements before the first one.
+        append: elements after the last one.
+
+    Returns:
+        A tensor whose extent along the dimension is smaller by `n`.
+
+    Examples:
+        >>> torch.diff(torch.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
     pieces = [x for x in (prepend, input, append) if x is not None]
-    x = _shape.cat(pieces, dim) if len(pieces) > 1 else input
+    x = _joining.cat(pieces, dim) if len(pieces) > 1 else input
     for _ in range(n):
         extent = x.dims[wrap_dim(dim, x.ndim)]
         if extent < 2:
@@ -111,7 +206,21 @@ def diff(
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Returns the integral along a dimension by the trapezoidal rule."""
+    """Returns the integral along a dimension by the trapezoidal rule.
+
+    Args:
+        y: the values of the function, a tensor of at least one dimension.
+        x: the positions of the values; None for equal distances.
+        dx: the distance of neighbors, without `x`.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tensor without the dimension.
+
+    Examples:
+        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
     extent = y.dims[wrap_dim(dim, y.ndim)]
     mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
     if x is None:
@@ -124,7 +233,22 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """Returns the covariance matrix of variables (rows) with samples as columns."""
+    """Returns the covariance matrix of variables (rows) with samples as columns.
+
+    Args:
+        input: a matrix of shape (variables, samples), or a vector of samples.
+        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+        fweights: for PyTorch's signature; only None.
+        aweights: for PyTorch's signature; only None.
+
+    Returns:
+        A matrix of shape (variables, variables).
+
+    Examples:
+        >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     unsupported("cov", fweights=(fweights, None), aweights=(aweights, None))
     x = input.reshape(1, -1) if input.ndim < 2 else input
     centred = x - _reductions.mean(x, 1, True)
@@ -133,16 +257,40 @@ def cov(
 
 
 def corrcoef(input: Tensor) -> Tensor:
-    """Returns the correlation matrix of variables (rows) with samples as columns."""
+    """Returns the correlation matrix of variables (rows) with samples as columns.
+
+    Args:
+        input: a matrix of shape (variables, samples), or a vector of samples.
+
+    Returns:
+        A matrix of shape (variables, variables).
+
+    Examples:
+        >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     c = cov(input)
     if not c.ndim:
         return c / c
-    deviation = _map("sqrt", _shape.diagonal(c))
+    deviation = _map("sqrt", _diagonals.diagonal(c))
     return clamp(c / deviation.unsqueeze(1) / deviation, -1, 1)
 
 
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """Returns the logarithm of the cumulative sum of exponentials."""
+    """Returns the logarithm of the cumulative sum of exponentials.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
+        tensor([0.0000, 0.6931])
+    """
     top = _reductions.amax(input.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
     return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
@@ -150,7 +298,22 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 @_autocast.policy
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scales the slices along a dimension so that their p-norms are at most `maxnorm`."""
+    """Returns the tensor with slices along a dimension scaled so that their p-norms are not above a bound.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        p: the order of the norm.
+        dim: the dimension; a negative one counts from the end.
+        maxnorm: the bound.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
     axis = wrap_dim(dim, input.ndim)
     norms = _reductions.norm(input, p, [k for k in range(input.ndim) if k != axis], True)
     factor = _map("where", _map("greater", norms, maxnorm), _map("divide", maxnorm, norms + 1e-7), 1)
@@ -158,10 +321,22 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Returns Poisson random numbers with the given rates. NumPy draws them on the host, seeded from the generator."""
+    """Returns Poisson random numbers with the given rates. NumPy draws them on the host, seeded from the generator.
+
+    Args:
+        input: the rates, a floating tensor of any shape.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.poisson(torch.tensor([0.0, 4.0])).shape
+        torch.Size([2])
+    """
     import numpy as np
 
-    bits = _creation.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
+    bits = _random_numbers.draw_integers(0, 1 << 62, [1], "cpu", generator).item()
     values = np.random.default_rng(int(bits)).poisson(input.detach().to_numpy())
     made = _creation.from_numpy(np.asarray(values, np.float64))
     return _core.t_to_device(_core.t_cast(made, input.dtype_name), input.device_name)
@@ -171,34 +346,87 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Writes exponential random numbers."""
+    """Fills the tensor with exponential random numbers.
+
+    Args:
+        lambd: the rate.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> bool((torch.empty(3).exponential_() >= 0).all())
+        True
+    """
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _core.t_update(
-        self, _map("divide", _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator))), -lambd)
+        self,
+        _map("divide", _map("log1p", _map("negative", _random_numbers.draw_unit(self, generator=generator))), -lambd),
     )
     return self
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Writes geometric random numbers: the number of trials until the first success of probability p."""
+    """Fills the tensor with geometric random numbers: the number of trials until the first success.
+
+    Args:
+        p: the probability of success, in (0, 1).
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> bool((torch.empty(3).geometric_(0.5) >= 1).all())
+        True
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    log = _map("log1p", _map("negative", _creation.draw_unit(self, generator=generator)))
+    log = _map("log1p", _map("negative", _random_numbers.draw_unit(self, generator=generator)))
     _core.t_update(self, clamp(_map("ceil", _map("divide", log, math.log1p(-p))), min=1))
     return self
 
 
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Writes log-normal random numbers."""
-    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
+    """Fills the tensor with log-normal random numbers.
+
+    Args:
+        mean: the mean of the logarithm.
+        std: the standard deviation of the logarithm.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> bool((torch.empty(3).log_normal_() > 0).all())
+        True
+    """
+    draw = _random_numbers.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
     _core.t_update(self, _map("exp", draw * std + mean))
     return self
 
 
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Writes Cauchy random numbers."""
-    _core.t_update(self, _map("tan", (_creation.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median)
+    """Fills the tensor with Cauchy random numbers.
+
+    Args:
+        median: the median.
+        sigma: half of the distance of the quartiles.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> torch.empty(3).cauchy_().shape
+        torch.Size([3])
+    """
+    _core.t_update(
+        self, _map("tan", (_random_numbers.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median
+    )
     return self
 
 

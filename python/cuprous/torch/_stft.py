@@ -7,8 +7,8 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _creation, fft
 from cuprous.torch._args import by_name
+from cuprous.torch._joining import stack
 from cuprous.torch._pointwise import complex as make_complex
-from cuprous.torch._shape import stack
 from cuprous.torch.nn import _convolution
 from cuprous.torch.nn._padding import pad
 
@@ -48,6 +48,11 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
 
     Raises:
         RuntimeError: for sizes that do not fit, or without `return_complex` for real signals.
+
+    Examples:
+        >>> signal = torch.ones(8)
+        >>> torch.stft(signal, n_fft=4, window=torch.ones(4), return_complex=True).shape
+        torch.Size([3, 9])
     """
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
@@ -89,12 +94,27 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
 
     Args:
         input: (frequencies, windows) or (batch, frequencies, windows), complex.
-        n_fft, hop_length, win_length, window, center, normalized, onesided: as of `stft`.
+        n_fft: the length of a transform.
+        hop_length: the distance of two windows, by default a quarter of `n_fft`.
+        win_length: the length of the window, by default `n_fft`.
+        window: the window, by default ones.
+        center: whether windows are centered at their positions.
+        normalized: whether the transform was divided by the square root of `n_fft`.
+        onesided: whether the input is only the half of the frequencies; the default for real signals.
         length: the length of the signals.
         return_complex: whether the signals are complex.
 
+    Returns:
+        A tensor of shape (length) or (batch, length).
+
     Raises:
         RuntimeError: if the input is not complex, or the window is zero somewhere in all windows.
+
+    Examples:
+        >>> x = torch.arange(8.0)
+        >>> spectrum = torch.stft(x, n_fft=4, window=torch.ones(4), return_complex=True)
+        >>> torch.allclose(torch.istft(spectrum, n_fft=4, window=torch.ones(4)), x, atol=1e-5)
+        True
     """
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with "

@@ -14,6 +14,10 @@ class UntypedStorage:
 
     Args:
         tensor: a tensor in the memory.
+
+    Examples:
+        >>> torch.tensor([1, 2], dtype=torch.int16).untyped_storage().nbytes()
+        4
     """
 
     def __init__(self, tensor: Tensor) -> None:
@@ -31,8 +35,24 @@ class UntypedStorage:
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0, *, size: int | None = None) -> FileStorage:
         """Returns the bytes of a file, which are read when they are used.
 
+        Args:
+            filename: the path.
+            shared: for PyTorch's signature; only False.
+            nbytes: the number of bytes.
+            size: the number of bytes, in place of `nbytes`.
+
+        Returns:
+            A storage.
+
         Raises:
             NotImplementedError: for `shared`, which would write to the file.
+
+        Examples:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "bytes"
+            >>> _ = path.write_bytes(bytes([1, 2, 3]))
+            >>> torch.UntypedStorage.from_file(path, nbytes=3).tolist()
+            [1, 2, 3]
         """
         if shared:
             raise NotImplementedError(
@@ -55,25 +75,67 @@ class UntypedStorage:
         return self._tensor.device_name != "cpu"
 
     def data_ptr(self) -> int:
-        """Returns the address of the first byte."""
+        """Returns the address of the first byte.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> x = torch.tensor([1.0])
+            >>> x.untyped_storage().data_ptr() == x.data_ptr()
+            True
+        """
         return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
 
     def nbytes(self) -> int:
-        """Returns the number of bytes up to the tensor's last element."""
+        """Returns the number of bytes up to the tensor's last element.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.ones(3).untyped_storage().nbytes()
+            12
+        """
         return self._elements().numel() * self._tensor.element_size() if self._tensor.numel() else 0
 
     size = __len__ = nbytes
 
     def element_size(self) -> int:
-        """Returns 1."""
+        """Returns 1.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.ones(3).untyped_storage().element_size()
+            1
+        """
         return 1
 
     def tolist(self) -> list[int]:
-        """Returns the bytes as integers."""
+        """Returns the bytes as integers.
+
+        Returns:
+            A list of integers in [0, 255].
+
+        Examples:
+            >>> torch.tensor([258], dtype=torch.int16).untyped_storage().tolist()
+            [2, 1]
+        """
         return list(self._elements().numpy().tobytes())
 
     def untyped(self) -> UntypedStorage:
-        """Returns the storage itself."""
+        """Returns the storage itself.
+
+        Returns:
+            A storage.
+
+        Examples:
+            >>> storage = torch.ones(3).untyped_storage()
+            >>> storage.untyped() is storage
+            True
+        """
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -85,8 +147,14 @@ class UntypedStorage:
     def resize_(self, size: int) -> None:
         """Has no effect for the present size.
 
+        Args:
+            size: the number of bytes.
+
         Raises:
             NotImplementedError: for another size.
+
+        Examples:
+            >>> torch.ones(1).untyped_storage().resize_(4)
         """
         if size != self.nbytes():
             raise NotImplementedError("[UntypedStorage] memory is not resized; create another tensor")
@@ -120,7 +188,15 @@ class FileStorage(UntypedStorage):
 
 
 class TypedStorage(UntypedStorage):
-    """The memory of a tensor, in elements of its dtype."""
+    """The memory of a tensor, in elements of its dtype.
+
+    Args:
+        tensor: a tensor in the memory.
+
+    Examples:
+        >>> torch.ones(3).storage().dtype
+        torch.float32
+    """
 
     @property
     def dtype(self) -> Any:
@@ -128,17 +204,41 @@ class TypedStorage(UntypedStorage):
         return self._tensor.dtype
 
     def size(self) -> int:
-        """Returns the number of elements."""
+        """Returns the number of elements.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.ones(3).storage().size()
+            3
+        """
         return self.nbytes() // self._tensor.element_size()
 
     __len__ = size
 
     def element_size(self) -> int:
-        """Returns the bytes of an element."""
+        """Returns the number of bytes of an element.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.ones(3).storage().element_size()
+            4
+        """
         return self._tensor.element_size()
 
     def tolist(self) -> list[Any]:
-        """Returns the elements."""
+        """Returns the elements.
+
+        Returns:
+            A list of numbers.
+
+        Examples:
+            >>> torch.tensor([1, 2]).storage().tolist()
+            [1, 2]
+        """
         found: list[Any] = self._elements().tolist()
         return found
 
@@ -146,7 +246,15 @@ class TypedStorage(UntypedStorage):
         return self._elements()[index].item() if isinstance(index, int) else self._elements()[index].tolist()
 
     def untyped(self) -> UntypedStorage:
-        """Returns the storage in bytes."""
+        """Returns the storage in bytes.
+
+        Returns:
+            A storage.
+
+        Examples:
+            >>> torch.ones(3).storage().untyped().nbytes()
+            12
+        """
         return UntypedStorage(self._tensor)
 
 

@@ -9,12 +9,17 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
+    _conversions,
     _creation,
+    _diagonals,
+    _filling,
     _indexing,
+    _joining,
     _ordering,
     _pointwise,
     _printing,
     _products,
+    _random_numbers,
     _rearrangement,
     _reductions,
     _sampling,
@@ -22,169 +27,64 @@ from cuprous.torch import (
     _shape,
     _statistics,
     _types,
-)  # fmt: skip
+)
 from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
-from cuprous.torch._info import iinfo
 from cuprous.torch._keywords import complete
-from cuprous.torch._memory_format import LAYOUTS, has_format, in_format
+from cuprous.torch._memory_format import LAYOUTS
 from cuprous.torch._storage import TypedStorage, UntypedStorage
 from cuprous.torch.autograd._hooks import RemovableHandle
 
-_update = _core.t_update
-
 
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """Returns the shape, or the extent of one dimension."""
+    """Returns the shape, or the extent of one dimension.
+
+    Args:
+        dim: the dimension; None for all.
+
+    Returns:
+        A `torch.Size`, or an integer.
+
+    Examples:
+        >>> torch.ones(2, 3).size()
+        torch.Size([2, 3])
+        >>> torch.ones(2, 3).size(1)
+        3
+    """
     return self.shape if dim is None else self.dims[wrap_dim(dim, self.ndim)]
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Returns the strides in elements, of all dimensions or of one."""
+    """Returns the strides in elements, of all dimensions or of one.
+
+    Args:
+        dim: the dimension; None for all.
+
+    Returns:
+        A tuple of integers, or an integer.
+
+    Examples:
+        >>> torch.ones(2, 3).stride()
+        (3, 1)
+    """
     strides = self.stride_tuple()
     return strides if dim is None else strides[wrap_dim(dim, self.ndim)]
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
-       copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
-    """Returns the tensor with another dtype, on another device, or both; the tensor itself if nothing changes.
-
-    Raises:
-        TypeError: for arguments that are neither a dtype nor a device.
-    """
-    switches = 0  # positional arguments: non_blocking, copy
-    for position, arg in enumerate(args):
-        if isinstance(arg, Tensor):
-            dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, bool) and position:
-            non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
-            switches += 1
-        elif isinstance(arg, (str, int, _types.device)):
-            device = arg
-        elif arg is not None:
-            dtype = arg
-    result = self
-    if dtype is not None and _types.dtype_name(dtype) != self.dtype_name:
-        result = _core.t_cast(result, _types.dtype_name(dtype))
-    if device is not None:
-        result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
-    result = _core.t_cast(result, result.dtype_name) if copy and result is self else result
-    return in_format(result, memory_format)
-
-
-def _casting(name: str) -> Callable[..., Tensor]:
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return in_format(astype(self, name), memory_format)
-
-    cast.__doc__ = f"Returns the tensor cast to {name}."
-    return cast
-
-
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Returns the legacy name of the tensor's type; with a dtype, the tensor cast to it."""
-    if dtype is None:
-        name = next((legacy for legacy, of in _types.LEGACY.items() if of == self.dtype_name), self.dtype_name)
-        return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
-    if isinstance(dtype, str):
-        legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
-        device = "cuda" if ".cuda." in dtype else "cpu"
-        return to(
-            self, _types.DTYPES[_types.LEGACY[legacy]], device=self.device if device in self.device_name else device
-        )
-    if isinstance(dtype, _creation.legacy):
-        stays = dtype.is_cuda == (self.device_name != "cpu")
-        return to(self, dtype.dtype, device=self.device if stays else dtype.device or "cpu")
-    return to(self, dtype)
-
-
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Returns the tensor with another tensor's dtype, on its device."""
-    return to(self, other)
-
-
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Returns the tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be running on return;
-    computations that use the result wait for it."""
-    place = _types.device("cuda" if device is None else device)
-    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
-
-
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor in host memory."""
-    return in_format(_core.t_to_device(self, "cpu"), memory_format)
-
-
-def pin_memory(self: Tensor) -> Tensor:
-    """Returns a copy in page-locked memory, from which a GPU copies while the host continues (`non_blocking=True`).
-    Returns the tensor itself without a GPU or if it is already pinned; other tensors are copied through page-locked
-    staging memory anyway.
-
-    Raises:
-        RuntimeError: if the tensor is not on the host.
-    """
-    if self.device_name != "cpu":
-        raise RuntimeError(f"cannot pin 'torch.cuda.{self.dtype_name}Tensor' only dense CPU tensors can be pinned")
-    if _core.t_is_pinned(self) or not _core.device_count():
-        return self
-    return _core.t_pin(self)
-
-
-def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Returns True if the tensor is in page-locked memory from `pin_memory`."""
-    return _core.t_is_pinned(self)
-
-
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Returns the tensor if it is contiguous in a memory format (row-major by default), otherwise a copy that is."""
-    return _core.t_contiguous(self) if memory_format is None else in_format(self, memory_format)
-
-
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Returns True if the tensor lies in memory in the order of a format (row-major by default), without gaps."""
-    return has_format(self, memory_format)
-
-
-def to_numpy(self: Tensor) -> Any:
-    """Returns a NumPy array of the values, from any device."""
-    return _core.to_numpy(self.as_array())
-
-
-def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """Returns a NumPy array with a copy of the values. PyTorch's CPU tensors share the memory instead.
-
-    Raises:
-        RuntimeError: if the tensor requires a gradient.
-        TypeError: if it is on a GPU.
-    """
-    if not force:
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.device_name != "cpu":
-            raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-                "memory first."
-            )
-    return to_numpy(self)
-
-
-def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """Implements NumPy's conversion protocol.
-
-    Raises:
-        ValueError: for `copy=False`.
-    """
-    if copy is False:
-        raise ValueError("cannot convert a tensor to a NumPy array without a copy; use copy=None")
-    host = numpy(self)
-    return host if dtype is None else host.astype(dtype, copy=False)
-
-
-def tolist(self: Tensor) -> Any:
-    """Returns nested lists of Python numbers."""
-    return self.detach().to_numpy().tolist()
-
-
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Sets whether the tensor requires a gradient, and returns it."""
+    """Sets whether the tensor requires a gradient, and returns it.
+
+    Args:
+        requires_grad: whether operations on the tensor are recorded for gradients.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> x = torch.tensor([3.0]).requires_grad_()
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([6.])
+    """
     self.requires_grad = requires_grad
     return self
 
@@ -192,22 +92,56 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Detaches the tensor from the graph in place, which makes it a leaf.
 
+    Returns:
+        The tensor itself.
+
     Raises:
         RuntimeError: for a view of a tensor that was computed from one that requires a gradient.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True) * 2
+        >>> x.detach_().requires_grad
+        False
     """
     self.leave_graph()
     return self
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Registers a function that is called with each gradient of the tensor; a tensor that it returns replaces the
-    gradient."""
+    """Registers a function that is called with each gradient of the tensor.
+
+    Args:
+        hook: a function of the gradient; a tensor that it returns replaces the gradient.
+
+    Returns:
+        A handle whose `remove` removes the function.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: 10 * grad)
+        >>> (2 * x).sum().backward()
+        >>> x.grad
+        tensor([20.])
+    """
     number = self.add_hook(hook)
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Registers a function that is called with this leaf after its gradient was accumulated."""
+    """Registers a function that is called with this leaf after its gradient was accumulated.
+
+    Args:
+        hook: a function of the tensor.
+
+    Returns:
+        A handle whose `remove` removes the function.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda x: print("has a gradient"))
+        >>> (2 * x).sum().backward()
+        has a gradient
+    """
     leaf = weakref.ref(self)
 
     def call() -> None:
@@ -219,71 +153,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return RemovableHandle(lambda: self.remove_hook(number))
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copies another tensor's values into this one, with broadcasting and casting."""
-    if isinstance(src, Tensor):
-        src = _core.t_to_device(src, self.device_name)
-    _update(self, src)
-    return self
-
-
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Fills the tensor with a value."""
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-            )
-        value = _core.t_to_device(value, self.device_name)
-    _update(self, value)
-    return self
-
-
-def zero_(self: Tensor) -> Tensor:
-    """Fills the tensor with 0."""
-    _update(self, 0)
-    return self
-
-
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Fills the diagonal of a matrix with a value."""
-    unsupported("fill_diagonal_", wrap=(wrap, False))
-    _update(_shape.diagonal(self), fill_value)
-    return self
-
-
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers from [a, b)."""
-    draw = _creation.draw_floats("unit", self.dims, self.dtype_name, self.device_name, generator)
-    _update(self, draw if (a, b) == (0.0, 1.0) else draw * (b - a) + a)
-    return self
-
-
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers."""
-    draw = _creation.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
-    _update(self, draw if (mean, std) == (0.0, 1.0) else draw * std + mean)
-    return self
-
-
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fills the tensor with ones with probability p, otherwise zeros."""
-    draw = _creation.draw_floats("unit", self.dims, "float32", self.device_name, generator)
-    _update(self, draw < p)
-    return self
-
-
-def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Fills the tensor with random integers from [low, high), or from all integers that the dtype represents
-    exactly."""
-    if not bounds:
-        whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 1}
-        bounds = (whole[self.dtype_name] + 1 if self.dtype_name in whole else iinfo(self.dtype).max,)
-    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
-    _update(self, _creation.draw_integers(low, high, self.dims, self.device_name, generator))
-    return self
-
-
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def new(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
             layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
@@ -291,7 +160,24 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(*args, dtype=self.dtype if dtype is None else dtype, pin_memory=pin_memory,
                     device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
-    new.__doc__ = f"Returns `{make.__name__}` with the tensor's dtype and device."
+    name = make.__name__
+    new.__doc__ = f"""Returns `torch.{name}` with the tensor's dtype and device.
+
+    Args:
+        *args: the arguments of `torch.{name}`.
+        dtype: another dtype.
+        device: another device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        layout: `torch.strided`, the only layout of tensors.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.tensor([1.0], dtype=torch.float64).new_{name}({"(2,), 7" if name == "full" else "(2,)"}).dtype
+        torch.float64
+    """
     return new
 
 
@@ -299,7 +185,7 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
     """Iterates over the first dimension."""
     if not self.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(_shape.unbind(self))
+    return iter(_joining.unbind(self))
 
 
 def __contains__(self: Tensor, item: Any) -> bool:
@@ -361,21 +247,48 @@ def __dlpack_device__(self: Tensor) -> Any:
 
 
 def ndimension(self: Tensor) -> int:
-    """Returns the number of dimensions."""
+    """Returns the number of dimensions.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.ones(2, 3).ndimension()
+        2
+    """
     return self.ndim
 
 
 def get_device(self: Tensor) -> int:
-    """Returns the GPU's index, or -1 for the CPU."""
+    """Returns the GPU's index, or -1 for the CPU.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.ones(2).get_device()
+        -1
+    """
     return -1 if self.device_name == "cpu" else int(self.device_name.partition(":")[2] or 0)
 
 
 def new(self: Tensor, *args: Any) -> Tensor:
-    """Returns a tensor of the given sizes or values, with this tensor's dtype and device."""
+    """Returns a tensor of the given extents or values, with this tensor's dtype and device.
+
+    Args:
+        *args: the extents, or the values.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.ones(2).new([1, 2])
+        tensor([1., 2.])
+    """
     return _creation.of_sizes_or_values(args, self.dtype, self.device)
 
 
-def _viewed(name: str) -> Callable[..., Tensor]:
+def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..., Tensor]:
     view = getattr(_shape, name)
 
     def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -384,71 +297,196 @@ def _viewed(name: str) -> Callable[..., Tensor]:
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
-    return named(change, f"{name}_", f"Applies `{name}` to the tensor's shape in place; for tensors without gradient.")
+    return named(
+        change,
+        f"{name}_",
+        f"""Changes the tensor's shape as `{name}` does.
+
+    Args:
+        *args: the arguments of `{name}` after the tensor.
+        **kwargs: the keywords of `{name}`.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        NotImplementedError: for a tensor that requires gradients.
+
+    Examples:
+        >>> torch.ones({extents}).{name}_({arguments}).shape
+        torch.Size([{result}])
+    """,
+    )
 
 
 def relu(self: Tensor) -> Tensor:
-    """Returns `max(x, 0)`; the gradient at 0 is 0."""
+    """Returns `max(x, 0)`. The gradient at 0 is 0.
+
+    Returns:
+        A tensor of the same shape and dtype.
+
+    Examples:
+        >>> torch.tensor([-1.0, 2.0]).relu()
+        tensor([0., 2.])
+    """
     return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Returns the tensor where the condition is True, otherwise `other`."""
+    """Returns the tensor where the condition is true, otherwise `other`.
+
+    Args:
+        condition: a bool tensor.
+        other: a tensor or number that broadcasts with the tensor.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> x = torch.tensor([-1, 2])
+        >>> x.where(x > 0, 0)
+        tensor([0, 2])
+    """
     return _core.t_map("where", condition, self, other)
 
 
 def same(self: Tensor) -> Tensor:
-    """Returns the tensor itself: conjugation and negation are never deferred."""
+    """Returns the tensor itself: conjugation and negation are never deferred.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> x.resolve_conj() is x
+        True
+    """
     return self
 
 
+def is_signed(self: Tensor) -> bool:
+    """Returns True if the dtype has negative numbers.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.tensor([1], dtype=torch.uint8).is_signed()
+        False
+    """
+    return self.dtype.is_signed
+
+
+def is_shared(self: Tensor) -> bool:
+    """Returns False: memory is not shared between processes.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.ones(2).is_shared()
+        False
+    """
+    return False
+
+
+def is_inference(self: Tensor) -> bool:
+    """Returns False: tensors made in inference mode are ordinary ones.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.ones(2).is_inference()
+        False
+    """
+    return False
+
+
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Has no effect: memory is not reused before all streams have finished with it."""
+    """Has no effect: memory is not reused before all streams have finished with it.
+
+    Args:
+        stream: a stream.
+
+    Examples:
+        >>> torch.ones(2).record_stream(None)
+    """
 
 
 def is_tensor(obj: Any) -> bool:
-    """Returns True if the object is a tensor."""
+    """Returns True if the object is a tensor.
+
+    Args:
+        obj: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """Returns the memory, in elements."""
+    """Returns the memory, in elements.
+
+    Returns:
+        A `TypedStorage`.
+
+    Examples:
+        >>> torch.tensor([1, 2]).storage().size()
+        2
+    """
     return TypedStorage(self)
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """Returns the memory, in bytes."""
+    """Returns the memory, in bytes.
+
+    Returns:
+        An `UntypedStorage`.
+
+    Examples:
+        >>> torch.tensor([1, 2]).untyped_storage().nbytes()
+        16
+    """
     return UntypedStorage(self)
 
 
 _METHODS = by_name(
     storage, untyped_storage,
-    size, stride, to, type_as, cuda, cpu, pin_memory, is_pinned, contiguous, is_contiguous, to_numpy, numpy,
-    __array__, tolist,
-    requires_grad_, detach_, register_hook, copy_, fill_, zero_, fill_diagonal_, uniform_, normal_, bernoulli_, random_,
-    ndimension, get_device, new, relu, where, record_stream, register_post_accumulate_grad_hook, __iter__, __contains__,
-    __format__, __deepcopy__, __reduce_ex__, __dlpack__, __dlpack_device__,
-    in_place(relu), in_place(_shape.tril), in_place(_shape.triu),
-    *map(_viewed, ("squeeze", "unsqueeze", "transpose", "t")),
+    size, stride, requires_grad_, detach_, register_hook, ndimension, get_device, new, relu, where, record_stream,
+    register_post_accumulate_grad_hook, __iter__, __contains__, __format__, __deepcopy__, __reduce_ex__,
+    __dlpack__, __dlpack_device__, is_signed, is_shared, is_inference,
+    in_place(relu, "torch.tensor([-1.0, 2.0]).relu_() -> tensor([0., 2.])"),
+    in_place(_diagonals.tril, "torch.ones(2, 2).tril_() -> tensor([[1., 0.],\n                [1., 1.]])"),
+    in_place(_diagonals.triu, "torch.ones(2, 2).triu_() -> tensor([[1., 1.],\n                [0., 1.]])"),
+    _viewed("squeeze", "2, 1", "", "2"), _viewed("unsqueeze", "2, 3", "0", "1, 2, 3"),
+    _viewed("transpose", "2, 3", "0, 1", "3, 2"), _viewed("t", "2, 3", "", "3, 2"),
 ) | {
-    "type": type_, "bernoulli": _creation.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
-    "resolve_conj": same, "resolve_neg": same, "is_signed": lambda self: self.dtype.is_signed,
-    "is_shared": lambda self: False, "is_inference": lambda self: False, "ger": _products.outer,
+    "bernoulli": _random_numbers.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
+    "resolve_conj": same, "resolve_neg": same, "ger": _products.outer,
 }  # fmt: skip
 
-_CASTS = {
-    **{short.lower(): name for short, name in _types.LEGACY.items()}, "cfloat": "complex64", "cdouble": "complex128",
-}  # fmt: skip
 
-_PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
-    "real": _pointwise.real,
-    "imag": _pointwise.imag,
-    "is_cuda": lambda self: self.device_name != "cpu",
-    "is_cpu": lambda self: self.device_name == "cpu",
-    **dict.fromkeys(("is_sparse", "is_meta", "is_mps", "is_xpu", "is_nested", "is_quantized"), lambda self: False),
-    "itemsize": lambda self: self.element_size(),
-    "nbytes": lambda self: self.numel() * self.element_size(),
-    "layout": lambda self: LAYOUTS["strided"],
+#: Attributes: how they are read, and what they are.
+_PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
+    "H": (_shape.adjoint, "The conjugate transpose of a matrix."),
+    "mH": (_shape.adjoint, "The conjugate transposes of a batch of matrices."),
+    "real": (_pointwise.real, "The real part, as a copy; a real tensor itself."),
+    "imag": (_pointwise.imag, "The imaginary part of a complex tensor, as a copy."),
+    "is_cuda": (lambda self: self.device_name != "cpu", "True for a tensor on a GPU."),
+    "is_cpu": (lambda self: self.device_name == "cpu", "True for a tensor in host memory."),
+    **{
+        f"is_{kind}": (lambda self: False, f"False: no tensor is {kind}.")
+        for kind in ("sparse", "meta", "mps", "xpu", "nested", "quantized")
+    },
+    "itemsize": (lambda self: self.element_size(), "The bytes of an element."),
+    "nbytes": (lambda self: self.numel() * self.element_size(), "The bytes of all elements."),
+    "layout": (lambda self: LAYOUTS["strided"], "`torch.strided`, the only layout of tensors."),
 }
 
 
@@ -466,16 +504,15 @@ _HOOKS: dict[str, Callable[..., Any]] = {
 def register(more: dict[str, Callable[..., Any]]) -> None:
     """Gives the native type methods, attributes and hooks: once, when the package is imported. `more` are
     further methods."""
-    tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
-              _statistics.METHODS, _METHODS, more)  # fmt: skip
+    tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _joining.METHODS, _diagonals.METHODS,
+              _indexing.METHODS, _ordering.METHODS, _products.METHODS, _sampling.METHODS, _rearrangement.METHODS,
+              _scatter_reduce.METHODS, _statistics.METHODS, _conversions.METHODS,
+              _filling.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
         for name, method in complete(table).items():
             setattr(Tensor, name, method)
-    for name, dtype in _CASTS.items():
-        setattr(Tensor, name, _casting(dtype))
-    for name, getter in _PROPERTIES.items():
-        setattr(Tensor, name, property(getter))
+    for name, (getter, doc) in _PROPERTIES.items():
+        setattr(Tensor, name, property(getter, doc=doc))
     new = {f"new_{name}": _new(getattr(_creation, name)) for name in ("zeros", "ones", "empty", "full", "tensor")}
     for name, method in complete(new).items():
         setattr(Tensor, name, method)

@@ -30,7 +30,16 @@ class Immutable:
 
 
 class dtype(Immutable):
-    """A data type. There is one instance of each."""
+    """A data type. There is one instance of each.
+
+    Args:
+        name: the name.
+        itemsize: the bytes of an element.
+
+    Examples:
+        >>> torch.float32.itemsize
+        4
+    """
 
     __slots__ = ("itemsize", "name")
 
@@ -99,12 +108,22 @@ def dtype_name(given: Any) -> str:
 
 
 class device(Immutable):
-    """The device of a tensor: `device("cuda", 0)`, `device("cuda:0")`, `device("cpu")`, `device("auto")`.
+    """The device of a tensor: the CPU, a GPU, or "auto", which picks the faster device for each program.
 
     Tensors for `device("meta")` are on the CPU: they take no memory and no time until somebody reads them.
 
+    Args:
+        type: "cpu", "cuda", "cuda:0", "auto" or "meta", or the index of a GPU.
+        index: the index of the GPU.
+
     Raises:
         RuntimeError: for an unsupported device type.
+
+    Examples:
+        >>> torch.device("cuda", 0)
+        device(type='cuda', index=0)
+        >>> torch.device("cuda:0").index
+        0
     """
 
     __slots__ = ("index", "type")
@@ -196,7 +215,14 @@ def default_device() -> str:
 
 
 def set_default_device(given: Any) -> None:
-    """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program."""
+    """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program.
+
+    Args:
+        given: a device or its name; None for the CPU.
+
+    Examples:
+        >>> torch.set_default_device("cpu")
+    """
     _default[0] = "cpu" if given is None else resolve_device(given)
     _meta[0] = given is not None and device(given).type == "meta"
 
@@ -207,7 +233,15 @@ def is_meta_default() -> bool:
 
 
 class Size(tuple[int, ...]):
-    """A shape."""
+    """A shape: a tuple of integers.
+
+    Args:
+        iterable: the extents.
+
+    Examples:
+        >>> torch.ones(2, 3).shape
+        torch.Size([2, 3])
+    """
 
     __slots__ = ()
 
@@ -215,7 +249,15 @@ class Size(tuple[int, ...]):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def numel(self) -> int:
-        """Returns the number of elements."""
+        """Returns the number of elements.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.Size([2, 3]).numel()
+            6
+        """
         return math.prod(self)
 
     def __getitem__(self, key: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _types
-from cuprous.torch._shape import cat
+from cuprous.torch._joining import cat
 from cuprous.torch.nn.parameter import Parameter
 
 

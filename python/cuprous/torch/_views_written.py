@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _shape
 from cuprous.torch._args import by_name
 
 
@@ -17,26 +17,88 @@ def _written(input: Tensor, src: Tensor, view: Callable[[Any], Any]) -> Tensor:
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """Returns a copy with other values at an index of a dimension."""
+    """Returns a copy with other values at an index of a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        src: the values, of the shape of the selected part.
+        dim: the dimension; a negative one counts from the end.
+        index: the index.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
     return _written(input, src, lambda x: _shape.select(x, dim, index))
 
 
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1) -> Tensor:  # fmt: skip
-    """Returns a copy with other values in a slice of a dimension."""
+    """Returns a copy with other values in a slice of a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        src: the values, of the shape of the slice.
+        dim: the dimension; a negative one counts from the end.
+        start: the first index.
+        end: the bound, which is not included.
+        step: the distance of two indices.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.])
+    """
     where: list[Any] = [slice(None)] * input.ndim
     where[dim] = slice(start, end, step)
     return _written(input, src, lambda x: x[tuple(where)])
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Returns a copy with other values on a diagonal."""
-    return _written(input, src, lambda x: _shape.diagonal(x, offset, dim1, dim2))
+    """Returns a copy with other values on a diagonal.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        src: the values, of the shape of the diagonal.
+        offset: the diagonal; 0 is the main one, positive ones are above it.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    return _written(input, src, lambda x: _diagonals.diagonal(x, offset, dim1, dim2))
 
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int],
                        storage_offset: int | None = None) -> Tensor:  # fmt: skip
-    """Returns a copy with other values at strides."""
+    """Returns a copy with other values at strides.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        src: the values, of the given extents.
+        size: the extents.
+        stride: the strides in elements.
+        storage_offset: the index of the first element.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.])
+    """
     return _written(input, src, lambda x: _shape.as_strided(x, size, stride, storage_offset))
 
 

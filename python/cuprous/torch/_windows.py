@@ -34,7 +34,7 @@ def _finished(name: str, window: Any, dtype: Any, layout: Any, pin_memory: bool,
 
 
 def _cosines(
-    name: str, doc: str, coefficients: Callable[..., tuple[float, ...]], **settings: float
+    name: str, doc: str, example: str, coefficients: Callable[..., tuple[float, ...]], **settings: float
 ) -> Callable[..., Tensor]:
     def window(
         window_length: int,
@@ -57,18 +57,72 @@ def _cosines(
             result = sum(c * _map("cos", 2 * math.pi * k * x) for k, c in enumerate(coefficients(**values)))
         return _finished(name, result, dtype, layout, pin_memory, requires_grad)
 
-    return named(window, name, doc)
+    own = "".join(
+        f"\n        {setting}: a coefficient of the window, by default {x}." for setting, x in settings.items()
+    )
+    return named(
+        window,
+        name,
+        f"""{doc}
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period of a longer one; False for a symmetric window.
+        *args: the values of {" and ".join(settings) or "no further parameters"}.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+        requires_grad: whether operations on the result are recorded for gradients.
+        **given: the same values by keyword.{own}
+
+    Returns:
+        A tensor of shape (window_length).
+
+    Raises:
+        RuntimeError: for a negative length.
+
+    Examples:
+        >>> torch.{name}(4)[1:]
+        {example}
+    """,
+    )
 
 
-hann_window = _cosines("hann_window", "Returns a Hann window.", lambda: (0.5, -0.5))
-hamming_window = _cosines("hamming_window", "Returns a Hamming window, of the settings alpha and beta.",
+hann_window = _cosines("hann_window", "Returns a Hann window.", "tensor([0.5000, 1.0000, 0.5000])", lambda: (0.5, -0.5))
+hamming_window = _cosines("hamming_window", "Returns a Hamming window.", "tensor([0.5400, 1.0000, 0.5400])",
                           lambda alpha, beta: (alpha, -beta), alpha=0.54, beta=0.46)  # fmt: skip
-blackman_window = _cosines("blackman_window", "Returns a Blackman window.", lambda: (0.42, -0.5, 0.08))
+blackman_window = _cosines(
+    "blackman_window",
+    "Returns a Blackman window.",
+    "tensor([0.3400, 1.0000, 0.3400])",
+    lambda: (0.42, -0.5, 0.08),
+)
 
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None,
                     device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Returns a triangular window."""
+    """Returns a triangular window.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period of a longer one; False for a symmetric window.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape (window_length).
+
+    Raises:
+        RuntimeError: for a negative length.
+
+    Examples:
+        >>> torch.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     x = _positions(window_length, periodic, DTYPES["float64"], device)
     result = 1 - _map("absolute", 2 * x - 1) if window_length != 1 else _creation.ones(1, device=device)
     return _finished("bartlett_window", result, dtype, layout, pin_memory, requires_grad)
@@ -77,7 +131,28 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None,
                   layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Returns a Kaiser window of the shape `beta`."""
+    """Returns a Kaiser window.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period of a longer one; False for a symmetric window.
+        beta: the shape: the larger it is, the narrower is the window.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape (window_length).
+
+    Raises:
+        RuntimeError: for a negative length.
+
+    Examples:
+        >>> torch.kaiser_window(4, beta=0.0)
+        tensor([1., 1., 1., 1.])
+    """
     x = 2 * _positions(window_length, periodic, DTYPES["float64"], device) - 1
     inside = _map("maximum", 1 - _map("square", x), 0.0)
     zero = _creation.zeros((), dtype=DTYPES["float64"], device=device)

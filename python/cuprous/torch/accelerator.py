@@ -21,12 +21,34 @@ from cuprous.torch.cuda import (
 
 
 def current_accelerator(check_available: bool = False) -> _types.device | None:
-    """Returns `device("cuda")` if a GPU is available, otherwise None."""
+    """Returns the device type of GPUs.
+
+    Args:
+        check_available: for PyTorch's signature; it has no effect.
+
+    Returns:
+        `device("cuda")` if a GPU is available, otherwise None.
+
+    Examples:
+        >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
+        True
+    """
     return _types.device("cuda") if is_available() else None
 
 
 def current_device_index() -> int:
-    """Returns the index of the GPU that "cuda" refers to."""
+    """Returns the index of the GPU that "cuda" refers to.
+
+    Returns:
+        An integer.
+
+    Raises:
+        RuntimeError: without a GPU.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     index = torch.accelerator.current_device_index()
+    """
     return cuda.current_device()
 
 
@@ -34,7 +56,15 @@ current_device_idx = current_device_index
 
 
 def set_device_index(device: Any) -> None:
-    """Sets the GPU that "cuda" refers to."""
+    """Sets the GPU that "cuda" refers to.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     torch.accelerator.set_device_index(0)
+    """
     cuda.set_device(device)
 
 
@@ -42,7 +72,21 @@ set_device_idx = set_device_index
 
 
 def set_stream(stream: cuda.Stream) -> None:
-    """Not supported: raises NotImplementedError. Use `with torch.cuda.stream(stream)`."""
+    """Raises an error, because streams are set by `with torch.cuda.stream(stream)`.
+
+    Args:
+        stream: the stream.
+
+    Raises:
+        NotImplementedError: always.
+
+    Examples:
+        >>> try:
+        ...     torch.accelerator.set_stream(torch.cuda.Stream())
+        ... except NotImplementedError:
+        ...     print("not supported")
+        not supported
+    """
     raise NotImplementedError("[set_stream] is not supported; use `with torch.cuda.stream(stream):`")
 
 

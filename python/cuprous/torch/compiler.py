@@ -11,7 +11,15 @@ T = TypeVar("T")
 
 
 def is_compiling() -> bool:
-    """Returns False: Python runs in every iteration."""
+    """Returns False: Python runs in every iteration.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.compiler.is_compiling()
+        False
+    """
     return False
 
 
@@ -19,12 +27,36 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Returns the function itself."""
+    """Returns the function itself.
+
+    Args:
+        fn: the function; None for a decorator.
+        recursive: has no effect.
+        reason: has no effect.
+
+    Returns:
+        The function, or a decorator.
+
+    Examples:
+        >>> torch.compiler.disable(torch.sin) is torch.sin
+        True
+    """
     return (lambda function: function) if fn is None else fn
 
 
 def allow_in_graph(fn: T) -> T:
-    """Returns the function itself."""
+    """Returns the function itself.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        The function.
+
+    Examples:
+        >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
+        True
+    """
     return fn
 
 
@@ -33,16 +65,38 @@ assume_constant_result = nested_compile_region = allow_in_graph
 
 def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False,
                         skip_signature_check: bool = False, is_embedded_type: bool = False) -> Any:  # fmt: skip
-    """Returns a decorator that returns the function itself."""
+    """Returns a decorator that returns the function itself.
+
+    Args:
+        original_fn: has no effect.
+        can_constant_fold_through: has no effect.
+        skip_signature_check: has no effect.
+        is_embedded_type: has no effect.
+
+    Returns:
+        A decorator.
+
+    Examples:
+        >>> torch.compiler.substitute_in_graph(abs)(torch.sin) is torch.sin
+        True
+    """
     return lambda function: function
 
 
 def reset() -> None:
-    """Has no effect: there is no compiler state to reset."""
+    """Has no effect, because there is no compiler state to reset.
+
+    Examples:
+        >>> torch.compiler.reset()
+    """
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Has no effect: repeated steps are recognized automatically."""
+    """Has no effect, because repeated steps are recognized automatically.
+
+    Examples:
+        >>> torch.compiler.cudagraph_mark_step_begin()
+    """
 
 
 class _Stance(ContextDecorator):
@@ -56,12 +110,35 @@ class _Stance(ContextDecorator):
 
 
 def set_stance(stance: str = "default", **options: Any) -> Any:
-    """Has no effect: nothing is compiled ahead. Also a context manager and a decorator."""
+    """Has no effect, because nothing is compiled ahead.
+
+    Args:
+        stance: has no effect.
+        **options: has no effect.
+
+    Returns:
+        A context manager and decorator without effect.
+
+    Examples:
+        >>> with torch.compiler.set_stance("force_eager"):
+        ...     x = torch.ones(2)
+    """
     return _Stance()
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Returns an empty list: no other compiler can be chosen."""
+    """Returns an empty list: no other compiler can be chosen.
+
+    Args:
+        exclude_tags: has no effect.
+
+    Returns:
+        A list.
+
+    Examples:
+        >>> torch.compiler.list_backends()
+        []
+    """
     return []
 
 

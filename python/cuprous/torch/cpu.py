@@ -7,7 +7,15 @@ from typing import Any
 
 
 def is_available() -> bool:
-    """Returns True."""
+    """Returns True.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.cpu.is_available()
+        True
+    """
     return True
 
 
@@ -15,40 +23,105 @@ is_initialized = is_available
 
 
 def device_count() -> int:
-    """Returns 1."""
+    """Returns 1.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.cpu.device_count()
+        1
+    """
     return 1
 
 
 def current_device() -> str:
-    """Returns "cpu"."""
+    """Returns "cpu".
+
+    Returns:
+        A string.
+
+    Examples:
+        >>> torch.cpu.current_device()
+        'cpu'
+    """
     return "cpu"
 
 
 def synchronize(device: Any = None) -> None:
-    """Has no effect: results are waited for where they are read."""
+    """Has no effect, because results are waited for where they are read.
+
+    Args:
+        device: has no effect.
+
+    Examples:
+        >>> torch.cpu.synchronize()
+    """
 
 
 def set_device(device: Any) -> None:
-    """Has no effect: there is one CPU."""
+    """Has no effect, because there is one CPU.
+
+    Args:
+        device: has no effect.
+
+    Examples:
+        >>> torch.cpu.set_device("cpu")
+    """
 
 
 class Stream:
-    """A stand-in for a stream: the CPU has none."""
+    """A stand-in for a stream, because the CPU has none.
+
+    Args:
+        priority: has no effect.
+
+    Examples:
+        >>> stream = torch.cpu.Stream()
+    """
 
     def __init__(self, priority: int = -1) -> None:
         self.priority = priority
 
     def wait_stream(self, stream: Any) -> None:
-        """Has no effect."""
+        """Has no effect.
+
+        Args:
+            stream: has no effect.
+
+        Examples:
+            >>> torch.cpu.Stream().wait_stream(torch.cpu.Stream())
+        """
 
 
 def current_stream(device: Any = None) -> Stream:
-    """Returns a stand-in for a stream."""
+    """Returns a stand-in for a stream.
+
+    Args:
+        device: has no effect.
+
+    Returns:
+        A `Stream`.
+
+    Examples:
+        >>> stream = torch.cpu.current_stream()
+    """
     return Stream()
 
 
 def stream(stream: Any) -> contextlib.nullcontext[None]:
-    """Returns a context manager without effect."""
+    """Returns a context manager without effect.
+
+    Args:
+        stream: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.cpu.stream(torch.cpu.Stream()):
+        ...     x = torch.ones(2)
+    """
     return contextlib.nullcontext()
 
 

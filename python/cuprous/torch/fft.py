@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.fft import _transforms
-from cuprous.torch import _args, _shape
+from cuprous.torch import _args, _joining
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
@@ -62,7 +62,7 @@ def _truncate_or_pad(x: Tensor, n: int, dim: int) -> Tensor:
         return x.narrow(dim, 0, n)
     if have < n:
         zeros = [n - have if k == dim else m for k, m in enumerate(x.dims)]
-        return _shape.cat([x, _core.t_full(zeros, 0, x.dtype_name, x.device_name)], dim)
+        return _joining.cat([x, _core.t_full(zeros, 0, x.dtype_name, x.device_name)], dim)
     return x
 
 
@@ -122,13 +122,27 @@ def _half_to_real(x: Tensor, points: list[int | None], dims: list[int], forward:
 
 _Kernel = Callable[[Tensor, "list[int | None]", "list[int]", bool, "str | None"], Tensor]
 _KERNELS: dict[str, tuple[_Kernel, bool, str]] = {
-    "fft": (_complex_to_complex, True, "The discrete Fourier transform"),
-    "ifft": (_complex_to_complex, False, "The inverse of `fft`"),
-    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real values"),
-    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real values (2 (m - 1) by default)"),
+    "fft": (_complex_to_complex, True, "the discrete Fourier transform"),
+    "ifft": (_complex_to_complex, False, "the inverse of `fft`"),
+    "rfft": (_real_to_half, True, "the first n // 2 + 1 values of `fft` of real values"),
+    "irfft": (_half_to_real, False, "the inverse of `rfft`"),
     "hfft": (_half_to_real, True, "`fft` of values whose second half is the conjugate of the first, which is real"),
-    "ihfft": (_real_to_half, False, "The inverse of `hfft`"),
+    "ihfft": (_real_to_half, False, "the inverse of `hfft`"),
 }
+#: What transforms return, and the results of their examples: of (1, 2, 3, 2) or (1, 2, 3), and of ((1, 2), (3, 4)).
+_RESULTS = {
+    "fft": ("A complex tensor", "[ 8.+0.j, -2.+0.j,  0.+0.j, -2.+0.j]", "[10.+0.j, -2.+0.j], [-4.+0.j,  0.+0.j]"),
+    "ifft": ("A complex tensor", "[ 2.0000+0.j, -0.5000+0.j,  0.0000+0.j, -0.5000+0.j]",
+             "[ 2.5000+0.j, -0.5000+0.j], [-1.0000+0.j,  0.0000+0.j]"),
+    "rfft": ("A complex tensor of n // 2 + 1 values", "[ 8.+0.j, -2.+0.j,  0.+0.j]",
+             "[10.+0.j, -2.+0.j], [-4.+0.j,  0.+0.j]"),
+    "irfft": ("A real tensor of n values, by default 2 (m - 1) for m values", "[ 2.0000, -0.5000,  0.0000, -0.5000]",
+              "[ 2.5000, -0.5000], [-1.0000,  0.0000]"),
+    "hfft": ("A real tensor of n values, by default 2 (m - 1) for m values", "[ 8., -2.,  0., -2.]",
+             "[10., -2.], [-4.,  0.]"),
+    "ihfft": ("A complex tensor of n // 2 + 1 values", "[ 2.0000-0.j, -0.5000-0.j,  0.0000-0.j]",
+              "[ 2.5000-0.j, -0.5000-0.j], [-1.0000-0.j,  0.0000-0.j]"),
+}  # fmt: skip
 
 
 def _transform_1d(name: str) -> Callable[..., Tensor]:
@@ -138,18 +152,27 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
                   out: Tensor | None = None) -> Tensor:  # fmt: skip
         return write_out(out, kernel(input, [n], [wrap_dim(dim, input.ndim)], forward, norm))
 
-    doc = f"""{what}, along a dimension.
+    returns, result, _ = _RESULTS[name]
+    values = "[1.0, 2.0, 3.0]" if kernel is _half_to_real else "[1.0, 2.0, 3.0, 2.0]"
+    doc = f"""Returns {what}, along a dimension.
 
     Args:
-        input: the values.
-        n: the number of values: the input is truncated or zero-padded to it.
+        input: the values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
+        n: the number of values, to which the input is truncated or padded with zeros.
         dim: the dimension.
         norm: "backward" (the default) divides the inverse transform by n, "forward" the forward transform, and
             "ortho" both by the root of n.
-        out: the tensor for the result.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        {returns}.
 
     Raises:
         RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
+
+    Examples:
+        >>> torch.fft.{name}(torch.tensor({values}))
+        tensor({result})
     """
     return _args.named(transform, name, doc)
 
@@ -173,7 +196,29 @@ def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tenso
         return write_out(out, kernel(input, points, dims, forward, norm))
 
     which = "the last two" if fixed else "all"
-    doc = f"{what}, along several dimensions: {which} by default. `s` are the numbers of values along each."
+    returns, _, result = _RESULTS[name[:-1]]
+    result = result.replace("], [", "],\n                [")
+    doc = f"""Returns {what}, along several dimensions.
+
+    Args:
+        input: the values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
+        s: the numbers of values along each dimension, to which the input is truncated or padded with zeros; -1 keeps
+            an extent.
+        dim: the dimensions, {which} by default.
+        norm: "backward" (the default) divides the inverse transform by the number of values, "forward" the forward
+            transform, and "ortho" both by its root.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        {returns}{" along the last of them" * (kernel is not _complex_to_complex)}.
+
+    Raises:
+        RuntimeError: for repeated dimensions, another `norm`, or complex values if they must be real.
+
+    Examples:
+        >>> torch.fft.{name}(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([{result}])
+    """
     return _args.named(transform, name, doc)
 
 
@@ -200,8 +245,28 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
         return result
 
     transform = name.removesuffix("freq")
+    result = "0.0000,  0.2500, -0.5000, -0.2500" if name == "fftfreq" else "0.0000, 0.2500, 0.5000"
     return _args.named(
-        frequencies, name, f"Returns the frequencies of the values of `{transform}` for n samples with spacing d."
+        frequencies,
+        name,
+        f"""Returns the frequencies of the values of `{transform}`.
+
+    Args:
+        n: the number of samples.
+        d: the distance of samples.
+        out: a tensor of the result's shape to write to.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape ({"n" if name == "fftfreq" else "n // 2 + 1"}), in cycles per unit of `d`.
+
+    Examples:
+        >>> torch.fft.{name}(4)
+        tensor([{result}])
+    """,
     )
 
 
@@ -211,16 +276,40 @@ fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")
 def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [wrap_dim(d, input.ndim) for d in dims]
-    return _shape.roll(input, [(input.dims[d] + back) // 2 for d in dims], dims)
+    return _joining.roll(input, [(input.dims[d] + back) // 2 for d in dims], dims)
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Returns the spectrum with the zero frequency moved to the center."""
+    """Returns the spectrum with the zero frequency moved to the center.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: one dimension or several; None for all.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+        tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     return _shifted(input, dim, False)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Returns the inverse of `fftshift`."""
+    """Returns the inverse of `fftshift`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: one dimension or several; None for all.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
+        tensor([ 0,  1, -2, -1])
+    """
     return _shifted(input, dim, True)
 
 

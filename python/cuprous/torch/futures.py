@@ -10,7 +10,17 @@ S = TypeVar("S")
 
 
 class Future(Generic[T]):
-    """A value that is there later: it is set, or computed when somebody waits for it."""
+    """A value that is there later: it is set, or computed when somebody waits for it.
+
+    Args:
+        devices: has no effect.
+
+    Examples:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> future.wait()
+        5
+    """
 
     def __init__(self, *, devices: Any = None) -> None:
         if devices:
@@ -29,14 +39,31 @@ class Future(Generic[T]):
         return future
 
     def done(self) -> bool:
-        """Returns True if the value is there."""
+        """Returns True if the value is there.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> torch.futures.Future().done()
+            False
+        """
         return self._is_done
 
     def wait(self) -> T:
         """Returns the value, and waits for it first.
 
+        Returns:
+            The value.
+
         Raises:
             RuntimeError: if nothing sets it.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(5)
+            >>> future.wait()
+            5
         """
         if not self._is_done:
             if self._compute is None:
@@ -52,20 +79,55 @@ class Future(Generic[T]):
         return self._value  # type: ignore[return-value]
 
     def value(self) -> T:
-        """Returns the value, which must be there."""
+        """Returns the value, which must be there.
+
+        Returns:
+            The value.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(5)
+            >>> future.value()
+            5
+        """
         if not self._is_done:
             raise RuntimeError("value() needs a Future that is done; call wait()")
         return self.wait()
 
     def set_result(self, result: T) -> None:
-        """Sets the value, once."""
+        """Sets the value, once.
+
+        Args:
+            result: the value.
+
+        Raises:
+            RuntimeError: for a future that is done.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(5)
+            >>> future.done()
+            True
+        """
         if self._is_done:
             raise RuntimeError("Future can only be marked completed once.")
         self._value, self._is_done = result, True
         self._run_callbacks()
 
     def set_exception(self, result: BaseException) -> None:
-        """Makes `wait` raise, once."""
+        """Makes `wait` raise an error, once.
+
+        Args:
+            result: the error.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.set_exception(ValueError("lost"))
+            >>> future.wait()
+            Traceback (most recent call last):
+                ...
+            ValueError: lost
+        """
         if self._is_done:
             raise RuntimeError("Future can only be marked completed once.")
         self._error, self._is_done = result, True
@@ -77,14 +139,37 @@ class Future(Generic[T]):
             callback(self)
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Calls a function with this future when its value is there."""
+        """Calls a function with this future when its value is there.
+
+        Args:
+            callback: the function.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.add_done_callback(lambda future: print(future.value()))
+            >>> future.set_result(5)
+            5
+        """
         if self._is_done:
             callback(self)
         else:
             self._callbacks.append(callback)
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """Returns the future of what a function makes of this one."""
+        """Returns the future of what a function makes of this one.
+
+        Args:
+            callback: a function of this future.
+
+        Returns:
+            A future.
+
+        Examples:
+            >>> future = torch.futures.Future()
+            >>> future.set_result(5)
+            >>> future.then(lambda future: 2 * future.value()).wait()
+            10
+        """
 
         def compute() -> S:
             self.wait()
@@ -94,12 +179,38 @@ class Future(Generic[T]):
 
 
 def wait_all(futures: list[Future[T]]) -> list[T]:
-    """Returns the values of several futures, and waits for them first."""
+    """Returns the values of several futures, for which it waits first.
+
+    Args:
+        futures: the futures.
+
+    Returns:
+        A list.
+
+    Examples:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> torch.futures.wait_all([future, future])
+        [5, 5]
+    """
     return [future.wait() for future in futures]
 
 
 def collect_all(futures: list[Future[T]]) -> Future[list[Future[T]]]:
-    """Returns a future whose value is the list of futures, all done."""
+    """Returns a future whose value is the list of futures, all done.
+
+    Args:
+        futures: the futures.
+
+    Returns:
+        A future.
+
+    Examples:
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> [f.value() for f in torch.futures.collect_all([future]).wait()]
+        [5]
+    """
 
     def compute() -> list[Future[T]]:
         wait_all(futures)

@@ -26,12 +26,26 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """Returns the folder of models: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`."""
+    """Returns the folder of models: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
+
+    Returns:
+        A path.
+
+    Examples:
+        >>> folder = torch.hub.get_dir()
+    """
     return _folder[0] if _folder else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Sets the folder of models."""
+    """Sets the folder of models.
+
+    Args:
+        d: the folder.
+
+    Examples:
+        >>> torch.hub.set_dir(torch.hub.get_dir())
+    """
     _folder[:] = [os.path.expanduser(str(d))]
 
 
@@ -43,13 +57,21 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     Args:
         url: where PyTorch finds the file; its last part is the file's name.
         model_dir: the folder, by default `checkpoints` in `get_dir()`.
+        map_location: see `torch.load`.
+        progress: has no effect: nothing is downloaded.
         check_hash: whether to compare the file's checksum with the beginning of it that its name has.
         file_name: another name.
-        map_location, weights_only: see `torch.load`.
+        weights_only: see `torch.load`.
+
+    Returns:
+        A dict of tensors by name.
 
     Raises:
         UnsupportedError: if the file is not there.
         RuntimeError: if the checksum differs.
+
+    Examples:
+        >>> torch.hub.load_state_dict_from_url("https://host/resnet18-f37072fd.pth")  # doctest: +SKIP
     """
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     path = folder / (file_name or os.path.basename(urlparse(url).path))
@@ -64,10 +86,19 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Is not supported.
+    """Raises an error, because nothing is downloaded.
+
+    Args:
+        url: the address.
+        dst: the path.
+        hash_prefix: the beginning of the file's checksum.
+        progress: whether progress is shown.
 
     Raises:
         UnsupportedError: always.
+
+    Examples:
+        >>> torch.hub.download_url_to_file("https://host/file", "file")  # doctest: +SKIP
     """
     raise UnsupportedError(f"[torch.hub] {url} is not downloaded: put the file at {dst}")
 
@@ -92,14 +123,52 @@ def _hubconf(repo_or_dir: str, source: str) -> Any:
 
 def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
          verbose: bool = True, source: str = "github") -> Sequence[str]:  # fmt: skip
-    """Returns the names of the models that a local folder's `hubconf.py` defines (`source="local"`)."""
+    r"""Returns the names of the models that a local folder's `hubconf.py` defines.
+
+    Args:
+        github: the folder.
+        force_reload: has no effect: nothing is downloaded.
+        skip_validation: has no effect: nothing is downloaded.
+        trust_repo: has no effect: nothing is downloaded.
+        verbose: has no effect.
+        source: "local"; others are refused.
+
+    Returns:
+        A list of strings.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+        >>> torch.hub.list(str(folder), source="local")
+        ['line']
+    """
     module = _hubconf(github, source)
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 
 def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
          source: str = "github") -> str | None:  # fmt: skip
-    """Returns the docstring of a model of a local folder's `hubconf.py` (`source="local"`)."""
+    r"""Returns the docstring of a model of a local folder's `hubconf.py`.
+
+    Args:
+        github: the folder.
+        model: the name.
+        force_reload: has no effect: nothing is downloaded.
+        skip_validation: has no effect: nothing is downloaded.
+        trust_repo: has no effect: nothing is downloaded.
+        source: "local"; others are refused.
+
+    Returns:
+        A string, or None.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+        >>> torch.hub.help(str(folder), "line", source="local")
+        'A line.'
+    """
     doc: str | None = getattr(_hubconf(github, source), model).__doc__
     return doc
 
@@ -115,11 +184,32 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Returns what a model's function in a local folder's `hubconf.py` returns (`source="local"`).
+    r"""Returns what a model's function in a local folder's `hubconf.py` returns.
+
+    Args:
+        repo_or_dir: the folder.
+        model: the name.
+        *args: the arguments of the function.
+        source: "local"; others are refused.
+        trust_repo: has no effect: nothing is downloaded.
+        force_reload: has no effect: nothing is downloaded.
+        verbose: has no effect.
+        skip_validation: has no effect: nothing is downloaded.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        The result of the function.
 
     Raises:
         RuntimeError: if the folder defines no such model.
         UnsupportedError: for a repository that would be downloaded.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+        >>> torch.hub.load(str(folder), "line", 5, source="local")
+        5
     """
     entry = getattr(_hubconf(repo_or_dir, source), model, None)
     if not callable(entry):

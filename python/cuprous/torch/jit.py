@@ -13,12 +13,36 @@ T = TypeVar("T")
 
 
 def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
-    """Returns the function, class or module itself. The arguments control PyTorch's compiler."""
+    """Returns the function, class or module itself. The arguments control PyTorch's compiler.
+
+    Args:
+        obj: the function, class or module.
+        optimize: has no effect.
+        example_inputs: has no effect.
+
+    Returns:
+        The object.
+
+    Examples:
+        >>> torch.jit.script(torch.sin) is torch.sin
+        True
+    """
     return obj
 
 
 def script_if_tracing(fn: T) -> T:
-    """Returns the function itself."""
+    """Returns the function itself.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        The function.
+
+    Examples:
+        >>> torch.jit.script_if_tracing(torch.sin) is torch.sin
+        True
+    """
     return fn
 
 
@@ -26,17 +50,56 @@ def trace(func: T, example_inputs: Any = None, optimize: Any = None, check_trace
           check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False,
           _module_class: Any = None, _compilation_unit: Any = None, example_kwarg_inputs: Any = None,
           _store_inputs: bool = True) -> T:  # fmt: skip
-    """Returns the function or module itself. Unlike a trace it follows other branches for other inputs."""
+    """Returns the function or module itself. Unlike a trace it follows other branches for other inputs.
+
+    Args:
+        func: the function or module.
+        example_inputs: has no effect.
+        optimize: has no effect.
+        check_trace: has no effect.
+        check_inputs: has no effect.
+        check_tolerance: has no effect.
+        strict: has no effect.
+        example_kwarg_inputs: has no effect.
+
+    Returns:
+        The function or module.
+
+    Examples:
+        >>> torch.jit.trace(torch.sin, torch.ones(2)) is torch.sin
+        True
+    """
     return func
 
 
 def trace_module(mod: T, inputs: Any, **options: Any) -> T:
-    """Returns the module itself."""
+    """Returns the module itself.
+
+    Args:
+        mod: the module.
+        inputs: has no effect.
+        **options: has no effect.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> torch.jit.trace_module(nn.ReLU(), {"forward": torch.ones(2)})
+        ReLU()
+    """
     return mod
 
 
 def is_scripting() -> bool:
-    """Returns False: Python runs in every iteration."""
+    """Returns False: Python runs in every iteration.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.jit.is_scripting()
+        False
+    """
     return False
 
 
@@ -44,12 +107,35 @@ is_tracing = is_scripting
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Returns the function itself, as a decorator with or without brackets."""
+    """Returns the function itself, as a decorator with or without brackets.
+
+    Args:
+        drop: the function, or has no effect.
+        **kwargs: has no effect.
+
+    Returns:
+        The function, or a decorator.
+
+    Examples:
+        >>> torch.jit.ignore(torch.sin) is torch.sin
+        True
+    """
     return drop if callable(drop) else lambda fn: fn
 
 
 def unused(fn: T) -> T:
-    """Returns the function itself."""
+    """Returns the function itself.
+
+    Args:
+        fn: the function.
+
+    Returns:
+        The function.
+
+    Examples:
+        >>> torch.jit.unused(torch.sin) is torch.sin
+        True
+    """
     return fn
 
 
@@ -57,53 +143,151 @@ export = interface = _overload = _overload_method = unused
 
 
 def annotate(the_type: Any, the_value: T) -> T:
-    """Returns the value."""
+    """Returns the value.
+
+    Args:
+        the_type: has no effect.
+        the_value: the value.
+
+    Returns:
+        The value.
+
+    Examples:
+        >>> torch.jit.annotate(int, 5)
+        5
+    """
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Returns True if an object has a type, of whose parameters only containers are checked."""
+    """Returns True if an object has a type, of whose parameters only containers are checked.
+
+    Args:
+        obj: the object.
+        target_type: the type, such as `list[int]`.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.jit.isinstance([1, 2], list[int])
+        True
+    """
     return __builtins__["isinstance"](obj, getattr(target_type, "__origin__", None) or target_type)  # type: ignore[index]
 
 
 def Attribute(value: T, type: Any = None) -> T:
-    """Returns the value."""
+    """Returns the value.
+
+    Args:
+        value: the value.
+        type: has no effect.
+
+    Returns:
+        The value.
+
+    Examples:
+        >>> torch.jit.Attribute(5, int)
+        5
+    """
     return value
 
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Has no effect: the argument controls PyTorch's compiler."""
+    """Returns a context manager without effect.
+
+    Args:
+        should_optimize: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.jit.optimized_execution(False):
+        ...     x = torch.ones(2)
+    """
     yield
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-    """Calls a function and returns its result as a future. Its operations are recorded like all others."""
+    """Calls a function and returns its result as a future. Its operations are recorded like all others.
+
+    Args:
+        func: the function.
+        *args: its arguments.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        A future.
+
+    Examples:
+        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+        tensor([2., 2.])
+    """
     future: Future[Any] = Future()
     future.set_result(func(*args, **kwargs))
     return future
 
 
 def wait(future: Future[Any]) -> Any:
-    """Returns the result of a future."""
+    """Returns the result of a future.
+
+    Args:
+        future: the future.
+
+    Returns:
+        The result.
+
+    Examples:
+        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+        tensor([2., 2.])
+    """
     return future.wait()
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Has no effect: it controls PyTorch's compiler."""
+    """Has no effect, because it controls PyTorch's compiler.
+
+    Args:
+        enabled: has no effect.
+
+    Examples:
+        >>> torch.jit.enable_onednn_fusion(True)
+    """
 
 
 def onednn_fusion_enabled() -> bool:
-    """Returns False."""
+    """Returns False.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.jit.onednn_fusion_enabled()
+        False
+    """
     return False
 
 
 def set_fusion_strategy(strategy: Any) -> None:
-    """Has no effect: it controls PyTorch's compiler."""
+    """Has no effect, because it controls PyTorch's compiler.
+
+    Args:
+        strategy: has no effect.
+
+    Examples:
+        >>> torch.jit.set_fusion_strategy([("STATIC", 2)])
+    """
 
 
 class Error(RuntimeError):
-    """An error in a script."""
+    """The error of a script in PyTorch. It is never raised here.
+
+    Examples:
+        >>> issubclass(torch.jit.Error, RuntimeError)
+        True
+    """
 
 
 __path__: list[str] = []

@@ -12,7 +12,21 @@ from cuprous.torch.autograd import Function
 
 
 class CustomOpDef:
-    """A function that is registered under `torch.ops`. It is called like any Python function."""
+    """A function that is registered under `torch.ops`. It is called like any Python function.
+
+    Args:
+        namespace: the library's name.
+        name: the name in it.
+        fn: the function.
+        device_types: the types of devices that it is for; None for all.
+
+    Examples:
+        >>> @torch.library.custom_op("docs::triple", mutates_args=())
+        ... def triple(x: torch.Tensor) -> torch.Tensor:
+        ...     return 3 * x
+        >>> isinstance(triple, torch.library.CustomOpDef)
+        True
+    """
 
     def __init__(self, namespace: str, name: str, fn: Callable[..., Any], device_types: Any = None) -> None:
         self._namespace, self._name, self._qualname = namespace, name, f"{namespace}::{name}"
@@ -22,7 +36,23 @@ class CustomOpDef:
         self.register_kernel(device_types, fn)
 
     def register_kernel(self, device_types: Any, func: Callable[..., Any] | None = None, /) -> Any:
-        """Registers the function for types of devices, such as "cpu"; None stands for all. Also a decorator."""
+        """Registers the function for types of devices.
+
+        Args:
+            device_types: the types, such as "cpu"; None for all.
+            func: the function; None for a decorator.
+
+        Returns:
+            The function, or a decorator.
+
+        Examples:
+            >>> @torch.library.custom_op("docs::fourfold", mutates_args=())
+            ... def fourfold(x: torch.Tensor) -> torch.Tensor:
+            ...     return 4 * x
+            >>> kernel = fourfold.register_kernel("cpu", lambda x: x + x + x + x)
+            >>> fourfold(torch.ones(2))
+            tensor([4., 4.])
+        """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             kinds = [device_types] if device_types is None or isinstance(device_types, str) else device_types
@@ -33,7 +63,20 @@ class CustomOpDef:
         return register if func is None else register(func)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Returns the function, which would say shapes without computing: here they follow from the result."""
+        """Returns the function, which would say shapes without computing. Here they follow from the result.
+
+        Args:
+            fn: the function.
+
+        Returns:
+            The function.
+
+        Examples:
+            >>> @torch.library.custom_op("docs::fivefold", mutates_args=())
+            ... def fivefold(x: torch.Tensor) -> torch.Tensor:
+            ...     return 5 * x
+            >>> fake = fivefold.register_fake(torch.empty_like)
+        """
         return fn
 
     def register_autograd(
@@ -44,6 +87,16 @@ class CustomOpDef:
         Args:
             backward: gets a context and the gradients of the results; returns the gradients of the arguments.
             setup_context: gets the context, the arguments and the result, and saves what the backward pass needs.
+
+        Examples:
+            >>> @torch.library.custom_op("docs::sixfold", mutates_args=())
+            ... def sixfold(x: torch.Tensor) -> torch.Tensor:
+            ...     return 6 * x
+            >>> sixfold.register_autograd(lambda ctx, grad: 6 * grad)
+            >>> x = torch.ones(2, requires_grad=True)
+            >>> sixfold(x).sum().backward()
+            >>> x.grad
+            tensor([6., 6.])
         """
         operation = self
 
@@ -127,19 +180,20 @@ def _split(name: str) -> tuple[str, str]:
 
 def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None,
               schema: str | None = None, tags: Any = None) -> Any:  # fmt: skip
-    """Registers a function under `torch.ops`. Also a decorator.
+    """Registers a function under `torch.ops`. It is a decorator too.
 
     Args:
         name: such as "mylib::mul".
         fn: the function.
         mutates_args: the arguments that it writes to, which are found by themselves here.
         device_types: the types of devices that it is for; None stands for all.
-        schema, tags: for PyTorch's compiler.
+        schema: has no effect: it follows from the function.
+        tags: has no effect.
 
     Returns:
         The operation.
 
-    Example:
+    Examples:
         >>> @torch.library.custom_op("docs::double", mutates_args=())
         ... def double(x: torch.Tensor) -> torch.Tensor:
         ...     return x * 2
@@ -167,7 +221,21 @@ def _operation(op: Any) -> CustomOpDef:
 def register_fake(
     op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = False
 ) -> Any:
-    """Returns the function, or a decorator that does: shapes follow from the result."""
+    """Returns the function, which would say shapes without computing. Here they follow from the result.
+
+    Args:
+        op: the operation.
+        func: the function; None for a decorator.
+        lib: for PyTorch's signature; it has no effect.
+        allow_override: has no effect.
+
+    Returns:
+        The function, or a decorator.
+
+    Examples:
+        >>> torch.library.register_fake("docs::double", torch.empty_like) is torch.empty_like
+        True
+    """
     return (lambda function: function) if func is None else func
 
 
@@ -175,12 +243,41 @@ impl_abstract = register_fake
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Registers a function of an operation for types of devices. Also a decorator."""
+    """Registers a function of an operation for types of devices.
+
+    Args:
+        op: the operation.
+        device_types: the types, such as "cpu"; None for all.
+        func: the function; None for a decorator.
+        lib: for PyTorch's signature; it has no effect.
+
+    Returns:
+        The function, or a decorator.
+
+    Examples:
+        >>> @torch.library.custom_op("docs::sevenfold", mutates_args=())
+        ... def sevenfold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 7 * x
+        >>> kernel = torch.library.register_kernel(sevenfold, "cpu", lambda x: 7 * x)
+    """
     return _operation(op).register_kernel(device_types, func)
 
 
 def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
-    """Sets the backward pass of an operation: see `CustomOpDef.register_autograd`."""
+    """Sets the backward pass of an operation.
+
+    Args:
+        op: the operation.
+        backward: gets a context and the gradients of the results; returns the gradients of the arguments.
+        setup_context: gets the context, the arguments and the result, and saves what the backward pass needs.
+        lib: for PyTorch's signature; it has no effect.
+
+    Examples:
+        >>> @torch.library.custom_op("docs::eightfold", mutates_args=())
+        ... def eightfold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 8 * x
+        >>> torch.library.register_autograd(eightfold, lambda ctx, grad: 8 * grad)
+    """
     _operation(op).register_autograd(backward, setup_context=setup_context)
 
 
@@ -191,6 +288,11 @@ class Library:
         ns: the library's name in `torch.ops`.
         kind: "DEF", "FRAGMENT" or "IMPL".
         dispatch_key: the device for `impl`.
+
+    Examples:
+        >>> library = torch.library.Library("docs_lib", "DEF")
+        >>> library.define("twice(Tensor x) -> Tensor")
+        'twice'
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
@@ -199,12 +301,40 @@ class Library:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declares a function; returns its name."""
+        """Declares a function.
+
+        Args:
+            schema: its name, arguments and result.
+            alias_analysis: has no effect.
+            tags: has no effect.
+
+        Returns:
+            The name.
+
+        Examples:
+            >>> torch.library.Library("docs_lib2", "DEF").define("twice(Tensor x) -> Tensor")
+            'twice'
+        """
         return schema.partition("(")[0]
 
     def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
              allow_override: bool = False) -> None:  # fmt: skip
-        """Gives the function of an operation for a device: "CPU", "CUDA" or "CompositeExplicitAutograd"."""
+        """Gives the function of an operation for a device.
+
+        Args:
+            op_name: the operation's name.
+            fn: the function.
+            dispatch_key: "CPU", "CUDA" or "CompositeExplicitAutograd", by default that of the library.
+            with_keyset: for PyTorch's signature; it has no effect.
+            allow_override: has no effect.
+
+        Examples:
+            >>> library = torch.library.Library("docs_lib3", "DEF")
+            >>> _ = library.define("twice(Tensor x) -> Tensor")
+            >>> library.impl("twice", lambda x: 2 * x, "CPU")
+            >>> torch.ops.docs_lib3.twice(torch.ones(2))
+            tensor([2., 2.])
+        """
         name = str(op_name).rpartition("::")[2].partition(".")[0]
         kind = (dispatch_key or self.dispatch_key).lower()
         kind = kind if kind in ("cpu", "cuda") else ""
@@ -218,12 +348,38 @@ class Library:
 
 
 def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
-    """Declares an operation, which `impl` gives its function."""
+    """Declares an operation, which `impl` gives its function.
+
+    Args:
+        qualname: the name, such as "mylib::mul".
+        schema: the arguments and the result.
+        lib: for PyTorch's signature; it has no effect.
+        tags: has no effect.
+
+    Examples:
+        >>> torch.library.define("docs_lib4::twice", "(Tensor x) -> Tensor")
+    """
     _split(qualname)
 
 
 def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any:
-    """Gives the function of an operation for types of devices, or "default" for all. Also a decorator."""
+    """Gives the function of an operation for types of devices.
+
+    Args:
+        qualname: the name, such as "mylib::mul".
+        types: the types, such as "cpu", or "default" for all.
+        func: the function; None for a decorator.
+        lib: for PyTorch's signature; it has no effect.
+
+    Returns:
+        The function, or a decorator.
+
+    Examples:
+        >>> torch.library.define("docs_lib5::twice", "(Tensor x) -> Tensor")
+        >>> _ = torch.library.impl("docs_lib5::twice", "default", lambda x: 2 * x)
+        >>> torch.ops.docs_lib5.twice(torch.ones(2))
+        tensor([2., 2.])
+    """
     namespace, name = _split(qualname)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -236,7 +392,18 @@ def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any
 
 
 def wrap_triton(kernel: Any, /) -> Any:
-    """Returns the kernel itself."""
+    """Returns the kernel itself.
+
+    Args:
+        kernel: the kernel.
+
+    Returns:
+        The kernel.
+
+    Examples:
+        >>> torch.library.wrap_triton(torch.sin) is torch.sin
+        True
+    """
     return kernel
 
 

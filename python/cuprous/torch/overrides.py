@@ -10,22 +10,66 @@ from cuprous.torch import _placeholders
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Returns True for tensors, and for objects that define `__torch_function__`."""
+    """Returns true for tensors, and for objects that define `__torch_function__`.
+
+    Args:
+        inp: an object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.overrides.is_tensor_like(torch.ones(2))
+        True
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Returns True if an argument that is not a tensor defines `__torch_function__`."""
+    """Returns true if an argument that is not a tensor defines `__torch_function__`.
+
+    Args:
+        relevant_args: the arguments.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.overrides.has_torch_function([torch.ones(2)])
+        False
+    """
     return any(is_tensor_like(arg) and not isinstance(arg, Tensor) for arg in relevant_args)
 
 
 def has_torch_function_unary(t: Any) -> bool:
-    """`has_torch_function` of one argument."""
+    """Returns `has_torch_function` of one argument.
+
+    Args:
+        t: the argument.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.overrides.has_torch_function_unary(torch.ones(2))
+        False
+    """
     return has_torch_function((t,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of the arguments."""
+    """Returns `has_torch_function` of several arguments.
+
+    Args:
+        *args: the arguments.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
+        False
+    """
     return has_torch_function(args)
 
 
@@ -34,8 +78,24 @@ def handle_torch_function(
 ) -> Any:
     """Calls `__torch_function__` of the first argument that defines it.
 
+    Args:
+        public_api: the function that was called.
+        relevant_args: the arguments that may define it.
+        *args: the arguments of the call.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        The result.
+
     Raises:
         TypeError: if no argument defines it.
+
+    Examples:
+        >>> class Logged:
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         return "logged"
+        >>> torch.overrides.handle_torch_function(torch.sin, [Logged()], Logged())
+        'logged'
     """
     owners = [arg for arg in relevant_args if has_torch_function((arg,))]
     for owner in owners:

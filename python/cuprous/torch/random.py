@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cuprous.torch._creation import (
+from cuprous.torch._random_numbers import (
     Generator,
     default_generator,
     get_rng_state,
@@ -20,7 +20,23 @@ from cuprous.torch._creation import (
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
              device_type: str = "cuda") -> Iterator[None]:  # fmt: skip
-    """Context manager that restores the random state at its end."""
+    """Returns a context manager that restores the random state at its end.
+
+    Args:
+        devices: has no effect: devices share the random state.
+        enabled: whether it has an effect.
+        device_type: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> _ = torch.manual_seed(0)
+        >>> with torch.random.fork_rng():
+        ...     a = torch.rand(2)
+        >>> torch.equal(a, torch.rand(2))
+        True
+    """
     before = get_rng_state()
     try:
         yield

@@ -18,7 +18,7 @@ _map = _core.t_map
 _F = _pointwise.FUNCTIONS
 
 
-def _without_gradient(name: str, ours: str = "") -> Callable[..., Tensor]:
+def _without_gradient(name: str, ours: str, result: str) -> Callable[..., Tensor]:
     of_arrays = getattr(_special, ours or name)
 
     def compute(tensors: list[Tensor], out: Tensor | None) -> Tensor:
@@ -34,15 +34,41 @@ def _without_gradient(name: str, ours: str = "") -> Callable[..., Tensor]:
     def of_two(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return compute([tensor_of(input), tensor_of(other)], out)
 
-    function = of_two if name in ("gammainc", "gammaincc") else of_one
-    return named(function, name, f"{of_arrays.__doc__ or name} Without a derivative.")
+    two = name in ("gammainc", "gammaincc")
+    values = "torch.tensor([0.5, 1.0])"
+    operands = """input: the parameter a, a real tensor or number.
+        other: the argument x, a tensor or number that broadcasts with `input`.""" if two else (
+        "input: a tensor of any shape, of a real dtype.")  # fmt: skip
+    return named(
+        of_two if two else of_one,
+        name,
+        f"""{of_arrays._doc}
+
+    Args:
+        {operands}
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape {"that the operands broadcast to" if two else "of `input`"}.
+
+    Raises:
+        NotImplementedError: for tensors that require gradients, because there is no derivative here.
+
+    Examples:
+        >>> torch.special.{name}({"torch.tensor([1.0, 2.0]), " * two}{values})
+        tensor({result})
+    """,
+    )
 
 
 bessel_j0, bessel_j1, bessel_y0, bessel_y1, erfcx, gammainc, gammaincc, i0e, i1, i1e, log_ndtr, ndtri = (
-    _without_gradient(name, ours)
-    for name, ours in (
-        ("bessel_j0", "j0"), ("bessel_j1", "j1"), ("bessel_y0", "y0"), ("bessel_y1", "y1"), ("erfcx", ""),
-        ("gammainc", ""), ("gammaincc", ""), ("i0e", ""), ("i1", ""), ("i1e", ""), ("log_ndtr", ""), ("ndtri", ""),
+    _without_gradient(*row)
+    for row in (
+        ("bessel_j0", "j0", "[0.9385, 0.7652]"), ("bessel_j1", "j1", "[0.2423, 0.4401]"),
+        ("bessel_y0", "y0", "[-0.4445,  0.0883]"), ("bessel_y1", "y1", "[-1.4715, -0.7812]"),
+        ("erfcx", "", "[0.6157, 0.4276]"), ("gammainc", "", "[0.3935, 0.2642]"), ("gammaincc", "", "[0.6065, 0.7358]"),
+        ("i0e", "", "[0.6450, 0.4658]"), ("i1", "", "[0.2579, 0.5652]"), ("i1e", "", "[0.1564, 0.2079]"),
+        ("log_ndtr", "", "[-0.3689, -0.1728]"), ("ndtri", "", "[0., inf]"),
     )
 )  # fmt: skip
 erf, erfc, erfinv, exp2, expm1, log1p, sinc, digamma, i0, xlogy, logit, round = (
@@ -56,12 +82,36 @@ softmax, log_softmax, logsumexp = F.softmax, F.log_softmax, _reductions.FUNCTION
 
 
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the standard normal distribution function."""
+    """Returns the standard normal distribution function.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.8413])
+    """
     return write_out(out, _map("ndtr", input))
 
 
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns `-x * log(x)`, 0 at 0 and negative infinity below."""
+    """Returns `-x * log(x)`, which is 0 at 0 and negative infinity below.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
+        tensor([0.0000, 0.3466,   -inf])
+    """
     positive = _map("greater", input, 0)
     safe = _map("where", positive, input, 1)
     rest = _map("where", _map("equal", input, 0), 0.0, _map("where", _map("isnan", input), input, -math.inf))
@@ -69,14 +119,40 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns `input * log1p(other)`, and 0 where the input is 0."""
+    """Returns `input * log1p(other)`, and 0 where the input is 0.
+
+    Args:
+        input: a tensor or number, the factor.
+        other: a tensor or number, from 1 plus which the logarithm is taken.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 0.0]))
+        tensor([0., 0.])
+    """
     zero = _map("equal", tensor_of(input), 0)
     safe = _map("where", zero, 1, other)
     return write_out(out, _map("multiply", input, _map("log1p", safe)))
 
 
 def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """Returns the logarithm of the multivariate gamma function of dimension p."""
+    """Returns the logarithm of the multivariate gamma function of dimension p.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        p: the dimension.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.special.multigammaln(torch.tensor([2.0, 3.0]), 1)
+        tensor([0.0000, 0.6931])
+    """
     return write_out(out, mvlgamma(input, p))
 
 

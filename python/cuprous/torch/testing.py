@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _placeholders, _pointwise, _types
+from cuprous.torch import _creation, _placeholders, _pointwise, _random_numbers, _types
 from cuprous.torch._memory_format import in_format
 
 #: The tolerances (relative, absolute) of dtypes; others must be equal.
@@ -25,9 +25,25 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
                  check_layout: bool = True, check_stride: bool = False, msg: Any = None) -> None:  # fmt: skip
     """Checks that tensors, numbers, or containers of them are close: |actual - expected| ≤ atol + rtol · |expected|.
 
+    Args:
+        actual: the tensor, number or container.
+        expected: what it should be.
+        allow_subclasses: for PyTorch's signature; it has no effect.
+        rtol: the relative tolerance, by default one for the dtype.
+        atol: the absolute tolerance, by default one for the dtype.
+        equal_nan: whether NaN is close to NaN.
+        check_device: whether devices have to be equal.
+        check_dtype: whether dtypes have to be equal.
+        check_layout: for PyTorch's signature; it has no effect.
+        check_stride: whether strides have to be equal.
+        msg: the message of the error, or a function of the usual one.
+
     Raises:
         AssertionError: if they are not, or if shapes, dtypes or devices differ.
         ValueError: if only one tolerance is given.
+
+    Examples:
+        >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -88,7 +104,19 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
                     equal_nan: bool = True, msg: str = "") -> None:  # fmt: skip
-    """`assert_close` that compares dtypes and devices as values. Deprecated in PyTorch."""
+    """Checks as `assert_close` does, but compares dtypes and devices as values. It is deprecated in PyTorch.
+
+    Args:
+        actual: the tensor or number.
+        expected: what it should be.
+        rtol: the relative tolerance, by default one for the dtype.
+        atol: the absolute tolerance, by default one for the dtype.
+        equal_nan: whether NaN is close to NaN.
+        msg: the message of the error.
+
+    Examples:
+        >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64))
+    """
     actual, expected = _creation.as_tensor(actual), _creation.as_tensor(expected)
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False,
                  msg=msg or None)  # fmt: skip
@@ -97,16 +125,35 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
 def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, high: float | None = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:  # fmt: skip
-    """Returns a tensor of uniform random numbers in [low, high): by default [-9, 9), for bool and uint8 from 0 on."""
+    """Returns a tensor of uniform random numbers.
+
+    Args:
+        *shape: the extents, as integers or as one sequence.
+        dtype: the dtype.
+        device: the device.
+        low: the lower bound, by default -9, and 0 for bool and uint8.
+        high: the upper bound, which is not included, by default 9, and 2 for bool.
+        requires_grad: whether operations on the result are recorded for gradients.
+        noncontiguous: whether the tensor has gaps in memory.
+        exclude_zero: whether zeros are replaced.
+        memory_format: the order of dimensions in memory, by default row-major.
+
+    Returns:
+        A tensor of the given extents.
+
+    Examples:
+        >>> torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu").shape
+        torch.Size([2, 3])
+    """
     extents = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
     name = dtype.name
     unsigned = name == "bool" or name.startswith("uint")
     least = (0 if unsigned else -9) if low is None else low
     most = ((2 if name == "bool" else 10) if not dtype.is_floating_point else 9) if high is None else high
     if dtype.is_floating_point or dtype.is_complex:
-        result = _creation.rand(*extents, dtype=dtype, device=device) * (most - least) + least
+        result = _random_numbers.rand(*extents, dtype=dtype, device=device) * (most - least) + least
     else:
-        result = _creation.randint(int(least), int(most), tuple(extents), device=device).to(dtype)
+        result = _random_numbers.randint(int(least), int(most), tuple(extents), device=device).to(dtype)
     if exclude_zero:
         result = _pointwise.where(result == 0, _creation.ones_like(result), result)
     if noncontiguous and result.numel() > 1:

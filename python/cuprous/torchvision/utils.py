@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining
 from cuprous.torchvision._pillow import pillow
 
 
@@ -33,7 +33,7 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
         ValueError: for tensors with one dimension, or more than four.
     """
     if isinstance(tensor, (list, tuple)):
-        tensor = _shape.stack(list(tensor))
+        tensor = _joining.stack(list(tensor))
     if not isinstance(tensor, Tensor):
         raise TypeError(f"tensor or list of tensors expected, got a {type(tensor).__name__}")
     if tensor.ndim not in (2, 3, 4):
@@ -42,10 +42,10 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
     while images.ndim < 4:
         images = images.unsqueeze(0)
     if images.dims[1] == 1:
-        images = _shape.cat([images] * 3, 1)
+        images = _joining.cat([images] * 3, 1)
     if normalize:
         each = [_scaled(images[k], value_range) for k in range(images.dims[0])] if scale_each else None
-        images = _scaled(images, value_range) if each is None else _shape.stack(each)
+        images = _scaled(images, value_range) if each is None else _joining.stack(each)
     n, channels, height, width = images.dims
     if n == 1:
         return images[0]

@@ -6,7 +6,7 @@ use cuprous_core::profile::{self, Current, Kind, Origin};
 use cuprous_core::{Array, Buffer, DType, Error, In, Result, Scalar, Src, nvtx};
 use smallvec::SmallVec;
 
-use super::{Engine, Replay, capture_location, period};
+use super::{Engine, Replay, capture_location, ends};
 use crate::program::UserLaunch;
 
 /// Largest number of launches in one program, on a device that works while the host goes on.
@@ -66,9 +66,9 @@ impl Engine {
             // The tape ends at a whole number of repetitions, if there are any, so that the same program comes again.
             if most == MAX_LAUNCHES && launched < 2 * MAX_LAUNCHES {
                 if launched == most {
-                    t.period = period(&t.nodes);
+                    ends::search(t);
                 }
-                ends = t.period == 0 || t.nodes.len().is_multiple_of(t.period);
+                ends = t.period == 0 || t.nodes.len() % t.period == t.phase;
             }
             if ends {
                 state.launches_per_program = (2 * most).min(MAX_LAUNCHES);

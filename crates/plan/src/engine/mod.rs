@@ -2,7 +2,7 @@
 //!
 //! - Recording: `operations`, `elementwise`, `routines`, `random`, `formula` and `launches`, through the guard in
 //!   `recording`.
-//! - Running: `run`, the program cache in `cache`, and interrupted programs in `suspended`.
+//! - Running: `ends` says where a tape ends, `run`, the program cache in `cache`, and interrupted programs in `suspended`.
 //! - Memory: `transfer`.
 //! - State: `state` is what the lock guards, `lock` takes it, `lease` gives each thread its tape, `replay` has settings
 //!   and counters.
@@ -12,6 +12,7 @@
 mod cache;
 mod counting;
 pub mod elementwise;
+mod ends;
 mod estimate;
 mod formula;
 mod journal;
@@ -34,7 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, layout, tape};
+use cuprous_core::{Array, DType, Error, Layout, Result, interrupt, layout, tape};
 
 use cache::{Programs, lost_value};
 use elementwise::Memo;
@@ -52,12 +53,8 @@ pub use replay::{Replay, Stats};
 use crate::device::{Device, Listing, Mark};
 use crate::program::Program;
 
-/// Nodes after which a tape ends by itself.
-const NODE_CAP: usize = 512;
-/// Nodes after which a tape that repeats itself ends, at a whole number of repetitions.
-const PERIODIC_CAP: usize = 160;
-/// Recorded work, as the bytes that take as long to move, after which an asynchronous device is given the tape at the
-/// next routine: 15 µs of an H200.
+/// Work that is enough for a device to be busy while more is recorded, as the bytes that take as long to move: 15 µs of an
+/// H200.
 const BIG_WORK: u64 = 64 << 20;
 
 /// Records operations for one device and runs them.
@@ -97,6 +94,7 @@ impl Engine {
                 stats: Stats::default(),
                 draw: None,
                 launches_per_program: 1,
+                nodes_per_program: ends::FIRST_NODES,
                 submitted: 0,
                 recorder: None,
                 scalars: DType::ALL.iter().map(|&dtype| Layout::contiguous(dtype, &[])).collect(),
@@ -153,32 +151,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
-    /// tape ends `after` nodes after a routine. With `ends` it ends at once.
-    #[inline]
-    pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, ends: bool) {
-        state.stats.nodes += 1;
-        let t = &mut state.tapes[tape as usize];
-        let len = t.nodes.len();
-        if len == PERIODIC_CAP {
-            t.period = period(&t.nodes);
-        }
-        if let Some(after) = after
-            && t.work > BIG_WORK
-            && self.device.is_asynchronous()
-        {
-            t.ends_at = len + after;
-        }
-        if ends
-            || len >= NODE_CAP
-            || len >= t.ends_at
-            || (len >= PERIODIC_CAP && t.period > 0 && len.is_multiple_of(t.period))
-            || state.replay == Replay::Single
-        {
-            self.due.store(true, Relaxed);
-        }
-    }
-
     /// Returns true once after an operation that ended the tape. The caller then calls [`Engine::flush`].
     #[inline]
     pub fn take_due(&self) -> bool {
@@ -208,7 +180,7 @@ impl Engine {
     /// A program failed, or an interrupt ended the wait.
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
-        self.enter()?.launches_per_program = 1;
+        self.enter()?.note_wait();
         if self.device.is_host() {
             // All its work is done.
             return self.device.synchronize();
@@ -296,12 +268,4 @@ pub(crate) fn capture_location() {
     if profile::on() {
         tape::capture_location();
     }
-}
-
-/// Returns the length of the repetition with which a list of nodes ends, seen three times, or 0. A loop that never
-/// reads a value is cut at the same node of its body each time, so that its programs are recognized.
-pub(crate) fn period(nodes: &[Node]) -> usize {
-    let alike = |a: &Node, b: &Node| (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out);
-    let n = nodes.len();
-    (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)
 }

@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 use cuprous_core::{Array, DType, In, LayoutRef, NodeKind, Result, Scalar, Tape};
 
 use super::Engine;
+use super::ends::Recorded;
 use super::state::State;
 
 /// The engine's lock, held while an operation is recorded on the calling thread's tape.
@@ -94,10 +95,9 @@ impl<'a> Recording<'a> {
         self.ends |= ends;
     }
 
-    /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
-    /// tape ends `after` nodes after a routine.
+    /// Decides after an operation whether the tape ends here.
     #[inline(always)]
-    pub(super) fn close(mut self, after: Option<usize>) {
-        self.engine.close(&mut self.state, self.tape, after, self.ends);
+    pub(super) fn close(mut self, routine: Option<Recorded>) {
+        self.engine.close(&mut self.state, self.tape, routine, self.ends);
     }
 }

@@ -1,6 +1,7 @@
 //! Reductions, scans, matrix products and other routines on whole arrays, with all their special cases.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
@@ -10,15 +11,14 @@ use cuprous_core::{
 };
 use smallvec::SmallVec;
 
+use super::Engine;
 use super::elementwise::{self, Operand};
-use super::{BIG_WORK, Engine};
+use super::ends::Recorded;
 
-/// Nodes for which a tape with enough work stays open after a large matmul, unless another routine is recorded. They
+/// Nodes for which a tape stays open after a matmul at which it ends, unless another routine is recorded. They
 /// may become its epilogue, or one kernel, such as the backward pass through a softmax with its scale and mask.
 /// Recording them takes some microseconds.
 const EPILOGUE_NODES: usize = 64;
-/// Work of a matmul for which the tape stays open. A smaller one would save little compared with the rest of the tape.
-const BIG_MATMUL: u64 = BIG_WORK / 8;
 /// Multiplications of a matmul up to which a GPU computes it in a fused kernel: that saves a launch if what follows is
 /// fused with it.
 const TINY_MATMUL: i64 = 1 << 16;
@@ -58,6 +58,7 @@ impl Engine {
             // The tape has stayed open for an epilogue of the previous matmul. Another routine ends it.
             let index = recording.tape;
             self.run_tape(&mut recording.state, index)?;
+            self.due.store(false, Relaxed);
         }
         let mut moved = 0;
         let mut operands = [In::default(); 3];
@@ -68,7 +69,7 @@ impl Engine {
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
         let tape = recording.tape_mut();
         tape.work = tape.work.saturating_add(work);
-        let stays_open = op == RoutineOp::Dot && work > BIG_MATMUL;
+        let after = if op == RoutineOp::Dot { EPILOGUE_NODES } else { 0 };
         let (number, call) = op.intern();
         tape.routines.push(call);
         if ins.len() == 3 && number >= Node::MAX_ROUTINES {
@@ -78,7 +79,7 @@ impl Engine {
         if let Some(node) = tape.nodes.last_mut() {
             node.set_routine_id(number);
         }
-        recording.close(Some(if stays_open { EPILOGUE_NODES } else { 0 }));
+        recording.close(Some(Recorded { work, after }));
         Ok(out)
     }
 

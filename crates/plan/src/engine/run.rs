@@ -107,6 +107,7 @@ impl Engine {
         if let Some(error) = no_room.as_mut().filter(|_| given_up > MAX_NAMED) {
             let _ = write!(error.message, "; and {} smaller ones", given_up - MAX_NAMED);
         }
+        state.note_submitted();
         let result = no_room.map_or(result, Err);
         self.tracking.store(state.tracks(), Relaxed);
         result

@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) draw: Option<Draw>,
     /// Number of launches of user kernels that are submitted together: see [`Engine::launch`](super::Engine::launch).
     pub(crate) launches_per_program: usize,
+    /// Number of nodes after which a tape ends at a routine, on a device that works while the host goes on.
+    pub(super) nodes_per_program: usize,
     /// Work submitted since the last wait for the device, as the bytes that take as long to move.
     pub(super) submitted: u64,
     /// Present while the cost of a function is counted.

@@ -268,7 +268,7 @@ impl Engine {
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
         let buffer = self.realize(&packed.storage)?;
         let mut state = self.enter()?;
-        state.launches_per_program = 1;
+        state.note_wait();
         if let Some(recorder) = &mut state.recorder {
             recorder.add_read(to.len());
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cuprous.torch._shape import cat
+from cuprous.torch._joining import cat
 from cuprous.torch.utils._pytree import tree_flatten, tree_unflatten
 
 

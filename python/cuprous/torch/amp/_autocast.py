@@ -14,28 +14,74 @@ _DEFAULT = {"cuda": "float16", "cpu": "bfloat16"}
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Returns True if `autocast` supports a device type."""
+    """Returns True if `autocast` supports a device type.
+
+    Args:
+        device_type: "cpu" or "cuda".
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.amp.is_autocast_available("cpu")
+        True
+    """
     return device_type in _DEFAULT
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Returns True if `autocast` is enabled for a device type in this thread."""
+    """Returns True if `autocast` is enabled for a device type in this thread.
+
+    Args:
+        device_type: "cpu" or "cuda".
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_autocast_enabled("cpu")
+        False
+    """
     return _core.autocast_dtype(device_type) is not None
 
 
 def get_autocast_dtype(device_type: str) -> _types.dtype:
-    """Returns the dtype that `autocast` uses on a device type."""
+    """Returns the dtype that `autocast` uses on a device type.
+
+    Args:
+        device_type: "cpu" or "cuda".
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.get_autocast_dtype("cpu")
+        torch.bfloat16
+    """
     return _types.DTYPES[_core.autocast_dtype(device_type) or _DEFAULT[device_type]]
 
 
 class autocast:
-    """Context manager and decorator within which products are computed in float16 or bfloat16, and losses, norms and
-    other functions that need the range in float32, whatever the dtypes of their arguments.
+    """A context manager and decorator within which products are computed in half precision, and functions that need the
+    range of float32, such as losses and norms, in float32.
 
-    Weights are cast where they are used. The casts are part of the recorded program, so `cache_enabled` has no effect.
+    Weights are cast where they are used. The casts are part of the recorded program, so `cache_enabled` has no
+    effect.
+
+    Args:
+        device_type: "cpu" or "cuda".
+        dtype: float16 or bfloat16, by default that of `get_autocast_dtype`.
+        enabled: whether it has an effect.
+        cache_enabled: has no effect.
 
     Raises:
         RuntimeError: for an unsupported device type, or a dtype other than float16 and bfloat16.
+
+    Examples:
+        >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+        ...     result = torch.ones(2, 3) @ torch.ones(3, 2)
+        >>> result.dtype
+        torch.bfloat16
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
@@ -77,8 +123,25 @@ def _cast_all(x: Any, device: str, name: str) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorates `forward` of a Function. With `cast_inputs` its arguments are cast and `autocast` is disabled within
-    it."""
+    """Returns `forward` of a `Function` for use under `autocast`. It is a decorator.
+
+    Args:
+        fwd: the method; None for a decorator.
+        device_type: "cpu" or "cuda".
+        cast_inputs: a dtype to which the arguments are cast, with `autocast` disabled within the method.
+
+    Returns:
+        The method, or a decorator.
+
+    Examples:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        >>> Double.apply(torch.ones(2))
+        tensor([2., 2.])
+    """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -96,7 +159,31 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorates `backward` of a Function so that it runs with the `autocast` state of `forward`."""
+    """Returns `backward` of a `Function`, which runs with the `autocast` state of `forward`. It is a decorator.
+
+    Args:
+        bwd: the method; None for a decorator.
+        device_type: "cpu" or "cuda".
+
+    Returns:
+        The method, or a decorator.
+
+    Examples:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

@@ -13,9 +13,26 @@ from cuprous.torch.autograd._modes import no_grad
 class GradScaler:
     """Multiplies the loss by a scale, divides the gradients by it, and skips steps whose gradients are not finite.
 
-    The program that computes the gradients also checks them. On a GPU, for networks of one to four million parameters,
-    the same program keeps the old parameters if the check fails, so no step waits. For other networks, and on the CPU,
-    waiting is cheaper. The scale is stored on the device; `get_scale` waits for it.
+    The program that computes the gradients also checks them. On a GPU, for networks of one to four million
+    parameters, the same program keeps the old parameters if the check fails, so that no step waits. For other
+    networks, and on the CPU, waiting is cheaper. The scale is stored on the device; `get_scale` waits for it.
+
+    Args:
+        device: "cpu" or "cuda".
+        init_scale: the first scale.
+        growth_factor: the factor by which the scale grows.
+        backoff_factor: the factor by which the scale shrinks after a skipped step.
+        growth_interval: the number of successful steps after which the scale grows.
+        enabled: whether there is a scale; the methods pass values on otherwise.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+        >>> scaler.scale((x * x).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> x.detach()
+        tensor([2.4000])
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
@@ -53,8 +70,18 @@ class GradScaler:
     def scale(self, outputs: Any) -> Any:
         """Returns a loss, or each of a sequence of losses, times the scale.
 
+        Args:
+            outputs: a tensor, or a sequence of tensors.
+
+        Returns:
+            A tensor, or a sequence of tensors.
+
         Raises:
             ValueError: for anything other than tensors.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu", init_scale=4.0).scale(torch.tensor(0.5))
+            tensor(2.)
         """
         if not self._enabled:
             return outputs
@@ -65,11 +92,22 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the gradients by the scale, for example to clip them before `step`.
+        """Divides the gradients of an optimizer's parameters by the scale, for example to clip them before `step`.
+
+        Args:
+            optimizer: the optimizer.
 
         Raises:
             RuntimeError: if called twice, or after `step`.
             ValueError: for float16 gradients, in which the scaled values may already have underflowed.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+            >>> scaler.scale((x * x).sum()).backward()
+            >>> scaler.unscale_(optimizer)
+            >>> x.grad
+            tensor([6.])
         """
         if not self._enabled:
             return
@@ -96,11 +134,29 @@ class GradScaler:
         self._nonfinite[id(optimizer)] = _core.t_map("greater", bad, 0.0)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Runs the optimizer's step unless a gradient is not finite. Waits for the check if that is cheaper than a
-        speculative step, and for optimizers with a `step` or hooks of their own.
+        """Runs the optimizer's step unless a gradient is not finite.
+
+        It waits for the check if that is cheaper than a speculative step, and for optimizers with a `step` or hooks
+        of their own.
+
+        Args:
+            optimizer: the optimizer.
+            *args: the arguments of the optimizer's `step`.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            The result of the optimizer's `step`, or None.
 
         Raises:
             RuntimeError: if called twice before `update`, or with a closure.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+            >>> scaler.scale(float("inf") * x.sum()).backward()
+            >>> scaler.step(optimizer)
+            >>> x.detach()
+            tensor([3.])
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -120,11 +176,22 @@ class GradScaler:
         return None if bool(bad) else optimizer.step(**kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Lowers the scale after a skipped step, raises it after `growth_interval` successful ones, or sets it to
-        `new_scale`.
+        """Lowers the scale after a skipped step, and raises it after `growth_interval` successful ones.
+
+        Args:
+            new_scale: a scale to set instead.
 
         Raises:
             AssertionError: if there was no step since the last update.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu", init_scale=8.0)
+            >>> scaler.scale(float("inf") * x.sum()).backward()
+            >>> scaler.step(optimizer)
+            >>> scaler.update()
+            >>> scaler.get_scale()
+            4.0
         """
         if not self._enabled:
             return
@@ -153,41 +220,110 @@ class GradScaler:
         self._growth_tracker = _core.t_map("where", due, 0, good, dtype="int32")
 
     def get_scale(self) -> float:
-        """Returns the scale; 1 if scaling is disabled."""
+        """Returns the scale, which is 1 if scaling is disabled.
+
+        Returns:
+            A float.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu", init_scale=8.0).get_scale()
+            8.0
+        """
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale)
 
     def get_growth_factor(self) -> float:
-        """Returns the factor by which the scale grows."""
+        """Returns the factor by which the scale grows.
+
+        Returns:
+            A float.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").get_growth_factor()
+            2.0
+        """
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets the factor by which the scale grows."""
+        """Sets the factor by which the scale grows.
+
+        Args:
+            new_factor: the factor.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").set_growth_factor(4.0)
+        """
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """Returns the factor by which the scale shrinks."""
+        """Returns the factor by which the scale shrinks.
+
+        Returns:
+            A float.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").get_backoff_factor()
+            0.5
+        """
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets the factor by which the scale shrinks."""
+        """Sets the factor by which the scale shrinks.
+
+        Args:
+            new_factor: the factor.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").set_backoff_factor(0.25)
+        """
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Returns the number of successful steps after which the scale grows."""
+        """Returns the number of successful steps after which the scale grows.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").get_growth_interval()
+            2000
+        """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets the number of successful steps after which the scale grows."""
+        """Sets the number of successful steps after which the scale grows.
+
+        Args:
+            new_interval: the number of steps.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu").set_growth_interval(100)
+        """
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Returns True if scaling is enabled."""
+        """Returns True if scaling is enabled.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu", enabled=False).is_enabled()
+            False
+        """
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the scale and its settings; empty if scaling is disabled."""
+        """Returns the scale and its settings.
+
+        Returns:
+            A dict, which is empty if scaling is disabled.
+
+        Examples:
+            >>> torch.amp.GradScaler("cpu", init_scale=8.0).state_dict()["scale"]
+            8.0
+        """
         if not self._enabled:
             return {}
         tracker = self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker)
@@ -195,10 +331,19 @@ class GradScaler:
                 "growth_interval": self._growth_interval, "_growth_tracker": tracker}  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state that `state_dict` returned.
+        """Restores a state.
+
+        Args:
+            state_dict: what `state_dict` returned.
 
         Raises:
             RuntimeError: if the state is empty.
+
+        Examples:
+            >>> scaler = torch.amp.GradScaler("cpu")
+            >>> scaler.load_state_dict(torch.amp.GradScaler("cpu", init_scale=8.0).state_dict())
+            >>> scaler.get_scale()
+            8.0
         """
         if not self._enabled:
             return

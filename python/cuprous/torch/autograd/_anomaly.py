@@ -12,10 +12,19 @@ def _mode(on: bool, check_nan: bool) -> str:
 
 
 class set_detect_anomaly:
-    """Enables or disables anomaly detection immediately; as a context manager, until its end.
+    """Enables or disables anomaly detection. As a context manager it restores the previous state at its end.
 
-    While it is enabled, operations record the source lines that called them, errors of the backward pass name these
-    lines, and (with `check_nan`) NaN in a gradient is an error. This costs time.
+    While it is enabled, operations record the source lines that called them, and errors of the backward pass name
+    these lines. This costs time.
+
+    Args:
+        mode: whether it is enabled.
+        check_nan: whether NaN in a gradient is an error.
+
+    Examples:
+        >>> with torch.autograd.set_detect_anomaly(True):
+        ...     torch.autograd.is_anomaly_enabled()
+        True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -29,7 +38,16 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Context manager that enables anomaly detection; see `set_detect_anomaly`."""
+    """A context manager that enables anomaly detection, as `set_detect_anomaly(True)` does.
+
+    Args:
+        check_nan: whether NaN in a gradient is an error.
+
+    Examples:
+        >>> with torch.autograd.detect_anomaly():
+        ...     torch.autograd.is_anomaly_enabled()
+        True
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._mode = _mode(True, check_nan)
@@ -43,7 +61,15 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Returns True if anomaly detection is enabled."""
+    """Returns True if anomaly detection is enabled.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.autograd.is_anomaly_enabled()
+        False
+    """
     now = _core.set_anomaly("off")
     _core.set_anomaly(now)
     return now != "off"

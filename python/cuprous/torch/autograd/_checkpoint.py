@@ -8,29 +8,42 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
-from cuprous.torch._creation import get_rng_state, set_rng_state
 from cuprous.torch._pytree import leaves, tree_map, unflatten
+from cuprous.torch._random_numbers import get_rng_state, set_rng_state
 from cuprous.torch.random import fork_rng
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
                early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
-    """Calls a function without saving its intermediate values. The backward pass calls it again, with the same random
-    numbers. Tensors that it uses from outside, such as parameters, get gradients too.
+    """Calls a function without saving its intermediate values.
+
+    The backward pass calls it again, with the same random numbers. Tensors that it uses from outside, such as
+    parameters, get gradients too.
 
     Args:
-        function: returns tensors, or a tuple of tensors and other objects.
-        args: its positional arguments.
-        use_reentrant: both of PyTorch's implementations give the same results; here there is one.
+        function: the function; it returns tensors, or a tuple of tensors and other objects.
+        *args: its positional arguments.
+        use_reentrant: has no effect: both of PyTorch's implementations give the same results, and here there is one.
+        context_fn: for PyTorch's signature; only None.
         determinism_check: "default" or "none"; shapes are compared in either case.
+        debug: for PyTorch's signature; only False.
         early_stop: has no effect; the second call runs to its end.
         preserve_rng_state: whether the second call draws the random numbers of the first.
-        kwargs: its keyword arguments.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        The result of the function.
 
     Raises:
         NotImplementedError: for `context_fn`.
         RuntimeError: in the backward pass, if the second call gives results of other shapes.
+
+    Examples:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
     """
     unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
     if determinism_check not in ("default", "none"):
@@ -65,7 +78,23 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:  # fmt: skip
-    """Runs a sequence of modules in segments, of which all but the last are checkpointed."""
+    """Runs modules one after another in segments, of which all but the last are checkpointed.
+
+    Args:
+        functions: the modules, a `Sequential` or a list.
+        segments: the number of segments.
+        input: the input of the first module.
+        use_reentrant: has no effect.
+        **kwargs: further keywords of `checkpoint`.
+
+    Returns:
+        The result of the last module.
+
+    Examples:
+        >>> model = nn.Sequential(nn.ReLU(), nn.Tanh())
+        >>> torch.utils.checkpoint.checkpoint_sequential(model, 2, torch.zeros(2))
+        tensor([0., 0.])
+    """
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
 

@@ -11,7 +11,24 @@ from cuprous.torch.autograd._modes import no_grad
 
 
 class FunctionCtx:
-    """The context object, through which `forward` passes values to `backward`."""
+    """The context object, through which `forward` passes values to `backward`.
+
+    Examples:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).sum().backward()
+        >>> x.grad
+        tensor([6.])
+    """
 
     def __init__(self) -> None:
         self._saved: tuple[Any, ...] = ()  # set while forward runs
@@ -24,7 +41,14 @@ class FunctionCtx:
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Saves tensors for the backward pass, where they are `saved_tensors`."""
+        """Saves tensors for the backward pass, where they are `saved_tensors`.
+
+        Args:
+            *tensors: tensors, or None.
+
+        Examples:
+            >>> torch.autograd.function.FunctionCtx().save_for_backward(torch.ones(2))
+        """
         self._saved = tensors
 
     @property
@@ -62,35 +86,145 @@ class FunctionCtx:
         self._count, self._saved = len(saved), ()
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Marks outputs that have no gradient."""
+        """Marks outputs that have no gradient.
+
+        Args:
+            *outputs: the outputs.
+
+        Examples:
+            >>> class Split(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         index = x.argsort()
+            ...         ctx.mark_non_differentiable(index)
+            ...         return x[index], index
+            >>> Split.apply(torch.ones(2, requires_grad=True))[1].requires_grad
+            False
+        """
         self._not_differentiable |= {id(output) for output in outputs}
 
     def mark_dirty(self, *inputs: Tensor) -> None:
-        """Not supported: return a new tensor instead of writing into an input."""
+        """Raises an error, because outputs that are inputs are not supported. Return a new tensor instead of writing
+        into an input.
+
+        Args:
+            *inputs: the inputs.
+
+        Raises:
+            NotImplementedError: always.
+
+        Examples:
+            >>> torch.autograd.function.FunctionCtx().mark_dirty(torch.ones(2))
+            Traceback (most recent call last):
+                ...
+            NotImplementedError: [Function] mark_dirty is not supported: return a new tensor
+        """
         raise NotImplementedError("[Function] mark_dirty is not supported: return a new tensor")
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Sets whether missing gradients are passed to `backward` as zeros rather than None."""
+        """Sets whether missing gradients are passed to `backward` as zeros rather than None.
+
+        Args:
+            value: whether they are.
+
+        Examples:
+            >>> torch.autograd.function.FunctionCtx().set_materialize_grads(False)
+        """
         self._materialize = value
 
 
 class Function:
-    """Base class of user-defined operations. Subclasses define static methods `forward(ctx, *args)` and `backward(ctx,
-    *gradients)`, and are called with `apply`."""
+    """Base class of operations with a backward pass of their own.
+
+    Subclasses define the static methods `forward(ctx, *args)` and `backward(ctx, *gradients)`, and are called with
+    `apply`.
+
+    Examples:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2.])
+    """
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs."""
+        """Computes the outputs. Subclasses define it.
+
+        Args:
+            *args: the context and the arguments; with `setup_context` the arguments alone.
+            **kwargs: has no effect.
+
+        Returns:
+            A tensor, or a tuple of tensors.
+
+        Raises:
+            NotImplementedError: if a subclass does not define it.
+
+        Examples:
+            >>> class Double(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            >>> Double.apply(torch.ones(2))
+            tensor([2., 2.])
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Computes the gradients with respect to the arguments."""
+        """Computes the gradients with respect to the arguments. Subclasses define it.
+
+        Args:
+            ctx: the context.
+            *grad_outputs: the gradients of the outputs.
+
+        Returns:
+            The gradient of each argument, or None.
+
+        Raises:
+            NotImplementedError: if a subclass does not define it.
+
+        Examples:
+            >>> class Double(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return 2 * grad
+            >>> x = torch.ones(2, requires_grad=True)
+            >>> torch.autograd.grad(Double.apply(x).sum(), x)
+            (tensor([2., 2.]),)
+        """
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Calls `forward`, and records `backward` in the graph for the tensors among the arguments."""
+        """Calls `forward`, and records `backward` in the graph for the tensors among the arguments.
+
+        Args:
+            *args: the arguments.
+
+        Returns:
+            The outputs.
+
+        Examples:
+            >>> class Double(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            >>> Double.apply(torch.ones(2))
+            tensor([2., 2.])
+        """
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         setup = getattr(cls, "setup_context", None)
@@ -153,6 +287,27 @@ def _backward_function(cls: type[Function], ctx: FunctionCtx, results: list[Any]
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a `backward` that cannot be differentiated itself."""
+    """Returns a `backward` that cannot be differentiated itself. It is a decorator.
+
+    Args:
+        function: the method.
+
+    Returns:
+        The method.
+
+    Examples:
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...
+        ...     @staticmethod
+        ...     @torch.autograd.function.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.autograd.grad(Double.apply(x).sum(), x)
+        (tensor([2., 2.]),)
+    """
 
     return no_grad()(function)

@@ -81,11 +81,21 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         nondet_tol: how much the gradients of two backward passes may differ.
         check_undefined_grad: has no effect; each output is differentiated alone, without gradients of the others.
         check_grad_dtypes: has no effect; gradients always have the dtypes of their inputs.
+        check_batched_grad: for PyTorch's signature; only False.
+        check_forward_ad: for PyTorch's signature; only False.
+        check_backward_ad: for PyTorch's signature; only True.
         fast_mode: has no effect; every element is checked.
+
+    Returns:
+        True; False for gradients that differ with `raise_exception=False`.
 
     Raises:
         RuntimeError: if the gradients differ.
         ValueError: if no input requires a gradient.
+
+    Examples:
+        >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+        True
     """
     import numpy as np
 
@@ -130,8 +140,25 @@ def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
     rtol: float = 1e-3, raise_exception: bool = True, **options: Any,
 ) -> bool:  # fmt: skip
-    """Compares second derivatives with differences of first derivatives weighted by `grad_outputs` (random by
-    default)."""
+    """Compares second derivatives with differences of first derivatives.
+
+    Args:
+        func: the function; it returns a tensor or a tuple of tensors.
+        inputs: its arguments; those that require gradients are checked.
+        grad_outputs: the weights of the outputs, random by default.
+        eps: the step of the differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether to raise an error rather than return False.
+        **options: further keywords of `gradcheck`.
+
+    Returns:
+        True; False for derivatives that differ with `raise_exception=False`.
+
+    Examples:
+        >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+        True
+    """
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     import numpy as np

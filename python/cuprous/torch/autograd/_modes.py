@@ -69,7 +69,18 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Disables gradients: operations are not recorded in the graph, and results do not require gradients."""
+    """A context manager and decorator within which operations are not recorded, and results do not require gradients.
+
+    Args:
+        function: a function to decorate.
+
+    Examples:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
 
     on = False
 
@@ -86,13 +97,35 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Enables gradients, also within `no_grad`."""
+    """A context manager and decorator within which operations are recorded, also within `no_grad`.
+
+    Args:
+        function: a function to decorate.
+
+    Examples:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        True
+    """
 
     on = True
 
 
 class inference_mode(_Mode):
-    """Same as `no_grad`; tensors created within it are ordinary tensors."""
+    """A context manager and decorator that does what `no_grad` does. Tensors that are created within it are ordinary
+    ones.
+
+    Args:
+        mode: whether it has an effect.
+
+    Examples:
+        >>> with torch.inference_mode():
+        ...     y = 2 * torch.ones(2, requires_grad=True)
+        >>> y.requires_grad
+        False
+    """
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -107,7 +140,17 @@ class inference_mode(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode immediately; as a context manager it restores the previous mode at the end."""
+    """Sets whether operations are recorded. As a context manager it restores the previous mode at its end.
+
+    Args:
+        mode: whether they are.
+
+    Examples:
+        >>> with torch.set_grad_enabled(False):
+        ...     y = 2 * torch.ones(2, requires_grad=True)
+        >>> y.requires_grad
+        False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()

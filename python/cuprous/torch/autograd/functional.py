@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining
 from cuprous.torch._args import unsupported, zeros_like
 from cuprous.torch.autograd._modes import enable_grad
 
@@ -56,7 +56,7 @@ def rows_of(output: Tensor, inputs: list[Tensor], create_graph: bool, strict: bo
         for k in range(flat.numel())
     ]
     return [
-        _shape.stack([row[k] for row in rows]).reshape([*output.dims, *x.dims])
+        _joining.stack([row[k] for row in rows]).reshape([*output.dims, *x.dims])
         if rows
         else _core.t_full([*output.dims, *x.dims], 0, x.dtype_name, x.device_name)
         for k, x in enumerate(inputs)
@@ -69,16 +69,24 @@ def _packed(values: list[Any], many: bool) -> Any:
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
              vectorize: bool = False, strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """Returns the Jacobian of the outputs with respect to the inputs, of shape (output's shape, input's shape). For
-    tuples it is a tuple (over outputs) of tuples (over inputs).
+    """Returns the Jacobian of the outputs with respect to the inputs.
 
     Args:
-        func: takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments.
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
         create_graph: whether the result can be differentiated.
         strict: whether an output that does not depend on an input is an error.
         vectorize: has no effect; rows are recorded one by one and fused.
         strategy: "reverse-mode".
+
+    Returns:
+        A tensor of the output's shape followed by the input's. For tuples it is a tuple (over outputs) of tuples (over
+        inputs).
+
+    Examples:
+        >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     unsupported("jacobian", strategy=(strategy, "reverse-mode"))
     many, given = _tuple(inputs, "inputs given to jacobian")
@@ -90,8 +98,24 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
             vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
-    """Returns the second derivatives of a scalar function, of shape (input's shape, input's shape); for a tuple of
-    inputs, a tuple of tuples."""
+    """Returns the second derivatives of a scalar function.
+
+    Args:
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
+        create_graph: whether the result can be differentiated.
+        strict: whether an output that does not depend on an input is an error.
+        vectorize: has no effect.
+        outer_jacobian_strategy: "reverse-mode".
+
+    Returns:
+        A tensor of the input's shape twice; for a tuple of inputs, a tuple of tuples.
+
+    Examples:
+        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     many, given = _tuple(inputs, "inputs given to hessian")
 
     def slope(*xs: Tensor) -> Any:
@@ -118,7 +142,22 @@ def _vector(v: Any, like: list[Tensor], what: str) -> list[Any]:
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Returns the outputs, and the product of a vector (of the outputs' shape) with the Jacobian."""
+    """Returns the outputs, and the product of a vector with the Jacobian.
+
+    Args:
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
+        v: the vector, of the outputs' shape; it may be left out for one element.
+        create_graph: whether the result can be differentiated.
+        strict: whether an output that does not depend on an input is an error.
+
+    Returns:
+        The pair of both.
+
+    Examples:
+        >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
+    """
     many, given = _tuple(inputs, "inputs given to vjp")
     xs = _requiring_grad(given, create_graph)
     several, outputs = _call(func, xs)
@@ -138,10 +177,24 @@ def pushed(outputs: list[Tensor], xs: list[Tensor], vectors: list[Tensor], creat
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Returns the outputs, and the product of the Jacobian with a vector (of the inputs' shape).
+    """Returns the outputs, and the product of the Jacobian with a vector.
+
+    Args:
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
+        v: the vector, of the inputs' shape; it may be left out for one element.
+        create_graph: whether the result can be differentiated.
+        strict: whether an output that does not depend on an input is an error.
+
+    Returns:
+        The pair of both.
 
     Raises:
         RuntimeError: with `strict`, if the outputs do not depend on an input.
+
+    Examples:
+        >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     _, given = _tuple(inputs, "inputs given to jvp")
     xs = _requiring_grad(given, create_graph)
@@ -161,7 +214,22 @@ def _slopes(func: Callable[..., Any], xs: list[Tensor], name: str) -> tuple[Tens
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Returns the output, and the product of a vector with the Hessian."""
+    """Returns the output, and the product of a vector with the Hessian.
+
+    Args:
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
+        v: the vector; it may be left out for one element.
+        create_graph: whether the result can be differentiated.
+        strict: whether an output that does not depend on an input is an error.
+
+    Returns:
+        The pair of both.
+
+    Examples:
+        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     many, given = _tuple(inputs, "inputs given to vhp")
     xs = _requiring_grad(given, create_graph)
     output, slopes = _slopes(func, xs, "vhp")
@@ -171,7 +239,22 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Returns the output, and the product of the Hessian, which is symmetric, with a vector."""
+    """Returns the output, and the product of the Hessian with a vector.
+
+    Args:
+        func: the function; it takes and returns a tensor or a tuple of tensors.
+        inputs: its arguments, a tensor or a tuple of tensors.
+        v: the vector; it may be left out for one element.
+        create_graph: whether the result can be differentiated.
+        strict: whether an output that does not depend on an input is an error.
+
+    Returns:
+        The pair of both.
+
+    Examples:
+        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     return vhp(func, inputs, v, create_graph, strict)
 
 

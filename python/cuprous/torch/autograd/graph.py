@@ -13,26 +13,63 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 
 @contextlib.contextmanager
 def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator[None]:
-    """Context manager for programs that move saved tensors to the host. They stay where they are: the engine decides
-    what
-    it keeps and what it computes again, so it saves no memory here, and results are the same."""
+    """Returns a context manager for programs that move saved tensors to the host.
+
+    They stay where they are, because the engine decides what it keeps and what it computes again. It saves no memory
+    here, and results are the same.
+
+    Args:
+        pin_memory: has no effect.
+        device_type: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = torch.ones(2, requires_grad=True).exp()
+    """
     yield
 
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context manager without effect: there are no such hooks."""
+    """Returns a context manager without effect, because there are no such hooks.
+
+    Args:
+        error_message: has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     y = torch.ones(2, requires_grad=True).exp()
+    """
     yield
 
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Registers a hook that gets the gradients of all tensors when the last one is computed, or with `mode="any"` the
-    first one.
+    """Registers a function that gets the gradients of several tensors when the last one is computed.
+
+    Args:
+        tensors: the tensors.
+        fn: a function of the list of gradients; with `mode="any"` of one gradient.
+        mode: "all", or "any" for the first gradient that is computed.
+
+    Returns:
+        A handle whose `remove` removes the function.
 
     Raises:
         ValueError: for another mode.
+
+    Examples:
+        >>> x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: print(len(grads)))
+        >>> (x * y).sum().backward()
+        2
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cuprous._core import OutOfMemoryError
-from cuprous.torch import _creation, _placeholders, _types
+from cuprous.torch import _creation, _placeholders, _random_numbers, _types
 from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
@@ -12,35 +12,80 @@ from cuprous.torch.random import initial_seed
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the random number generator, which all devices share."""
-    _creation.manual_seed(seed)
+    """Seeds the random number generator, which all devices share.
+
+    Args:
+        seed: an integer.
+
+    Examples:
+        >>> torch.cuda.manual_seed(0)
+    """
+    _random_numbers.manual_seed(seed)
 
 
 def seed() -> None:
-    """Seeds the random number generator from the operating system's entropy."""
-    _creation.seed()
+    """Seeds the random number generator from the operating system's entropy.
+
+    Examples:
+        >>> torch.cuda.seed()
+    """
+    _random_numbers.seed()
 
 
 manual_seed_all, seed_all = manual_seed, seed
 
 
 def get_rng_state(device: object = "cuda") -> object:
-    """Returns the state of the random number generator, which all devices share."""
-    return _creation.get_rng_state()
+    """Returns the state of the random number generator, which all devices share.
+
+    Args:
+        device: has no effect, because all devices share the generator.
+
+    Returns:
+        A uint8 tensor.
+
+    Examples:
+        >>> torch.equal(torch.cuda.get_rng_state(), torch.get_rng_state())
+        True
+    """
+    return _random_numbers.get_rng_state()
 
 
 def set_rng_state(new_state: object, device: object = "cuda") -> None:
-    """Restores the state of the random number generator, which all devices share."""
-    _creation.set_rng_state(new_state)  # type: ignore[arg-type]
+    """Restores the state of the random number generator, which all devices share.
+
+    Args:
+        new_state: a state from `get_rng_state`.
+        device: has no effect, because all devices share the generator.
+
+    Examples:
+        >>> torch.cuda.set_rng_state(torch.cuda.get_rng_state())
+    """
+    _random_numbers.set_rng_state(new_state)  # type: ignore[arg-type]
 
 
 def get_rng_state_all() -> list[object]:
-    """Returns the state of the shared random number generator, once for each GPU."""
-    return [_creation.get_rng_state() for _ in range(_device.device_count())]
+    """Returns the state of the shared random number generator, once for each GPU.
+
+    Returns:
+        A list of uint8 tensors.
+
+    Examples:
+        >>> len(torch.cuda.get_rng_state_all()) == torch.cuda.device_count()
+        True
+    """
+    return [_random_numbers.get_rng_state() for _ in range(_device.device_count())]
 
 
 def set_rng_state_all(new_states: list[object]) -> None:
-    """Restores the first of the states; the random number generator is shared."""
+    """Restores the first of the states, because devices share the random number generator.
+
+    Args:
+        new_states: states from `get_rng_state_all`.
+
+    Examples:
+        >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    """
     for state in new_states[:1]:
         set_rng_state(state)
 

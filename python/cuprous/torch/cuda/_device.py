@@ -9,17 +9,41 @@ from cuprous.torch import _types
 
 
 def device_count() -> int:
-    """Returns the number of GPUs."""
+    """Returns the number of GPUs.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.cuda.device_count() >= 0
+        True
+    """
     return _core.device_count()
 
 
 def is_available() -> bool:
-    """Returns True if a GPU is available."""
+    """Returns True if a GPU is available.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
+        True
+    """
     return device_count() > 0 and _core.unusable_gpu_reason() is None
 
 
 def is_initialized() -> bool:
-    """Returns True if a GPU is available; no explicit initialization is needed."""
+    """Returns true if a GPU is available. No explicit initialization is needed.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.cuda.is_initialized() == torch.cuda.is_available()
+        True
+    """
     return is_available()
 
 
@@ -28,6 +52,10 @@ def init() -> None:
 
     Raises:
         RuntimeError: if no GPU is available, with the reason.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.init()
     """
     current_device()
 
@@ -35,8 +63,15 @@ def init() -> None:
 def current_device() -> int:
     """Returns the index of the GPU that "cuda" refers to.
 
+    Returns:
+        An integer.
+
     Raises:
         RuntimeError: without a GPU.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     index = torch.cuda.current_device()
     """
     if not is_available():
         raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
@@ -56,8 +91,15 @@ def number_of(given: Any) -> int:
 def set_device(device: Any) -> None:
     """Sets the GPU that "cuda" refers to.
 
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
     Raises:
         RuntimeError: if there is no GPU of that index.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.set_device(0)
     """
     number = number_of(device)
     if number < 0:
@@ -68,10 +110,22 @@ def set_device(device: Any) -> None:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Returns True if a GPU can access the memory of another one: copies between them do not go through the host.
+    """Returns true if a GPU can access the memory of another one, so that copies between them do not go through the
+    host.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+        peer_device: the other GPU.
+
+    Returns:
+        A bool.
 
     Raises:
         AssertionError: if there is no such GPU.
+
+    Examples:
+        >>> if torch.cuda.device_count() > 1:
+        ...     found = torch.cuda.can_device_access_peer(0, 1)
     """
     numbers = []
     for given in (device, peer_device):
@@ -83,7 +137,15 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 
 class device:
-    """Context manager that sets the GPU that "cuda" refers to; None and negative indices have no effect."""
+    """A context manager that sets the GPU that "cuda" refers to. None and negative indices have no effect.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
+    Examples:
+        >>> with torch.cuda.device(None):
+        ...     x = torch.ones(2)
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = -1 if device is None else number_of(device)
@@ -123,28 +185,89 @@ class _Properties:
 
 
 def get_device_properties(device: Any = None) -> _Properties:
-    """Returns the name, compute capability, memory and limits of a GPU."""
+    """Returns the name, compute capability, memory and limits of a GPU.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
+    Returns:
+        An object with attributes such as `name` and `total_memory`.
+
+    Raises:
+        RuntimeError: without a GPU.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     memory = torch.cuda.get_device_properties(0).total_memory
+    """
     return _Properties(number_of(device))
 
 
 def get_device_name(device: Any = None) -> str:
-    """Returns the name of a GPU."""
+    """Returns the name of a GPU.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
+    Returns:
+        A string.
+
+    Raises:
+        RuntimeError: without a GPU.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     name = torch.cuda.get_device_name(0)
+    """
     return str(_core.device_properties(number_of(device))["name"])
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Returns the compute capability of a GPU: major and minor version."""
+    """Returns the compute capability of a GPU.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
+    Returns:
+        The pair of the major and the minor number.
+
+    Raises:
+        RuntimeError: without a GPU.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     major, minor = torch.cuda.get_device_capability(0)
+    """
     properties = _core.device_properties(number_of(device))
     return int(properties["major"]), int(properties["minor"])
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Returns True if bfloat16 is supported; natively from compute capability 8.0."""
+    """Returns true if bfloat16 is supported. It is native from compute capability 8.0 on.
+
+    Args:
+        including_emulation: whether emulated support counts.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     found = torch.cuda.is_bf16_supported()
+    """
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def synchronize(device: Any = None) -> None:
-    """Waits until all recorded work is done."""
+    """Waits until all recorded work is done.
+
+    Args:
+        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+
+    Examples:
+        >>> if torch.cuda.is_available():
+        ...     torch.cuda.synchronize()
+    """
     _core.synchronize()
 
 

@@ -10,30 +10,85 @@ from cuprous.cuda import _stream as below
 
 
 class Event(below.Event):
-    """A point in the engine's work. Two events measure the time between them, in milliseconds."""
+    """A point in the engine's work. Two events measure the time between them.
+
+    Args:
+        enable_timing: whether it measures time.
+        blocking: has no effect.
+        interprocess: for PyTorch's signature; only False.
+
+    Examples:
+        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        >>> start.record()
+        >>> x = torch.ones(2) + 1
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) >= 0
+        True
+    """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         super().__init__(blocking, not enable_timing, interprocess)
         self._recorded = False
 
     def record(self, stream: Any = None) -> None:
-        """Records the event after all work so far."""
+        """Records the event after all work so far.
+
+        Args:
+            stream: the stream, by default the current one.
+
+        Examples:
+            >>> event = torch.cuda.Event()
+            >>> event.record()
+        """
         self._recorded = True
         _core.flush()
         super().record(None)
 
     def query(self) -> bool:
-        """Returns True if the event has been reached."""
+        """Returns True if the event has been reached.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> event = torch.cuda.Event()
+            >>> event.record()
+            >>> event.synchronize()
+            >>> event.query()
+            True
+        """
         return self.done
 
     def wait(self, stream: Any = None) -> None:
-        """Has no effect: all work runs in order, so later work waits anyway."""
+        """Has no effect. All work runs in order, so later work waits anyway.
+
+        Args:
+            stream: the stream, by default the current one.
+
+        Examples:
+            >>> torch.cuda.Event().wait()
+        """
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Returns the milliseconds from this event to another.
+        """Returns the time from this event to another, in milliseconds.
+
+        Args:
+            end_event: the other event.
+
+        Returns:
+            A float.
 
         Raises:
             ValueError: unless both were made with `enable_timing=True` and recorded.
+
+        Examples:
+            >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            >>> start.record()
+            >>> end.record()
+            >>> end.synchronize()
+            >>> start.elapsed_time(end) >= 0
+            True
         """
         if self.disable_timing or end_event.disable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
@@ -44,7 +99,17 @@ class Event(below.Event):
 
 
 class Stream:
-    """A stream. All streams stand for the one order in which work runs."""
+    """A stream. All streams stand for the one order in which work runs.
+
+    Args:
+        device: has no effect.
+        priority: for PyTorch's signature; only 0.
+        **kwargs: for PyTorch's signature; none are supported.
+
+    Examples:
+        >>> with torch.cuda.stream(torch.cuda.Stream()):
+        ...     x = torch.ones(2) + 1
+    """
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         if priority or kwargs:
@@ -52,23 +117,61 @@ class Stream:
         self.device = device
 
     def synchronize(self) -> None:
-        """Waits until all recorded work is done."""
+        """Waits until all recorded work is done.
+
+        Examples:
+            >>> torch.cuda.Stream().synchronize()
+        """
         _core.synchronize()
 
     def query(self) -> bool:
-        """Returns True if all work so far is done."""
+        """Returns true if all work so far is done.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> stream = torch.cuda.Stream()
+            >>> stream.synchronize()
+            >>> stream.query()
+            True
+        """
         event = Event()
         event.record()
         return event.query()
 
     def wait_stream(self, stream: Any) -> None:
-        """Has no effect: all work runs in order."""
+        """Has no effect, because all work runs in order.
+
+        Args:
+            stream: the stream, by default the current one.
+
+        Examples:
+            >>> torch.cuda.Stream().wait_stream(torch.cuda.Stream())
+        """
 
     def wait_event(self, event: Event) -> None:
-        """Has no effect: all work runs in order."""
+        """Has no effect, because all work runs in order.
+
+        Args:
+            event: the event.
+
+        Examples:
+            >>> torch.cuda.Stream().wait_event(torch.cuda.Event())
+        """
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Records an event after all work so far."""
+        """Records an event after all work so far.
+
+        Args:
+            event: an event, by default a new one.
+
+        Returns:
+            The event.
+
+        Examples:
+            >>> event = torch.cuda.Stream().record_event()
+        """
         event = Event() if event is None else event
         event.record()
         return event
@@ -86,17 +189,48 @@ _current = [_default]
 
 
 def current_stream(device: Any = None) -> Stream:
-    """Returns the stream of the innermost `with` block."""
+    """Returns the stream of the innermost `with` block.
+
+    Args:
+        device: has no effect.
+
+    Returns:
+        A `Stream`.
+
+    Examples:
+        >>> stream = torch.cuda.current_stream()
+    """
     return _current[-1]
 
 
 def default_stream(device: Any = None) -> Stream:
-    """Returns the stream outside of any `with` block."""
+    """Returns the stream outside of any `with` block.
+
+    Args:
+        device: has no effect.
+
+    Returns:
+        A `Stream`.
+
+    Examples:
+        >>> stream = torch.cuda.default_stream()
+    """
     return _default
 
 
 def stream(stream: Stream | None) -> Any:
-    """Returns a context manager that makes a stream the current one."""
+    """Returns a context manager that makes a stream the current one.
+
+    Args:
+        stream: the stream; None has no effect.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.cuda.stream(torch.cuda.Stream()):
+        ...     x = torch.ones(2) + 1
+    """
     return current_stream() if stream is None else stream
 
 

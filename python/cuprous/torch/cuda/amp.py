@@ -8,14 +8,36 @@ from cuprous.torch import amp
 
 
 class autocast(amp.autocast):
-    """`torch.amp.autocast("cuda", …)`."""
+    """The context manager `torch.amp.autocast("cuda")`.
+
+    Args:
+        enabled: whether it has an effect.
+        dtype: float16 or bfloat16, by default float16.
+        cache_enabled: has no effect.
+
+    Examples:
+        >>> with torch.cuda.amp.autocast(enabled=False):
+        ...     x = torch.ones(2) + 1
+    """
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
 class GradScaler(amp.GradScaler):
-    """`torch.amp.GradScaler("cuda", …)`."""
+    """The scaler `torch.amp.GradScaler("cuda")`.
+
+    Args:
+        init_scale: the first scale.
+        growth_factor: the factor by which the scale grows.
+        backoff_factor: the factor by which the scale shrinks after a skipped step.
+        growth_interval: the number of successful steps after which the scale grows.
+        enabled: whether there is a scale.
+
+    Examples:
+        >>> torch.cuda.amp.GradScaler(enabled=False).is_enabled()
+        False
+    """
 
     def __init__(self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
                  growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
@@ -23,12 +45,33 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
-    """`torch.amp.custom_fwd(device_type="cuda")`."""
+    """Returns `torch.amp.custom_fwd(device_type="cuda")`.
+
+    Args:
+        fwd: the method; None for a decorator.
+        cast_inputs: a dtype to which the arguments are cast.
+
+    Returns:
+        The method, or a decorator.
+
+    Examples:
+        >>> decorator = torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
+    """
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any = None) -> Any:
-    """`torch.amp.custom_bwd(device_type="cuda")`."""
+    """Returns `torch.amp.custom_bwd(device_type="cuda")`.
+
+    Args:
+        bwd: the method; None for a decorator.
+
+    Returns:
+        The method, or a decorator.
+
+    Examples:
+        >>> decorator = torch.cuda.amp.custom_bwd()
+    """
     return amp.custom_bwd(bwd, device_type="cuda")
 
 

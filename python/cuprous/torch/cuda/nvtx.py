@@ -16,35 +16,91 @@ _NOT_TRACKED = -2
 
 
 def range_push(msg: str) -> int:
-    """Begins a range nested in the current one; returns its nesting level, from 0."""
+    """Begins a range within the current one, for NVIDIA's tools.
+
+    Args:
+        msg: the text.
+
+    Returns:
+        Its nesting level, from 0.
+
+    Examples:
+        >>> level = torch.cuda.nvtx.range_push("step")
+        >>> level = torch.cuda.nvtx.range_pop()
+    """
     level = _core.nvtx_push(msg)
     return _NOT_TRACKED if level is None else level
 
 
 def range_pop() -> int:
-    """Ends the current range of this thread; returns its nesting level."""
+    """Ends the current range of this thread.
+
+    Returns:
+        Its nesting level, from 0.
+
+    Examples:
+        >>> level = torch.cuda.nvtx.range_push("step")
+        >>> level = torch.cuda.nvtx.range_pop()
+    """
     level = _core.nvtx_pop()
     return _NOT_TRACKED if level is None else level
 
 
 def range_start(msg: str) -> int:
-    """Begins a range that `range_end` may end in any thread; returns its id."""
+    """Begins a range that `range_end` may end in any thread.
+
+    Args:
+        msg: the text.
+
+    Returns:
+        The range's number.
+
+    Examples:
+        >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    """
     return _core.nvtx_start(msg) or 0
 
 
 def range_end(range_id: int) -> None:
-    """Ends the range with an id."""
+    """Ends a range.
+
+    Args:
+        range_id: its number.
+
+    Examples:
+        >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    """
     _core.nvtx_end(range_id)
 
 
 def mark(msg: str) -> None:
-    """Marks a point in time."""
+    """Marks a point in time for NVIDIA's tools.
+
+    Args:
+        msg: the text.
+
+    Examples:
+        >>> torch.cuda.nvtx.mark("start")
+    """
     _core.nvtx_mark(msg)
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Context manager and decorator that marks a range; the arguments are inserted into the message by `str.format`."""
+    """Returns a context manager and decorator that marks a range.
+
+    Args:
+        msg: the text.
+        *args: what is inserted into the text by `str.format`.
+        **kwargs: what is inserted by name.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> with torch.cuda.nvtx.range("step {}", 1):
+        ...     x = torch.ones(2) + 1
+    """
     range_push(msg.format(*args, **kwargs))
     try:
         yield

@@ -52,6 +52,8 @@ class DeviceMesh:
                 f"[DeviceMesh] {len(self.mesh_dim_names)} names do not fit a mesh of {self._ranks.ndim} dimensions"
             )
         self._dim_groups = [self._make(dim) for dim in range(self._ranks.ndim)] if _groups is None else _groups
+        #: The mesh of which this one has some dimensions.
+        self._parent = self
 
     def _make(self, dim: int) -> Any:
         """Returns this rank's group of a dimension. All ranks make all groups, in the same order."""
@@ -133,10 +135,25 @@ class DeviceMesh:
         dims = [self._dim(name) for name in names]
         if dims != sorted(set(dims)):
             raise KeyError(f"Mesh dimensions must be in the order of the mesh: {self.mesh_dim_names}, got {names}")
+        return self._part(dims)
+
+    def _part(self, dims: list[int]) -> DeviceMesh:
+        """Returns the mesh of some dimensions, in that order, in which this rank is."""
         place = self.get_coordinate() or [0] * self.ndim
         part = self._ranks[tuple(slice(None) if k in dims else place[k] for k in range(self.ndim))]
+        part = part.transpose([sorted(dims).index(k) for k in dims])
+        names = None if self.mesh_dim_names is None else tuple(self.mesh_dim_names[k] for k in dims)
         groups = [self._dim_groups[k] for k in dims]
-        return DeviceMesh(self.device_type, part.tolist(), mesh_dim_names=names, _groups=groups)
+        mesh = DeviceMesh(self.device_type, part.tolist(), mesh_dim_names=names, _groups=groups)
+        mesh._parent = self._parent
+        return mesh
+
+    def _joined(self, other: DeviceMesh) -> DeviceMesh | None:
+        """Returns the mesh of the dimensions of two parts of one mesh; None if they are not such parts."""
+        parent, names = self._parent, [*(self.mesh_dim_names or ()), *(other.mesh_dim_names or ())]
+        if other._parent is not parent or len(set(names)) < self.ndim + other.ndim:
+            return None
+        return parent._part([parent._dim(name) for name in names])
 
     def __repr__(self) -> str:
         names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"

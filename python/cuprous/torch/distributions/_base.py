@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions, _shape
+from cuprous.torch import _random_numbers, _reductions, _shape
 from cuprous.torch._args import tensor_of
 from cuprous.torch._types import Size
 from cuprous.torch.autograd._modes import no_grad
@@ -46,19 +46,28 @@ def common(*parameters: Any) -> list[Tensor]:
 
 def unit(shape: Sequence[int], like: Tensor) -> Tensor:
     """Returns uniform random numbers in [0, 1), with a tensor's dtype and device."""
-    return _creation.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
+    return _random_numbers.draw_floats("unit", list(shape), like.dtype_name, like.device_name)
 
 
 def normal(shape: Sequence[int], like: Tensor) -> Tensor:
     """Returns normal random numbers, with a tensor's dtype and device."""
-    return _creation.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
+    return _random_numbers.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
 
 
 class Distribution:
     """Base class of distributions over values of `event_shape`, one for each element of `batch_shape`.
 
-    Parameters are validated when the distribution is created, unless `validate_args` is False. This reads them on the
-    host.
+    Parameters are validated when the distribution is created, unless `validate_args` is False. This reads them on
+    the host.
+
+    Args:
+        batch_shape: the shape of the batch of distributions.
+        event_shape: the shape of one sample.
+        validate_args: whether parameters are validated, True by default.
+
+    Examples:
+        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.Distribution)
+        True
     """
 
     has_rsample = False
@@ -106,32 +115,117 @@ class Distribution:
         return _map("sqrt", self.variance)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns samples without gradient, of shape `sample_shape` followed by those of batch and event."""
+        """Returns samples without a gradient.
+
+        Args:
+            sample_shape: the leading dimensions of the result.
+
+        Returns:
+            A tensor of shape sample_shape + batch_shape + event_shape.
+
+        Examples:
+            >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
+            torch.Size([2, 3])
+        """
         with no_grad():
             return self.rsample(sample_shape).detach()
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns reparameterized samples, through which gradients flow to the parameters."""
+        """Returns reparameterized samples, through which gradients flow to the parameters.
+
+        Args:
+            sample_shape: the leading dimensions of the result.
+
+        Returns:
+            A tensor of shape sample_shape + batch_shape + event_shape.
+
+        Raises:
+            NotImplementedError: for distributions without reparameterized samples.
+
+        Examples:
+            >>> mean = torch.tensor(0.0, requires_grad=True)
+            >>> torch.distributions.Normal(mean, 1.0).rsample().backward()
+            >>> mean.grad
+            tensor(1.)
+        """
         raise NotImplementedError(f"[{type(self).__name__}] rsample is not supported")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the probability density or mass function."""
+        """Returns the logarithm of the probability density or mass function.
+
+        Args:
+            value: values whose shape broadcasts with batch_shape + event_shape.
+
+        Returns:
+            A tensor without the event's dimensions.
+
+        Examples:
+            >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+            tensor(-0.9189)
+        """
         raise NotImplementedError(f"[{type(self).__name__}] log_prob is not supported")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Returns the cumulative distribution function."""
+        """Returns the cumulative distribution function.
+
+        Args:
+            value: values whose shape broadcasts with batch_shape.
+
+        Returns:
+            A tensor of probabilities.
+
+        Raises:
+            NotImplementedError: for distributions without a formula.
+
+        Examples:
+            >>> torch.distributions.Normal(0.0, 1.0).cdf(torch.tensor(0.0))
+            tensor(0.5000)
+        """
         raise NotImplementedError(f"[{type(self).__name__}] cdf is not supported")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Returns the inverse of the cumulative distribution function."""
+        """Returns the inverse of the cumulative distribution function.
+
+        Args:
+            value: probabilities whose shape broadcasts with batch_shape.
+
+        Returns:
+            A tensor of values.
+
+        Raises:
+            NotImplementedError: for distributions without a formula.
+
+        Examples:
+            >>> torch.distributions.Normal(1.0, 2.0).icdf(torch.tensor(0.5))
+            tensor(1.)
+        """
         raise NotImplementedError(f"[{type(self).__name__}] icdf is not supported")
 
     def entropy(self) -> Tensor:
-        """Returns the entropy, in nats."""
+        """Returns the entropy in nats.
+
+        Returns:
+            A tensor of shape batch_shape.
+
+        Raises:
+            NotImplementedError: for distributions without a formula.
+
+        Examples:
+            >>> torch.distributions.Bernoulli(0.5).entropy()
+            tensor(0.6931)
+        """
         raise NotImplementedError(f"[{type(self).__name__}] entropy is not supported")
 
     def perplexity(self) -> Tensor:
-        """Returns the exponential of the entropy."""
+        """Returns the exponential of the entropy.
+
+        Returns:
+            A tensor of shape batch_shape.
+
+        Examples:
+            >>> torch.distributions.Bernoulli(0.5).perplexity()
+            tensor(2.)
+        """
         return _map("exp", self.entropy())
 
     def __repr__(self) -> str:
@@ -141,7 +235,21 @@ class Distribution:
 
 
 class Independent(Distribution):
-    """A distribution in which the last batch dimensions of another one are treated as event dimensions."""
+    """A distribution in which the last batch dimensions of another one are treated as event dimensions.
+
+    Args:
+        base_distribution: the other distribution.
+        reinterpreted_batch_ndims: the number of dimensions.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for more dimensions than the batch has.
+
+    Examples:
+        >>> base = torch.distributions.Normal(torch.zeros(3), 1.0)
+        >>> torch.distributions.Independent(base, 1).event_shape
+        torch.Size([3])
+    """
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -165,22 +273,18 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns samples without gradient."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns samples through which gradients flow."""
         return self.base_dist.rsample(sample_shape)
 
     def _total(self, x: Tensor) -> Tensor:
         return _reductions.sum(x, list(range(-self.count, 0))) if self.count else x
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the density."""
         return self._total(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         return self._total(self.base_dist.entropy())
 
     def __repr__(self) -> str:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _sampling, _shape
-from cuprous.torch._creation import default_generator
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch._pointwise import clamp, xlogy
+from cuprous.torch._random_numbers import default_generator
 from cuprous.torch._statistics import poisson
 from cuprous.torch.distributions._base import Distribution, common, unit
 from cuprous.torch.nn._loss import binary_cross_entropy_with_logits
@@ -31,7 +31,20 @@ def _inner(probs: Tensor) -> Tensor:
 
 
 class Categorical(Distribution):
-    """The categorical distribution, with probabilities (which need not sum to 1) or logits along the last dimension."""
+    """The categorical distribution of class indices. Samples are int64.
+
+    Args:
+        probs: the probabilities along the last dimension, which need not sum to 1.
+        logits: the logarithms of the probabilities, in place of `probs`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: unless exactly one of `probs` and `logits` is given.
+
+    Examples:
+        >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).log_prob(torch.tensor(1))
+        tensor(-0.2877)
+    """
 
     _parameters: ClassVar[dict[str, str]] = {"probs": "nonnegative", "logits": "real"}
 
@@ -64,20 +77,17 @@ class Categorical(Distribution):
         return self.probs.shape
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns class indices (int64)."""
         flat = self.probs.detach().reshape(-1, self._num_events)
         count = math.prod(sample_shape)
         return _sampling.multinomial(flat, count, True).T.reshape(self._extended(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities of classes."""
         shape = _shape.broadcast_shapes(value.dims, self.batch_shape)
         logits = self.logits.expand([*shape, self._num_events])
         index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
         return _indexing.gather(logits, -1, index).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         low = -3.4028235e38 if self.probs.dtype_name != "float64" else -1.7976931348623157e308
         return -_reductions.sum(clamp(self.logits, min=low) * self.probs, -1)
 
@@ -94,14 +104,38 @@ class Categorical(Distribution):
     variance = mean
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Returns all class indices."""
+        """Returns all class indices.
+
+        Args:
+            expand: whether the result has the batch's dimensions, rather than dimensions of extent 1.
+
+        Returns:
+            An int64 tensor, whose first dimension is that of classes.
+
+        Examples:
+            >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).enumerate_support()
+            tensor([0, 1])
+        """
         n = self._num_events
         values = _core.t_iota([n], [1], 0, self.probs.device_name).reshape([n, *(1 for _ in self.batch_shape)])
         return values.expand([n, *self.batch_shape]) if expand else values
 
 
 class OneHotCategorical(Distribution):
-    """The categorical distribution with one-hot vectors as samples."""
+    """The categorical distribution with one-hot vectors as samples.
+
+    Args:
+        probs: the probabilities along the last dimension, which need not sum to 1.
+        logits: the logarithms of the probabilities, in place of `probs`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: unless exactly one of `probs` and `logits` is given.
+
+    Examples:
+        >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
+        tensor([0., 1.])
+    """
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -130,17 +164,14 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns one-hot vectors."""
         index = self._categorical.sample(sample_shape).unsqueeze(-1)
         positions = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
         return _core.t_cast(_map("equal", index, positions), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities."""
         return self._categorical.log_prob(_reductions.argmax(value, -1))
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         return self._categorical.entropy()
 
 
@@ -162,20 +193,30 @@ class _BinaryOutcome(Distribution):
 
 
 class Bernoulli(_BinaryOutcome):
-    """The Bernoulli distribution: 1 with a probability, otherwise 0."""
+    """The Bernoulli distribution: 1 with a probability, otherwise 0.
+
+    Args:
+        probs: the probability of 1, a number or tensor.
+        logits: the logarithm of its odds, in place of `probs`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: unless exactly one of `probs` and `logits` is given.
+
+    Examples:
+        >>> torch.distributions.Bernoulli(0.25).log_prob(torch.tensor([0.0, 1.0]))
+        tensor([-0.2877, -1.3863])
+    """
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns ones and zeros."""
         probs = self.probs.detach()
         return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities."""
         logits, value = _shape.broadcast_tensors(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     @property
@@ -190,20 +231,30 @@ class Bernoulli(_BinaryOutcome):
 
 
 class Geometric(_BinaryOutcome):
-    """The geometric distribution: the number of failures before the first success."""
+    """The geometric distribution: the number of failures before the first success.
+
+    Args:
+        probs: the probability of success, a number or tensor.
+        logits: the logarithm of its odds, in place of `probs`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: unless exactly one of `probs` and `logits` is given.
+
+    Examples:
+        >>> torch.distributions.Geometric(0.25).mean
+        tensor(3.)
+    """
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns counts."""
         probs = self.probs.detach()
         u = unit(self._extended(sample_shape), probs)
         return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities."""
         return xlogy(value, 1 - self.probs) + _map("log", self.probs)
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
     @property
@@ -218,7 +269,19 @@ class Geometric(_BinaryOutcome):
 
 
 class Poisson(Distribution):
-    """The Poisson distribution: the number of events that occur at a constant rate. Samples are drawn on the host."""
+    """The Poisson distribution: the number of events that occur at a constant rate. Samples are drawn on the host.
+
+    Args:
+        rate: the rate, a nonnegative number or tensor.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for a negative rate.
+
+    Examples:
+        >>> torch.distributions.Poisson(4.0).log_prob(torch.tensor(2.0))
+        tensor(-1.9206)
+    """
 
     _parameters: ClassVar[dict[str, str]] = {"rate": "nonnegative"}
 
@@ -227,11 +290,9 @@ class Poisson(Distribution):
         super().__init__(self.rate.dims, (), validate_args)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns counts."""
         return poisson(self.rate.detach().expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities."""
         return xlogy(value, self.rate) - self.rate - _map("gammaln", value + 1)
 
     @property
@@ -253,7 +314,21 @@ def _binomial(probs: Tensor, count: Tensor) -> Tensor:
 
 
 class Binomial(Distribution):
-    """The binomial distribution: the number of successes in `total_count` trials."""
+    """The binomial distribution: the number of successes in a number of trials.
+
+    Args:
+        total_count: the number of trials, a number or tensor.
+        probs: the probability of success, a number or tensor.
+        logits: the logarithm of its odds, in place of `probs`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: unless exactly one of `probs` and `logits` is given.
+
+    Examples:
+        >>> torch.distributions.Binomial(2, 0.5).log_prob(torch.tensor([0.0, 1.0]))
+        tensor([-1.3863, -0.6931])
+    """
 
     _parameters: ClassVar[dict[str, str]] = {"total_count": "nonnegative", "probs": "unit", "logits": "real"}
 
@@ -268,13 +343,11 @@ class Binomial(Distribution):
         super().__init__(self.probs.dims, (), validate_args)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns numbers of successes."""
         shape = self._extended(sample_shape)
         probs, count = (_shape.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
         return _core.t_cast(_binomial(probs, count), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithms of the probabilities."""
         n = self.total_count
         ways = _map("gammaln", n + 1) - _map("gammaln", value + 1) - _map("gammaln", n - value + 1)
         return ways + value * self.logits - n * _map("logaddexp", 0, self.logits)

@@ -70,7 +70,24 @@ _registered: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """Returns a decorator that registers a function as the divergence of distributions of two classes."""
+    """Returns a decorator that registers a function as the divergence of distributions of two classes.
+
+    Args:
+        type_p: the first class.
+        type_q: the second class.
+
+    Returns:
+        A decorator for a function of two distributions.
+
+    Examples:
+        >>> class Constant(torch.distributions.Distribution):
+        ...     pass
+        >>> @torch.distributions.register_kl(Constant, Constant)
+        ... def divergence(p, q):
+        ...     return torch.tensor(0.0)
+        >>> torch.distributions.kl_divergence(Constant(), Constant())
+        tensor(0.)
+    """
 
     def register(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         _registered[type_p, type_q] = function
@@ -80,10 +97,22 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Returns the Kullback-Leibler divergence of p from q, in nats.
+    """Returns the Kullback-Leibler divergence of p from q in nats.
+
+    Args:
+        p: a distribution.
+        q: a distribution.
+
+    Returns:
+        A tensor of the batch's shape.
 
     Raises:
         NotImplementedError: for pairs without a formula.
+
+    Examples:
+        >>> p, q = torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(1.0, 1.0)
+        >>> torch.distributions.kl_divergence(p, q)
+        tensor(0.5000)
     """
     if isinstance(p, Independent) and isinstance(q, Independent) and p.count == q.count:
         return p._total(kl_divergence(p.base_dist, q.base_dist))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions, _shape
+from cuprous.torch import _random_numbers, _reductions, _shape
 from cuprous.torch._args import astype
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch.autograd import Function
@@ -31,7 +31,7 @@ def _drawn(shape: Tensor) -> Tensor:
     """Returns standard gamma variates in float64, one for each shape parameter."""
     parameter = shape.as_array()
     size = max(math.prod(shape.dims), 1)
-    generator = _creation.default_generator
+    generator = _random_numbers.default_generator
     seed, position = generator.initial_seed(), generator._position.take(size)
     return _core.t_wrap(_core.random("random_gamma", list(shape.dims), seed, position, parameter))
 
@@ -80,7 +80,20 @@ def _digamma(x: Tensor) -> Tensor:
 
 
 class Gamma(Distribution):
-    """The gamma distribution of the shape `concentration` and `rate`."""
+    """The gamma distribution.
+
+    Args:
+        concentration: the shape, a positive number or tensor.
+        rate: the rate, a positive number or a tensor that broadcasts with `concentration`.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for parameters that are not positive.
+
+    Examples:
+        >>> torch.distributions.Gamma(2.0, 4.0).mean
+        tensor(0.5000)
+    """
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"concentration": "positive", "rate": "positive"}
@@ -90,16 +103,25 @@ class Gamma(Distribution):
         super().__init__(self.concentration.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return standard_gamma(_shape.broadcast_to(self.concentration, self._extended(sample_shape))) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the density."""
         a = self.concentration
         return a * _map("log", self.rate) + (a - 1) * _map("log", value) - self.rate * value - _log_gamma(a)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Returns the cumulative distribution function, without a derivative."""
+        """Returns the cumulative distribution function, without a derivative.
+
+        Args:
+            value: values whose shape broadcasts with batch_shape.
+
+        Returns:
+            A tensor of probabilities.
+
+        Examples:
+            >>> torch.distributions.Gamma(1.0, 1.0).cdf(torch.tensor(0.0))
+            tensor(0.)
+        """
         x = (self.rate * value).detach()
         return _core.t_wrap(_gammainc(self.concentration.detach().as_array(), x.as_array()))
 
@@ -119,13 +141,24 @@ class Gamma(Distribution):
         return self.concentration / _map("square", self.rate)
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         a = self.concentration
         return a - _map("log", self.rate) + _log_gamma(a) + (1 - a) * _digamma(a)
 
 
 class Chi2(Gamma):
-    """The distribution of the sum of `df` squared standard normal variates."""
+    """The chi-squared distribution: that of the sum of squares of standard normal random numbers.
+
+    Args:
+        df: the degrees of freedom, a positive number or tensor.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for degrees that are not positive.
+
+    Examples:
+        >>> torch.distributions.Chi2(3.0).mean
+        tensor(3.)
+    """
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (half,) = common(0.5 * df)
@@ -138,7 +171,21 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """Student's t-distribution with `df` degrees of freedom, shifted by `loc` and scaled by `scale`."""
+    """Student's t-distribution.
+
+    Args:
+        df: the degrees of freedom, a positive number or tensor.
+        loc: what is added, a number or tensor.
+        scale: the factor, a positive number or tensor.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for degrees or a scale that are not positive.
+
+    Examples:
+        >>> torch.distributions.StudentT(3.0).variance
+        tensor(3.)
+    """
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"df": "positive", "loc": "real", "scale": "positive"}
@@ -148,13 +195,11 @@ class StudentT(Distribution):
         super().__init__(self.df.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns reparameterized samples, through which gradients flow to the parameters."""
         shape = self._extended(sample_shape)
         chi2 = 2 * standard_gamma(_shape.broadcast_to(self.df * 0.5, shape))
         return self.loc + self.scale * normal(shape, self.df) * _map("rsqrt", chi2 / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the density."""
         y = (value - self.loc) / self.scale
         norm = (
             _map("log", self.scale) + 0.5 * _map("log", self.df) + 0.5 * math.log(math.pi) + _log_gamma(0.5 * self.df)
@@ -180,14 +225,25 @@ class StudentT(Distribution):
         return _map("where", _map("greater", self.df, 1), large, math.nan)
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         beta = _log_gamma(half) + math.lgamma(0.5) - _log_gamma(more)
         return _map("log", self.scale) + more * (_digamma(more) - _digamma(half)) + 0.5 * _map("log", self.df) + beta
 
 
 class Dirichlet(Distribution):
-    """The Dirichlet distribution: vectors of positive numbers whose sum is 1."""
+    """The Dirichlet distribution: vectors of positive numbers whose sum is 1.
+
+    Args:
+        concentration: positive numbers, one for each element, along the last dimension.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for parameters that are not positive.
+
+    Examples:
+        >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+    """
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"concentration": "positive"}
@@ -199,12 +255,10 @@ class Dirichlet(Distribution):
         super().__init__(concentration.dims[:-1], concentration.dims[-1:], validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns reparameterized samples, through which gradients flow to the parameters."""
         parts = standard_gamma(_shape.broadcast_to(self.concentration, self._extended(sample_shape)))
         return parts / _reduce(parts, -1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the density."""
         a = self.concentration
         return _reduce((a - 1) * _map("log", value), -1) + _log_gamma(_reduce(a, -1)) - _reduce(_log_gamma(a), -1)
 
@@ -220,7 +274,6 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (_map("square", total) * (total + 1))
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         a, n = self.concentration, self.concentration.dims[-1]
         total = _reduce(a, -1)
         norm = _reduce(_log_gamma(a), -1) - _log_gamma(total)
@@ -228,7 +281,20 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """The beta distribution on (0, 1), of the shapes `concentration1` and `concentration0`."""
+    """The beta distribution of numbers in (0, 1).
+
+    Args:
+        concentration1: the first shape, a positive number or tensor.
+        concentration0: the second shape, a positive number or tensor.
+        validate_args: whether parameters are validated, True by default.
+
+    Raises:
+        ValueError: for parameters that are not positive.
+
+    Examples:
+        >>> torch.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
+    """
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"concentration1": "positive", "concentration0": "positive"}
@@ -238,13 +304,11 @@ class Beta(Distribution):
         super().__init__(self.concentration1.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Returns reparameterized samples, through which gradients flow to the parameters."""
         shape = self._extended(sample_shape)
         one = standard_gamma(_shape.broadcast_to(self.concentration1, shape))
         return one / (one + standard_gamma(_shape.broadcast_to(self.concentration0, shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Returns the logarithm of the density."""
         a, b = self.concentration1, self.concentration0
         norm = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
         return (a - 1) * _map("log", value) + (b - 1) * _map("log1p", -value) - norm
@@ -261,7 +325,6 @@ class Beta(Distribution):
         return self.concentration1 * self.concentration0 / (_map("square", total) * (total + 1))
 
     def entropy(self) -> Tensor:
-        """Returns the entropy."""
         a, b = self.concentration1, self.concentration0
         norm = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
         return norm - (a - 1) * _digamma(a) - (b - 1) * _digamma(b) + (a + b - 2) * _digamma(a + b)

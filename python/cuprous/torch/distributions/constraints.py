@@ -12,13 +12,29 @@ _map = _core.t_map
 
 
 class Constraint:
-    """A set of values. `event_dim` is the number of dimensions that one value has."""
+    """A set of values. `event_dim` is the number of dimensions that one value has.
+
+    Examples:
+        >>> torch.distributions.constraints.positive.event_dim
+        0
+    """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Tensor) -> Any:
-        """Returns, for each value, whether it is in the set."""
+        """Returns, for each value, whether it is in the set.
+
+        Args:
+            value: the values.
+
+        Returns:
+            A bool tensor without the dimensions of a value.
+
+        Examples:
+            >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
+            tensor([False,  True])
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -26,7 +42,16 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on other parameters, which is not known without them."""
+    """A set that depends on other parameters, which is not known without them.
+
+    Args:
+        is_discrete: whether values are integers.
+        event_dim: the number of dimensions of a value.
+
+    Examples:
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
+        True
+    """
 
     def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         self.is_discrete, self.event_dim = is_discrete, event_dim
@@ -41,12 +66,39 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Returns True for sets that depend on other parameters."""
+    """Returns True for sets that depend on other parameters.
+
+    Args:
+        constraint: the set.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.positive)
+        False
+    """
     return isinstance(constraint, _Dependent)
 
 
 class dependent_property(property, _Dependent):
-    """A property that returns a set which depends on other parameters."""
+    """A property that returns a set which depends on other parameters.
+
+    Args:
+        fn: the method that returns the set.
+        is_discrete: whether values are integers.
+        event_dim: the number of dimensions of a value.
+
+    Examples:
+        >>> class Truncated:
+        ...     bound = 1.0
+        ...
+        ...     @torch.distributions.constraints.dependent_property
+        ...     def support(self):
+        ...         return torch.distributions.constraints.less_than(self.bound)
+        >>> Truncated().support.check(torch.tensor([0.0, 2.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         super().__init__(fn)
@@ -76,42 +128,93 @@ class _Interval(Constraint):
 
 
 class interval(_Interval):
-    """A closed interval."""
+    """The set of numbers from one bound to another, both included.
+
+    Args:
+        lower_bound: the lower bound, a number or tensor.
+        upper_bound: the upper bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.5, 2.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         super().__init__(lower_bound, upper_bound)
 
 
 class half_open_interval(_Interval):
-    """An interval without its upper bound."""
+    """The set of numbers from a bound to below another.
+
+    Args:
+        lower_bound: the lower bound, a number or tensor.
+        upper_bound: the upper bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         super().__init__(lower_bound, upper_bound, open_high=True)
 
 
 class greater_than(_Interval):
-    """Values above a bound."""
+    """The set of numbers above a bound.
+
+    Args:
+        lower_bound: the lower bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
+        tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         super().__init__(lower_bound, open_low=True)
 
 
 class greater_than_eq(_Interval):
-    """Values from a bound on."""
+    """The set of numbers from a bound on.
+
+    Args:
+        lower_bound: the lower bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         super().__init__(lower_bound)
 
 
 class less_than(_Interval):
-    """Values below a bound."""
+    """The set of numbers below a bound.
+
+    Args:
+        upper_bound: the upper bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.less_than(0).check(torch.tensor([0.0, -1.0]))
+        tensor([False,  True])
+    """
 
     def __init__(self, upper_bound: Any) -> None:
         super().__init__(None, upper_bound, open_high=True)
 
 
 class integer_interval(_Interval):
-    """Integers between two bounds."""
+    """The set of integers from one bound to another, both included.
+
+    Args:
+        lower_bound: the lower bound, a number or tensor.
+        upper_bound: the upper bound, a number or tensor.
+
+    Examples:
+        >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         super().__init__(lower_bound, upper_bound, is_discrete=True)
@@ -121,7 +224,6 @@ class _Boolean(Constraint):
     is_discrete = True
 
     def check(self, value: Any) -> Any:
-        """Returns, for each value, whether it is 0 or 1."""
         return (value == 0) | (value == 1)
 
 
@@ -130,7 +232,6 @@ class _OneHot(Constraint):
     event_dim = 1
 
     def check(self, value: Any) -> Any:
-        """Returns, for each vector, whether one element is 1 and all others are 0."""
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
@@ -138,12 +239,19 @@ class _Simplex(Constraint):
     event_dim = 1
 
     def check(self, value: Any) -> Any:
-        """Returns, for each vector, whether it is nonnegative with the sum 1."""
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
 class multinomial(Constraint):
-    """Vectors of counts with at most a sum."""
+    """The set of vectors of nonnegative integers whose sum is not above a bound.
+
+    Args:
+        upper_bound: the bound.
+
+    Examples:
+        >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1
@@ -152,7 +260,6 @@ class multinomial(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, value: Any) -> Any:
-        """Returns, for each vector, whether it is nonnegative with at most that sum."""
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
@@ -160,19 +267,16 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Any:
-        """Returns whether the matrices are square."""
         return _core.t_full(list(value.dims[:-2]), value.dims[-2] == value.dims[-1], "bool", value.device_name)
 
 
 class _Symmetric(_Square):
     def check(self, value: Any) -> Any:
-        """Returns, for each matrix, whether it equals its transpose."""
         return ((value - value.mT).abs() < 1e-6).all(-1).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Any) -> Any:
-        """Returns, for each matrix, whether it is symmetric with positive eigenvalues."""
         symmetric = super().check(value)
         return symmetric & (cholesky_ex(value)[1] == 0)
 
@@ -181,18 +285,26 @@ class _LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Any:
-        """Returns, for each matrix, whether it is lower triangular."""
         return (value.tril() == value).all(-1).all(-1)
 
 
 class _LowerCholesky(_LowerTriangular):
     def check(self, value: Any) -> Any:
-        """Returns, for each matrix, whether it is lower triangular with a positive diagonal."""
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
 class independent(Constraint):
-    """A set whose last dimensions together are one value."""
+    """A set whose last dimensions together are one value.
+
+    Args:
+        base_constraint: the set of single values.
+        reinterpreted_batch_ndims: the number of dimensions.
+
+    Examples:
+        >>> c = torch.distributions.constraints
+        >>> c.independent(c.positive, 1).check(torch.tensor([[1.0, 2.0], [-1.0, 2.0]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
@@ -200,7 +312,6 @@ class independent(Constraint):
         self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Any:
-        """Returns, for each value, whether all of it is in the set."""
         found = self.base_constraint.check(value)
         for _ in range(self.reinterpreted_batch_ndims):
             found = found.all(-1)

@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _pytree
-from cuprous.torch._shape import stack
+from cuprous.torch._joining import stack
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
 from cuprous.torch.nn.utils.stateless import functional_call as call
@@ -60,11 +60,22 @@ def _detach_results(tree: Any, inputs: list[Tensor]) -> Any:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Returns a function that computes the gradient of a scalar function with respect to some arguments, and its value.
-    With `has_aux`, the function returns a pair of its value and another object, and so does the result.
+    """Returns a function that computes the gradient of a scalar function, and its value.
+
+    Args:
+        func: a function of tensors.
+        argnums: the index of the argument to differentiate, or several.
+        has_aux: whether the function returns a pair of its value and another object.
+
+    Returns:
+        A function that returns the pair `(gradients, value)`, or `(gradients, (value, aux))` with `has_aux`.
 
     Raises:
         RuntimeError: when called, if the value has more than one element.
+
+    Examples:
+        >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
+        (tensor(6.), tensor(9.))
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -89,8 +100,20 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Returns a function that computes the gradient of a scalar function with respect to some arguments; with `has_aux`
-    also the function's auxiliary output."""
+    """Returns a function that computes the gradient of a scalar function.
+
+    Args:
+        func: a function of tensors.
+        argnums: the index of the argument to differentiate, or several.
+        has_aux: whether the function returns a pair of its value and another object.
+
+    Returns:
+        A function that returns the gradients, or `(gradients, aux)` with `has_aux`.
+
+    Examples:
+        >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
+        tensor(1.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -101,8 +124,21 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Returns the outputs of a function, and a function that maps vectors of their shapes to their products with the
-    Jacobian, one for each of `primals`."""
+    """Returns the outputs of a function, and a function that multiplies vectors with its Jacobian from the left.
+
+    Args:
+        func: a function of tensors.
+        *primals: the arguments.
+        has_aux: whether the function returns a pair of its value and another object.
+
+    Returns:
+        The pair `(outputs, vjp_fn)`, or `(outputs, vjp_fn, aux)` with `has_aux`.
+
+    Examples:
+        >>> out, vjp_fn = torch.func.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]))
+        >>> vjp_fn(torch.ones(2))
+        (tensor([2., 4.]),)
+    """
     with _Level():
         full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
         output = func(*full)
@@ -127,7 +163,22 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
         has_aux: bool = False) -> Any:  # fmt: skip
-    """Returns the outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
+    """Returns the outputs of a function, and the product of its Jacobian with vectors.
+
+    Args:
+        func: a function of tensors.
+        primals: the arguments.
+        tangents: the vectors, of the arguments' shapes.
+        strict: whether an output that does not depend on an argument is an error.
+        has_aux: whether the function returns a pair of its value and another object.
+
+    Returns:
+        The pair `(outputs, products)`, or `(outputs, products, aux)` with `has_aux`.
+
+    Examples:
+        >>> torch.func.jvp(lambda x: x**2, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
+        (tensor([1., 4.]), tensor([2., 4.]))
+    """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp: expected primals and tangents to be tuples of one length")
     with _Level():
@@ -142,8 +193,22 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
 
 
 def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Any:
-    """Returns a function that computes the Jacobian of a function with respect to some arguments, of shape (output's
-    shape, input's shape), row by row. `chunk_size`, PyTorch's limit on memory, has no effect."""
+    """Returns a function that computes the Jacobian of a function, row by row.
+
+    Args:
+        func: a function of tensors.
+        argnums: the index of the argument to differentiate, or several.
+        has_aux: whether the function returns a pair of its value and another object.
+        chunk_size: PyTorch's limit on memory, which has no effect.
+
+    Returns:
+        A function that returns tensors of the output's shape followed by the input's.
+
+    Examples:
+        >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
 
     def called(*args: Any, **kwargs: Any) -> Any:
         with _Level():
@@ -163,28 +228,84 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
 
 def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
-    """Same as `jacrev`: Jacobians are computed row by row."""
+    """Returns `jacrev`: Jacobians are computed row by row.
+
+    Args:
+        func: a function of tensors.
+        argnums: the index of the argument to differentiate, or several.
+        has_aux: whether the function returns a pair of its value and another object.
+        randomness: for PyTorch's signature; it has no effect.
+
+    Returns:
+        A function that returns tensors of the output's shape followed by the input's.
+
+    Examples:
+        >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
     made: Callable[..., Any] = jacrev(func, argnums, has_aux=has_aux)
     return made
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """Returns a function that computes the second derivatives of a function with respect to some arguments."""
+    """Returns a function that computes the second derivatives of a function.
+
+    Args:
+        func: a function of tensors.
+        argnums: the index of the argument to differentiate, or several.
+
+    Returns:
+        A function that returns tensors of the output's shape followed by the input's twice.
+
+    Examples:
+        >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with other tensors in place of its parameters and buffers."""
+    """Calls a module with other tensors in place of its parameters and buffers.
+
+    Args:
+        module: the module.
+        parameter_and_buffer_dicts: the tensors by name, a dict or several.
+        args: the argument, or a tuple of arguments.
+        kwargs: the keyword arguments.
+        tie_weights: whether parameters that are one tensor get the same replacement.
+        strict: whether all parameters and buffers have to be given.
+
+    Returns:
+        The result of the module.
+
+    Examples:
+        >>> layer = nn.Linear(2, 1)
+        >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
+        tensor([7.])
+    """
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the parameters and buffers of modules of one class, stacked along a new first dimension, over which
-    `vmap` can map.
+    """Returns the parameters and buffers of modules of one class, stacked along a new first dimension for `vmap`.
+
+    Args:
+        models: the modules.
+
+    Returns:
+        The pair of dicts of stacked parameters and of stacked buffers, by name.
 
     Raises:
         RuntimeError: if there are no modules, if only some are in training mode, or if their classes differ.
+
+    Examples:
+        >>> parameters, buffers = torch.func.stack_module_state([nn.Linear(3, 2), nn.Linear(3, 2)])
+        >>> parameters["weight"].shape
+        torch.Size([2, 2, 3])
     """
     models = list(models)
     if not models:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _pytree, _shape
+from cuprous.torch import _joining, _pytree, _shape
 from cuprous.torch._args import wrap_dim
-from cuprous.torch._creation import get_rng_state, set_rng_state
+from cuprous.torch._random_numbers import get_rng_state, set_rng_state
 
 
 def _spread(dims: Any, tree: Any) -> list[Any]:
@@ -36,8 +36,15 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         randomness: with "error" and "different", calls draw different random numbers; with "same", equal ones.
         chunk_size: PyTorch's limit on memory, which has no effect.
 
+    Returns:
+        A function of tensors that have the dimension.
+
     Raises:
         ValueError: when called, if no argument has such a dimension or the extents differ.
+
+    Examples:
+        >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+        tensor([2., 2., 2.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -74,7 +81,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         for column, d in zip(columns, targets, strict=True):
             if not all(isinstance(y, Tensor) for y in column):
                 raise ValueError("vmap: the function must return tensors, got " + type(column[0]).__name__)
-            stacked.append(column[0] if d is None else _shape.stack(column, d))
+            stacked.append(column[0] if d is None else _joining.stack(column, d))
         return _pytree.unflatten(results[0], stacked)
 
     return called

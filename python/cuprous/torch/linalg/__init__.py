@@ -6,9 +6,9 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _products, _reductions
+from cuprous.torch._joining import stack
 from cuprous.torch._pointwise import conj
 from cuprous.torch._products import matmul
-from cuprous.torch._shape import stack
 from cuprous.torch.linalg._common import LinAlgError
 from cuprous.torch.linalg._decompositions import (
     cholesky,
@@ -44,7 +44,23 @@ from cuprous.torch.linalg._solving import (
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Returns the cross product of vectors of three elements."""
+    """Returns the cross product of vectors of three elements.
+
+    Args:
+        input: a tensor with extent 3 along the dimension.
+        other: a tensor that broadcasts with `input`.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tensor of the shape that the operands broadcast to.
+
+    Raises:
+        RuntimeError: for another extent, or different numbers of dimensions.
+
+    Examples:
+        >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+        tensor([0, 0, 1])
+    """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.dims[dim] != 3 or other.dims[dim] != 3:
@@ -54,17 +70,58 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Returns the dot product along a dimension, with the first operand conjugated."""
+    """Returns the dot product along a dimension, with the first operand conjugated.
+
+    Args:
+        x: a tensor of a floating or complex dtype.
+        y: a tensor that broadcasts with `x`.
+        dim: the dimension; a negative one counts from the end.
+
+    Returns:
+        A tensor without the dimension.
+
+    Examples:
+        >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([11.])
+    """
     return _reductions.sum(conj(x) * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Returns a view of the diagonals, as the last dimension."""
+    """Returns a view of diagonals, along the last dimension.
+
+    Args:
+        A: a tensor of at least two dimensions.
+        offset: the diagonal; 0 is the main one, positive ones are above it.
+        dim1: the dimension of the rows.
+        dim2: the dimension of the columns.
+
+    Returns:
+        A tensor on the same memory.
+
+    Examples:
+        >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
     return A.diagonal(offset, dim1, dim2)
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Returns the powers 0 to N - 1 of each element, as the last dimension."""
+    """Returns the powers of elements, from 0 to N - 1, along a new last dimension.
+
+    Args:
+        x: a tensor of shape (..., n).
+        N: the number of powers, by default n.
+
+    Returns:
+        A tensor of shape (..., n, N).
+
+    Examples:
+        >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
+        tensor([[1, 1, 1],
+                [1, 2, 4],
+                [1, 3, 9]])
+    """
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):

@@ -25,7 +25,15 @@ engine = _ArrayLinalg()
 
 
 class LinAlgError(RuntimeError):
-    """A matrix is singular, or a decomposition does not exist."""
+    """The error for a matrix that is singular, and for a decomposition that does not exist.
+
+    Examples:
+        >>> try:
+        ...     torch.linalg.inv(torch.zeros(2, 2))
+        ... except torch.linalg.LinAlgError:
+        ...     print("singular")
+        singular
+    """
 
 
 @contextlib.contextmanager

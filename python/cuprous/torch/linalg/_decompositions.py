@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg._decompositions import results
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _joining
 from cuprous.torch._args import astype, unsupported, write_out, zeros_like
 from cuprous.torch._pointwise import conj
 from cuprous.torch._shape import adjoint
@@ -43,7 +43,7 @@ def _complex(x: Tensor, like: Tensor) -> Tensor:
 
 def _halved(a: Tensor) -> Tensor:
     """Returns the lower triangle with its diagonal halved."""
-    return _shape.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
+    return _diagonals.tril(a) * (1 - 0.5 * eye(a.dims[-1], a))
 
 
 class _Cholesky(Function):
@@ -64,10 +64,23 @@ class _Cholesky(Function):
 
 
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """Returns L with A = L Lᴴ for Hermitian positive definite matrices; with `upper`, Lᴴ.
+    """Returns the lower triangular L with A = L Lᴴ for Hermitian positive definite matrices.
+
+    Args:
+        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
+        upper: whether to return Lᴴ instead.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `A`.
 
     Raises:
         LinAlgError: for matrices that are not positive definite.
+
+    Examples:
+        >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+        tensor([[2., 0.],
+                [1., 1.]])
     """
     with checked("linalg.cholesky", A, square=True):
         lower: Tensor = _Cholesky.apply(adjoint(A) if upper else A)
@@ -75,7 +88,23 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """Returns `cholesky`, and for each matrix 0 (int32), or 1 if it is not positive definite (L is then NaN)."""
+    """Returns `cholesky` without an error, and whether it exists.
+
+    Args:
+        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
+        upper: whether to return the upper triangular factor.
+        check_errors: whether to raise an error where the factor does not exist.
+
+    Returns:
+        The named tuple `(L, info)`: info is int32, 0 or for a matrix that is not positive definite 1, with NaN in L.
+
+    Raises:
+        LinAlgError: with `check_errors`, for matrices that are not positive definite.
+
+    Examples:
+        >>> torch.linalg.cholesky_ex(torch.tensor([[-1.0]])).info
+        tensor(1, dtype=torch.int32)
+    """
     matrices("linalg.cholesky_ex", A, square=True)
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
@@ -88,13 +117,40 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """Returns the inverse of the matrix with the given Cholesky factor."""
+    """Returns the inverse of the matrix with the given Cholesky factor.
+
+    Args:
+        L: the Cholesky factor, a matrix or a batch of matrices.
+        upper: whether the factor is upper triangular.
+
+    Returns:
+        A tensor of the shape of `L`.
+
+    Examples:
+        >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[0.2500, 0.0000],
+                [0.0000, 1.0000]])
+    """
     product = adjoint(L) @ L if upper else L @ adjoint(L)
     return solve(product, eye(L.dims[-1], L))
 
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """Returns X with A X = B for the matrix A with the given Cholesky factor."""
+    """Returns X with A X = B for the matrix A with a given Cholesky factor.
+
+    Args:
+        B: a tensor of shape (..., n, k).
+        L: the factor, a tensor of shape (..., n, n).
+        upper: whether the factor is upper triangular.
+
+    Returns:
+        A tensor of the shape of `B`.
+
+    Examples:
+        >>> torch.cholesky_solve(torch.tensor([[4.0], [1.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[1.],
+                [1.]])
+    """
     first, second = (adjoint(L), L) if upper else (L, adjoint(L))
     return solve(second, solve(first, B))
 
@@ -121,7 +177,7 @@ class _Qr(Function):
         u, gu, v, gv = r[..., :m], gr[..., :m], r[..., m:], gr[..., m:]
         y = q @ v
         left = _qr_back(q, u, gq + y @ adjoint(gv), gu)
-        return _shape.cat([left, q @ gv], -1), None
+        return _joining.cat([left, q @ gv], -1), None
 
 
 def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
@@ -130,23 +186,38 @@ def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
     signs = _map("where", signs == 0, 1, signs)
     k = signs.dims[-1]
     rest = [*signs.dims[:-1], q.dims[-1] - k]
-    wide = _shape.cat([signs, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else signs
+    wide = _joining.cat([signs, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else signs
     return q * wide.unsqueeze(-2), r * conj(wide).unsqueeze(-1)
 
 
 def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
-    inner = _shape.triu(gr @ adjoint(r) - adjoint(q) @ gq)
+    inner = _diagonals.triu(gr @ adjoint(r) - adjoint(q) @ gq)
     # Real parts of the diagonal count once; the rest is added to its mirror image.
     inner = off_diagonal(inner)
-    diagonal = diagonals(_shape.triu(gr @ adjoint(r) - adjoint(q) @ gq))
+    diagonal = diagonals(_diagonals.triu(gr @ adjoint(r) - adjoint(q) @ gq))
     diagonal = _complex(_map("real", diagonal), q) if q.is_complex() else diagonal
     ga = gq + q @ (inner + adjoint(inner) + embedded(diagonal))
     return adjoint(solve(r, adjoint(ga)))
 
 
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """Returns A = Q R with orthonormal columns in Q and upper triangular R: Q (m by k) and R (k by n) with k = min(m,
-    n) ("reduced"), Q (m by m) ("complete"), or R alone ("r")."""
+    """Returns Q with orthonormal columns and the upper triangular R with A = Q R.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        mode: "reduced" for Q of shape (m, k) and R of shape (k, n), where k is the smaller of m and n; "complete" for Q
+            of shape (m, m); "r" for R alone.
+        out: for PyTorch's signature; only None.
+
+    Returns:
+        The named tuple `(Q, R)`.
+
+    Examples:
+        >>> A = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
+        >>> Q, R = torch.linalg.qr(A)
+        >>> torch.allclose(Q @ R, A, atol=1e-5)
+        True
+    """
     unsupported("linalg.qr", out=(out, None))
     matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -218,8 +289,23 @@ def _check_driver(driver: str | None) -> None:
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """Returns A = U diag(S) Vᴴ with S ≥ 0 descending. The columns that `full_matrices` adds have no gradient, because
-    they are an arbitrary completion of a basis."""
+    """Returns the singular value decomposition A = U diag(S) Vᴴ, with nonnegative descending S.
+
+    The columns that `full_matrices` adds have no gradient, because they are an arbitrary completion of a basis.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        full_matrices: whether U and Vᴴ are square.
+        driver: for PyTorch's signature; it has no effect.
+        out: for PyTorch's signature; only None.
+
+    Returns:
+        The named tuple `(U, S, Vh)`.
+
+    Examples:
+        >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+        tensor([3., 2.])
+    """
     unsupported("linalg.svd", out=(out, None))
     _check_driver(driver)
     with checked("linalg.svd", A):
@@ -227,7 +313,20 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Returns the singular values, descending."""
+    """Returns the singular values, in descending order.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        driver: for PyTorch's signature; it has no effect.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor of shape (..., k), where k is the smaller extent.
+
+    Examples:
+        >>> torch.linalg.svdvals(torch.tensor([[0.0, 2.0], [3.0, 0.0]]))
+        tensor([3., 2.])
+    """
     _check_driver(driver)
     with checked("linalg.svdvals", A):
         result: Tensor = _Svdvals.apply(A)
@@ -255,8 +354,22 @@ class _Eigh(Function):
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Returns the eigenvalues, ascending, and orthonormal eigenvectors (in columns) of Hermitian matrices. One triangle
-    is read; the gradient is that of a symmetric input."""
+    """Returns the eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices.
+
+    One triangle is read. The gradient is that of a symmetric input.
+
+    Args:
+        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
+        UPLO: the triangle that is read, "L" or "U".
+        out: for PyTorch's signature; only None.
+
+    Returns:
+        The named tuple `(eigenvalues, eigenvectors)`, with eigenvectors as columns.
+
+    Examples:
+        >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+        tensor([1., 3.])
+    """
     unsupported("linalg.eigh", out=(out, None))
     with checked("linalg.eigh", A, square=True):
         if UPLO.upper() not in ("L", "U"):
@@ -265,7 +378,20 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """Returns the eigenvalues of Hermitian matrices, ascending."""
+    """Returns the eigenvalues of Hermitian matrices, in ascending order.
+
+    Args:
+        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
+        UPLO: the triangle that is read, "L" or "U".
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor of shape (..., n).
+
+    Examples:
+        >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([1., 3.])
+    """
     if A.requires_grad and _core.is_grad_enabled():
         return write_out(out, eigh(A, UPLO).eigenvalues)
     with checked("linalg.eigvalsh", A, square=True):
@@ -294,12 +420,36 @@ class _Eig(Function):
 
 
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """Returns the eigenvalues, in no particular order, and eigenvectors (of norm 1, in columns); both are complex."""
+    """Returns the eigenvalues, in no particular order, and eigenvectors of norm 1.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        out: for PyTorch's signature; only None.
+
+    Returns:
+        The named tuple `(eigenvalues, eigenvectors)` of complex tensors, with eigenvectors as columns.
+
+    Examples:
+        >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+        tensor([2.+0.j, 3.+0.j])
+    """
     unsupported("linalg.eig", out=(out, None))
     with checked("linalg.eig", A, square=True):
         return eig_result(*_Eig.apply(astype(A, _core.t_promote_types(A.dtype_name, "complex64"))))
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the eigenvalues, in no particular order; they are complex."""
+    """Returns the eigenvalues, in no particular order.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A complex tensor of shape (..., n).
+
+    Examples:
+        >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
+        tensor([2.+0.j, 3.+0.j])
+    """
     return write_out(out, eig(A).eigenvalues)

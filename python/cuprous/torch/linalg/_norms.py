@@ -18,8 +18,24 @@ from cuprous.torch.linalg._solving import inv
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns `(Σ |x|**ord)**(1/ord)` over dimensions (all by default); the largest or smallest magnitude for ±inf, the
-    number of nonzero elements for 0."""
+    """Returns the norm `(Σ |x|**ord)**(1/ord)` over dimensions.
+
+    Args:
+        x: a tensor of any shape, of a floating or complex dtype.
+        ord: the order: a number; infinity for the largest magnitude, minus infinity for the smallest, 0 for the number
+            of nonzero elements.
+        dim: one dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to compute in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype_name}"
@@ -29,8 +45,27 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the norm of matrices in two dimensions: "fro", "nuc" (the sum of singular values), ±2 (the largest, the
-    smallest), ±1 and ±inf (the largest or smallest sum of magnitudes of a column or row)."""
+    """Returns the norm of matrices in two dimensions.
+
+    Args:
+        A: a tensor of at least two dimensions, of a floating or complex dtype.
+        ord: "fro", "nuc" for the sum of singular values, 2 or -2 for the largest or smallest one, 1 or -1 for the
+            largest or smallest sum of magnitudes of a column, infinity or minus infinity for that of a row.
+        dim: the dimensions of rows and columns.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        dtype: the dtype to compute in, by default that of the input.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor without the two dimensions.
+
+    Raises:
+        RuntimeError: for another `ord`.
+
+    Examples:
+        >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
+    """
     row, column = (wrap_dim(d, A.ndim) for d in dim)
     if row == column:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -54,7 +89,23 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None,
          dtype: Any = None) -> Tensor:  # fmt: skip
-    """Returns `vector_norm` over one dimension (or all, without `ord`), or `matrix_norm` over two."""
+    """Returns `vector_norm` over one dimension or all, or `matrix_norm` over two.
+
+    Args:
+        A: a tensor of any shape, of a floating or complex dtype.
+        ord: the order of the norm; None for the root of the sum of squares.
+        dim: one dimension or two; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A real tensor without the reduced dimensions.
+
+    Examples:
+        >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     dims = [dim] if isinstance(dim, int) else dim
     if ord is None:
         return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
@@ -71,8 +122,20 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns the condition number: the norm of the matrix times that of its inverse; computed from singular values for
-    None, 2 and -2."""
+    """Returns the condition number: the norm of the matrix times that of its inverse.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        p: the order of `matrix_norm`; None is 2, which is computed from singular values.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A real tensor of the shape of the batch.
+
+    Examples:
+        >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
+        tensor(2.)
+    """
     matrices("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -83,8 +146,23 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the number of singular values above max(atol, rtol times the largest) (int64); `rtol` is max(m, n) times
-    the dtype's epsilon unless one of the two is given."""
+    """Returns the number of singular values above the larger of two tolerances.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        atol: the absolute tolerance, by default 0.
+        rtol: the tolerance relative to the largest singular value, by default the larger extent times the dtype's
+            epsilon, or 0 if `atol` is given.
+        hermitian: whether the matrices are Hermitian.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        An int64 tensor of the shape of the batch.
+
+    Examples:
+        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
+    """
     matrices("linalg.matrix_rank", A, square=hermitian)
 
     plain = A.detach()

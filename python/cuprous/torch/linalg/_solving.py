@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
 from cuprous.linalg._products import chained, power
-from cuprous.torch import _shape
+from cuprous.torch import _diagonals, _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import conj
@@ -106,9 +106,21 @@ def _cofactors(a: Tensor) -> Tensor:
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the inverse.
 
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `A`.
+
     Raises:
         LinAlgError: for singular matrices.
         RuntimeError: for matrices that are not square.
+
+    Examples:
+        >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
     """
     with checked("linalg.inv", A, square=True):
         result: Tensor = _Inverse.apply(A)
@@ -116,7 +128,22 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """Returns the inverse, and for each matrix 0 (int32), or 1 if it is singular (its inverse is then NaN)."""
+    """Returns the inverse without an error, and whether it exists.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        check_errors: whether to raise an error for singular matrices.
+
+    Returns:
+        The named tuple `(inverse, info)`: info is int32, 0 or for a singular matrix 1, with NaN in the inverse.
+
+    Raises:
+        LinAlgError: with `check_errors`, for singular matrices.
+
+    Examples:
+        >>> torch.linalg.inv_ex(torch.zeros(1, 1)).info
+        tensor(1, dtype=torch.int32)
+    """
     matrices("linalg.inv_ex", A, square=True)
     result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
     info = _core.t_cast(_has_nan(result), "int32")
@@ -145,11 +172,24 @@ def _is_vector(a: Tensor, b: Tensor) -> bool:
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """Returns X with A X = B (with `left=False` X A = B), by LU decomposition with partial pivoting.
+    """Returns X with A X = B, by LU decomposition with partial pivoting.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        B: a tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
+        left: whether A is on the left; with False X A = B.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `B`.
 
     Raises:
         LinAlgError: for singular matrices.
         RuntimeError: for shapes or dtypes that do not match.
+
+    Examples:
+        >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+        tensor([1.0000, 0.5000])
     """
     vector = _is_vector(A, B)
     b = B.unsqueeze(-1) if vector else B
@@ -171,10 +211,23 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Returns `solve`, and for each matrix 0 (int32), or 1 if it is singular (its solution is then NaN).
+    """Returns `solve` without an error, and whether there is a solution.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        B: a tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
+        left: whether A is on the left; with False X A = B.
+        check_errors: whether to raise an error for singular matrices.
+
+    Returns:
+        The named tuple `(result, info)`: info is int32, 0 or for a singular matrix 1, with NaN in the result.
 
     Raises:
         LinAlgError: with `check_errors`, for singular matrices.
+
+    Examples:
+        >>> torch.linalg.solve_ex(torch.zeros(1, 1), torch.ones(1)).info
+        tensor(1, dtype=torch.int32)
     """
     try:
         result = solve(A, B, left=left)
@@ -193,11 +246,28 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
                      out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns X with A X = B (with `left=False` X A = B) for triangular A, of which only the triangle is read; with
-    `unitriangular` its diagonal counts as 1."""
+    """Returns X with A X = B for triangular A, of which only the triangle is read.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        B: a tensor of shape (..., n, k), of the dtype of `A`.
+        upper: whether A is upper triangular; it is lower triangular otherwise.
+        left: whether A is on the left; with False X A = B.
+        unitriangular: whether the diagonal of A counts as 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `B`.
+
+    Examples:
+        >>> A = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+        >>> torch.linalg.solve_triangular(A, torch.tensor([[2.0], [3.0]]), upper=False)
+        tensor([[1.],
+                [2.]])
+    """
     matrices("linalg.solve_triangular", A, B)
     matrices("linalg.solve_triangular", A, square=True)
-    triangle = _shape.triu(A, int(unitriangular)) if upper else _shape.tril(A, -int(unitriangular))
+    triangle = _diagonals.triu(A, int(unitriangular)) if upper else _diagonals.tril(A, -int(unitriangular))
     triangle = triangle + eye(A.dims[-1], A) if unitriangular else triangle
     a, b = _broadcast(triangle, B)
     if not left:
@@ -208,20 +278,54 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the determinant."""
+    """Returns the determinant.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of the batch.
+
+    Examples:
+        >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
+    """
     matrices("linalg.det", A, square=True)
     result: Tensor = _Det.apply(A)
     return write_out(out, result)
 
 
 def slogdet(A: Tensor) -> Any:
-    """Returns the sign of the determinant (for complex matrices its phase), and the logarithm of its absolute value."""
+    """Returns the sign of the determinant, or its phase for complex matrices, and the logarithm of its absolute value.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+
+    Returns:
+        The named tuple `(sign, logabsdet)`.
+
+    Examples:
+        >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
+        tensor(-1.)
+    """
     matrices("linalg.slogdet", A, square=True)
     return slogdet_result(*_Slogdet.apply(A))
 
 
 def logdet(input: Tensor) -> Tensor:
-    """Returns the logarithm of the determinant; NaN if the determinant is negative."""
+    """Returns the logarithm of the determinant, which is NaN if the determinant is negative.
+
+    Args:
+        input: a square matrix or a batch of them, of a floating dtype.
+
+    Returns:
+        A tensor of the shape of the batch.
+
+    Examples:
+        >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+        tensor(0.)
+    """
     sign, log = slogdet(input)
     if input.is_complex():
         return _map("log", sign) + log
@@ -255,10 +359,26 @@ class _PseudoInverse(Function):
 def pinv(
     A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """Returns the Moore-Penrose pseudoinverse; singular values below `rtol` times the largest count as zero.
+    """Returns the Moore-Penrose pseudoinverse. Small singular values count as zero.
+
+    Args:
+        A: a matrix or a batch of matrices, of a floating or complex dtype.
+        atol: for PyTorch's signature; only None.
+        rtol: the tolerance relative to the largest singular value, by default the larger extent times the dtype's
+            epsilon.
+        hermitian: whether the matrices are Hermitian.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of shape (..., n, m).
 
     Raises:
         NotImplementedError: for `atol`.
+
+    Examples:
+        >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
     """
     matrices("linalg.pinv", A, square=hermitian)
     if atol is not None:
@@ -270,11 +390,26 @@ def pinv(
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """Returns the X that minimizes the norm of A X - B, the one of least norm if there are several; also the squared
-    residuals (if there are more rows than columns and the rank is full), the rank and the singular values.
+    """Returns the X that minimizes the norm of A X - B, the one of least norm if there are several.
+
+    Args:
+        A: a tensor of shape (..., m, n), of a floating or complex dtype.
+        B: a tensor of shape (..., m) or (..., m, k), of the same dtype.
+        rcond: singular values below `rcond` times the largest count as zero.
+        driver: for PyTorch's signature; it has no effect.
+
+    Returns:
+        The named tuple `(solution, residuals, rank, singular_values)`: the residuals are squared, and empty unless
+        there are more rows than columns and the rank is full.
 
     Raises:
         RuntimeError: for shapes or dtypes that do not match.
+
+    Examples:
+        >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
+        tensor([[1.],
+                [2.]])
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
@@ -300,7 +435,24 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """Returns the n-th power of matrices; for negative n, of their inverses."""
+    """Returns the n-th power of matrices.
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+        n: the exponent; the inverse is multiplied for negative ones.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of the shape of `A`.
+
+    Raises:
+        LinAlgError: for a negative exponent of singular matrices.
+
+    Examples:
+        >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
     matrices("linalg.matrix_power", A, square=True)
     if n == 0:
         return write_out(out, _identities(A).clone())
@@ -309,8 +461,22 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """Returns the exponential of matrices: the matrix is halved until its norm is below 1/2, and a Taylor polynomial of
-    it is squared as often (Moler and Van Loan, 2003)."""
+    """Returns the exponential of matrices.
+
+    The matrix is halved until its norm is below 1/2, and a Taylor polynomial of it is squared as often (Moler and
+    Van Loan, 2003).
+
+    Args:
+        A: a square matrix or a batch of them, of a floating or complex dtype.
+
+    Returns:
+        A tensor of the shape of `A`.
+
+    Examples:
+        >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     matrices("linalg.matrix_exp", A, square=True)
     if not A.numel():
         return A.clone()
@@ -330,7 +496,19 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns the product of several matrices (the first and the last may be vectors), in the cheapest order."""
+    """Returns the product of several matrices, in the cheapest order.
+
+    Args:
+        tensors: matrices whose neighbors fit; the first and the last may be vectors.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A matrix; a vector or a number where vectors are at the ends.
+
+    Examples:
+        >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1)])
+        tensor([[6.]])
+    """
     parts = list(tensors)
     if len(parts) < 2:
         raise RuntimeError("linalg.multi_dot: expected at least 2 tensors")
@@ -343,7 +521,20 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """Returns the inverse with respect to `tensordot(·, ·, ind)`."""
+    """Returns the inverse with respect to `tensordot(·, ·, ind)`.
+
+    Args:
+        A: a tensor whose first `ind` extents have the product of the others.
+        ind: the number of dimensions of the inverse's last part.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor of shape A.shape[ind:] + A.shape[:ind].
+
+    Examples:
+        >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4), ind=2).shape
+        torch.Size([4, 2, 2])
+    """
     head, tail = A.dims[:ind], A.dims[ind:]
     if ind <= 0 or math.prod(head) != math.prod(tail):
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]),"
@@ -352,7 +543,21 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns X with `tensordot(A, X, X.ndim) = B`."""
+    """Returns X with `tensordot(A, X, X.ndim) = B`.
+
+    Args:
+        A: a tensor whose extents have the product of those of `B` twice.
+        B: a tensor, of the dtype of `A`.
+        dims: dimensions of A that are moved to its end first.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
+        tensor([1., 1., 1., 1.])
+    """
     if dims is not None:
         A = _shape.movedim(A, list(dims), list(range(A.ndim - len(dims), A.ndim)))
     rest = A.dims[B.ndim :]

@@ -8,7 +8,12 @@ from typing import Any
 
 
 class ProcessRaisedException(Exception):
-    """A process started by `spawn` ended with an error."""
+    """The error for a process of `spawn` that ended with an error.
+
+    Examples:
+        >>> issubclass(torch.multiprocessing.ProcessRaisedException, Exception)
+        True
+    """
 
 
 def _run(function: Callable[..., Any], position: int, args: tuple[Any, ...], errors: Any) -> None:
@@ -23,11 +28,24 @@ def _run(function: Callable[..., Any], position: int, args: tuple[Any, ...], err
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:  # fmt: skip
-    """Calls `fn(i, *args)` in `nprocs` new processes and waits for them; with `join=False`, returns the processes
-    instead.
+    """Calls `fn(i, *args)` in several new processes and waits for them.
+
+    Args:
+        fn: the function, which can be pickled.
+        args: its arguments after the process's number.
+        nprocs: the number of processes.
+        join: whether to wait; the processes are returned otherwise.
+        daemon: whether the processes end with this one.
+        start_method: "spawn", "fork" or "forkserver".
+
+    Returns:
+        None, or the processes with `join=False`.
 
     Raises:
         ProcessRaisedException: with the traceback of the first process that ended with an error.
+
+    Examples:
+        >>> torch.multiprocessing.spawn(print, args=("started",), nprocs=2)  # doctest: +SKIP
     """
     context = get_context(start_method)
     errors: Any = context.SimpleQueue()

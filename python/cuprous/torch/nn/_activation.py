@@ -7,8 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _shape
-from cuprous.torch._args import named
+from cuprous.torch import _autocast, _joining, _random_numbers
+from cuprous.torch._args import named, wrap_dim
 from cuprous.torch._pointwise import clamp
 from cuprous.torch._reductions import log_softmax, softmax
 
@@ -23,23 +23,74 @@ def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Returns `max(x, 0)`; the gradient at 0 is 0."""
+    """Returns `max(x, 0)`. The gradient at 0 is 0.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
     return written(input, _core.t_relu(input), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`min(max(x, 0), 6)`."""
+    """Returns `min(max(x, 0), 6)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.relu6(torch.tensor([-1.0, 2.0, 9.0]))
+        tensor([0., 2., 6.])
+    """
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Returns `min(max(x, min_val), max_val)`; the gradient at the bounds is 0."""
+    """Returns `min(max(x, min_val), max_val)`. The gradient at the bounds is 0.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        min_val: the lower bound.
+        max_val: the upper bound.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
     low = _map("where", _map("less_equal", input, min_val), min_val, input)
     return written(input, _map("where", _map("greater_equal", input, max_val), max_val, low), inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Returns x if it is positive, otherwise x times a slope."""
+    """Returns x if it is positive, otherwise x times a slope.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        negative_slope: the slope for negative numbers.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.leaky_relu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.0100,  2.0000])
+    """
     return written(
         input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace
     )
@@ -47,10 +98,21 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 @_autocast.policy
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Returns x if it is positive, otherwise x times a weight (one for all elements, or one for each channel).
+    """Returns x if it is positive, otherwise x times a weight.
+
+    Args:
+        input: a tensor of shape (N, C, ...), of a floating dtype.
+        weight: a vector of one element, or of one for each channel.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         RuntimeError: if the number of weights is neither one nor that of the channels.
+
+    Examples:
+        >>> F.prelu(torch.tensor([-1.0, 2.0]), torch.tensor([0.25]))
+        tensor([-0.2500,  2.0000])
     """
     if weight.numel() > 1:
         channels = input.dims[1] if input.ndim > 1 else input.numel()
@@ -62,7 +124,20 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Returns x if it is positive, otherwise `alpha (exp(x) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha * (exp(x) - 1)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        alpha: the limit for large negative numbers, negated.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.elu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return written(input, _exponential(input, alpha, 1.0, 1.0), inplace)
 
 
@@ -76,17 +151,57 @@ def _exponential(x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Returns the scaled ELU, which preserves mean 0 and variance 1."""
+    """Returns the scaled ELU, which preserves mean 0 and variance 1 (Klambauer et al., 2017).
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.selu(torch.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
     return written(input, _exponential(input, 1.6732632423543772, 1.0507009873554805, 1.0), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Returns x if it is positive, otherwise `alpha (exp(x / alpha) - 1)`."""
+    """Returns x if it is positive, otherwise `alpha * (exp(x / alpha) - 1)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        alpha: the limit for large negative numbers, negated.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.celu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """Returns x times the normal distribution function of x; "tanh" selects an approximation."""
+    """Returns x times the normal distribution function of x.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        approximate: "none", or "tanh" for an approximation.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        RuntimeError: for another `approximate`.
+
+    Examples:
+        >>> F.gelu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
     if approximate == "none" and input.is_floating_point():
         return _core.t_gelu(input)
     if approximate == "none":
@@ -99,18 +214,55 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * sigmoid(x)`."""
+    """Returns `x * sigmoid(x)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.silu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
     return written(input, _map("multiply", input, _map("expit", input)), inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * tanh(softplus(x))`."""
+    """Returns `x * tanh(softplus(x))`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.mish(torch.tensor([-1.0, 2.0]))
+        tensor([-0.3034,  1.9440])
+    """
     return written(input, _map("multiply", input, _map("tanh", softplus(input))), inplace)
 
 
 @_autocast.policy
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """Returns `log(1 + exp(beta x)) / beta`, and x if beta x is above the threshold."""
+    """Returns `log(1 + exp(beta * x)) / beta`, and x if `beta * x` is above the threshold.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        beta: the factor.
+        threshold: the threshold.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.softplus(torch.tensor([-1.0, 2.0]))
+        tensor([0.3133, 2.1269])
+    """
     scaled = input if beta == 1 else _map("multiply", input, beta)
     high = _map("greater", scaled, threshold)
     soft = _map("log1p", _map("exp", _map("where", high, 0, scaled)))
@@ -118,44 +270,143 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def softsign(input: Tensor) -> Tensor:
-    """`x / (1 + |x|)`."""
+    """Returns `x / (1 + |x|)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.softsign(torch.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
     return _map("divide", input, _map("add", _map("absolute", input), 1))
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """Returns the logarithm of the sigmoid."""
+    """Returns the logarithm of the sigmoid, computed without overflow.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.logsigmoid(torch.tensor([-1.0, 2.0]))
+        tensor([-1.3133, -0.1269])
+    """
     return _map("subtract", clamp(input, max=0), _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """`min(max(x / 6 + 1/2, 0), 1)`."""
+    """Returns `min(max(x / 6 + 1/2, 0), 1)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     return written(input, _map("divide", hardtanh(_map("add", input, 3), 0.0, 6.0), 6.0), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * hardsigmoid(x)`."""
+    """Returns `x * hardsigmoid(x)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
+        tensor([-0.0000, 0.6667, 4.0000])
+    """
     return written(input, _map("multiply", input, hardsigmoid(input)), inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """`1 / (1 + exp(-x))`."""
+    """Returns `1 / (1 + exp(-x))`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.sigmoid(torch.tensor([-1.0, 0.0]))
+        tensor([0.2689, 0.5000])
+    """
     return _map("expit", input)
 
 
 def tanh(input: Tensor) -> Tensor:
-    """Returns the hyperbolic tangent."""
+    """Returns the hyperbolic tangent.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.tanh(torch.tensor([-1.0, 0.0]))
+        tensor([-0.7616,  0.0000])
+    """
     return _map("tanh", input)
 
 
 @_autocast.policy
 def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """`softmax(-x)`."""
+    """Returns `softmax(-x)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        dim: the dimension along which results sum to 1.
+        dtype: the dtype to compute in, by default that of the input.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Examples:
+        >>> F.softmin(torch.tensor([1.0, 2.0]), dim=0)
+        tensor([0.7311, 0.2689])
+    """
     return softmax(_map("negative", input), dim, dtype)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """Returns the first half along a dimension times the sigmoid of the second."""
-    a, b = _shape.chunk(input, 2, dim)
+    """Returns the first half along a dimension times the sigmoid of the second.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        dim: the dimension, of an even extent.
+
+    Returns:
+        A tensor with half the extent along the dimension.
+
+    Raises:
+        RuntimeError: for an odd extent.
+
+    Examples:
+        >>> F.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+        tensor([0.5000, 1.0000])
+    """
+    extent = input.dims[wrap_dim(dim, input.ndim)]
+    if extent % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {extent}")
+    a, b = _joining.chunk(input, 2, dim)
     return _map("multiply", a, _map("expit", b))
 
 
@@ -163,42 +414,119 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Returns x if it is above a threshold, otherwise a value."""
+    """Returns x if it is above a threshold, otherwise a value.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        threshold: the threshold.
+        value: what replaces elements up to the threshold.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.threshold(torch.tensor([-1.0, 2.0]), 0.0, 5.0)
+        tensor([5., 2.])
+    """
     return written(input, _map("where", _map("greater", input, threshold), input, value), inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Returns 0 within [-lambd, lambd], otherwise x."""
+    """Returns x, but 0 from `-lambd` to `lambd`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        lambd: the bound.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.hardshrink(torch.tensor([-1.0, 0.25]))
+        tensor([-1.,  0.])
+    """
     return _map("where", _map("less_equal", _map("absolute", input), lambd), 0, input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Returns 0 within [-lambd, lambd], otherwise x moved toward 0 by lambd."""
+    """Returns x moved toward 0 by `lambd`, and 0 from `-lambd` to `lambd`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        lambd: the distance.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.softshrink(torch.tensor([-1.0, 0.25]))
+        tensor([-0.5000,  0.0000])
+    """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _map("subtract", input, clamp(input, -lambd, lambd))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """`x - tanh(x)`."""
+    """Returns `x - tanh(x)`.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.tanhshrink(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2384,  1.0360])
+    """
     return _map("subtract", input, _map("tanh", input))
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:  # fmt: skip
-    """Returns x if it is positive, otherwise x times a slope: drawn from [lower, upper) in training, else the mean of
-    the two."""
+    """Returns x if it is positive, otherwise x times a slope.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        lower: the lower bound of the slope.
+        upper: the upper bound of the slope.
+        training: whether slopes are drawn from the range; they are the mean of its bounds otherwise.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.2, 0.4)
+        tensor([-0.3000,  2.0000])
+    """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    scaled = _map("multiply", _creation.draw_unit(input), upper - lower)
+    scaled = _map("multiply", _random_numbers.draw_unit(input), upper - lower)
     slope = _core.t_cast(_map("add", scaled, lower), input.dtype_name)
     return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Returns a sample of the Gumbel-softmax distribution (Jang et al., 2017); with `hard`, a one-hot vector with the
-    gradient of the soft sample."""
-    unit = _creation.draw_unit(logits)
+    """Returns a sample of the Gumbel-softmax distribution (Jang et al., 2017).
+
+    Args:
+        logits: unnormalized log-probabilities of any shape.
+        tau: the temperature.
+        hard: whether to return a one-hot vector with the gradient of the soft sample.
+        eps: for PyTorch's signature; it has no effect.
+        dim: the dimension along which results sum to 1.
+
+    Returns:
+        A tensor of the shape of `logits`.
+
+    Examples:
+        >>> F.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(dim=1)
+        tensor([1., 1.])
+    """
+    unit = _random_numbers.draw_unit(logits)
     # An exponential random number from 1 - u, which is never 0.
     variate = _map("negative", _map("log1p", _map("negative", unit))) + 1e-37
     noise = _core.t_cast(_map("negative", _map("log", variate)), logits.dtype_name)
@@ -217,7 +545,26 @@ def _in_place(function: Any) -> Any:
     def act(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, inplace=True, **kwargs)
 
-    return named(act, f"{function.__name__}_", f"Applies `{function.__name__}` in place.")
+    name = function.__name__
+    call, result = function.__doc__.partition("Examples:\n")[2].split("\n")[:2]
+    return named(
+        act,
+        f"{name}_",
+        f"""Writes the result of `{name}` to the input.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        *args: the arguments of `{name}` after the first.
+        **kwargs: the keywords of `{name}`.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        {call.strip().replace(name, name + "_")}
+        {result.strip()}
+    """,
+    )
 
 
 relu_, leaky_relu_, elu_, selu_, celu_, hardtanh_, threshold_, rrelu_ = map(

@@ -6,7 +6,7 @@ import math
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _shape
+from cuprous.torch import _autocast, _joining, _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
@@ -40,18 +40,26 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     formula.
 
     Args:
-        query: (..., heads, L, E).
-        key: (..., heads, S, E).
-        value: (..., heads, S, Ev).
+        query: a tensor of shape (..., heads, L, E), of a floating dtype.
+        key: a tensor of shape (..., heads, S, E).
+        value: a tensor of shape (..., heads, S, Ev).
         attn_mask: bool (True takes part) or float (added), broadcastable to (..., L, S).
         dropout_p: the probability with which weights are dropped, also outside of training.
-        is_causal: query i attends to keys up to i; excludes `attn_mask`.
-        scale: 1/√E by default.
-        enable_gqa: there are fewer heads of keys and values than of queries, each of which serves several.
+        is_causal: whether query i attends to keys up to i only; it excludes `attn_mask`.
+        scale: the factor of the scores, 1/√E by default.
+        enable_gqa: whether there are fewer heads of keys and values than of queries, each of which serves several.
+
+    Returns:
+        A tensor of shape (..., heads, L, Ev).
 
     Raises:
         RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and
-            not allowed.
+        not allowed.
+
+    Examples:
+        >>> x = torch.ones(1, 1, 3, 2)
+        >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+        torch.Size([1, 1, 3, 2])
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -71,8 +79,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         if heads % key.dims[-3] or heads % value.dims[-3]:
             raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
                                f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
-        key = _shape.repeat_interleave(key, heads // key.dims[-3], -3)
-        value = _shape.repeat_interleave(value, heads // value.dims[-3], -3)
+        key = _joining.repeat_interleave(key, heads // key.dims[-3], -3)
+        value = _joining.repeat_interleave(value, heads // value.dims[-3], -3)
     factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
     if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
         mixed = _core.t_attention(query, key, value, is_causal, factor)
@@ -121,9 +129,9 @@ def _project(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], b
     if len(weights) == 1:
         (weight,) = weights
         if query is key and key is value:
-            return list(_shape.chunk(linear(query, weight, bias), 3, -1))
-        weights = list(_shape.chunk(weight, 3, 0))
-    biases = [None] * 3 if bias is None else list(_shape.chunk(bias, 3, 0))
+            return list(_joining.chunk(linear(query, weight, bias), 3, -1))
+        weights = list(_joining.chunk(weight, 3, 0))
+    biases = [None] * 3 if bias is None else list(_joining.chunk(bias, 3, 0))
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
 
@@ -157,10 +165,44 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
                                  v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
                                  static_v: Tensor | None = None, average_attn_weights: bool = True,
                                  is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Computes `nn.MultiheadAttention` with its parameters as arguments; inputs are (L, N, E), with steps first.
+    """Computes `nn.MultiheadAttention` with its parameters as arguments.
+
+    Args:
+        query: a tensor of shape (L, N, E).
+        key: a tensor of shape (S, N, E).
+        value: a tensor of shape (S, N, E).
+        embed_dim_to_check: E.
+        num_heads: the number of heads, a divisor of E.
+        in_proj_weight: the weights of all three projections, (3 E, E), or None.
+        in_proj_bias: the biases of all three projections, (3 E), or None.
+        bias_k: a key that is appended, or None.
+        bias_v: a value that is appended, or None.
+        add_zero_attn: whether a key and a value of zeros are appended.
+        dropout_p: the probability with which weights are dropped in training.
+        out_proj_weight: the weights of the output's projection, (E, E).
+        out_proj_bias: its biases, (E).
+        training: whether weights are dropped.
+        key_padding_mask: a mask of keys, (N, S): True or -inf for keys that take no part.
+        need_weights: whether to return the weights.
+        attn_mask: a mask, (L, S) or (N · heads, L, S): True or -inf where a key takes no part.
+        use_separate_proj_weight: whether the projections have weights of their own.
+        q_proj_weight: the weights of the queries' projection.
+        k_proj_weight: the weights of the keys' projection.
+        v_proj_weight: the weights of the values' projection.
+        static_k: for PyTorch's signature; only None.
+        static_v: for PyTorch's signature; only None.
+        average_attn_weights: whether weights are averaged over heads.
+        is_causal: whether `attn_mask` is a causal mask.
 
     Returns:
         The outputs (L, N, E), and the weights: (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
+
+    Examples:
+        >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
+        >>> out, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 2, 1, weight, torch.zeros(6), None, None, False, 0.0, torch.eye(2), torch.zeros(2))
+        >>> out.shape, weights.shape
+        (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
     """
     if static_k is not None or static_v is not None:
         raise NotImplementedError("[multi_head_attention_forward] static_k and static_v are not supported")
@@ -185,8 +227,8 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
         raise AssertionError(f"expecting key_padding_mask shape of {(n, size)}, but got {list(padding.dims)}")
     extra = 0
     if bias_k is not None and bias_v is not None:
-        k = _shape.cat([k, _core.t_expand(bias_k, [1, n, width])])
-        v = _shape.cat([v, _core.t_expand(bias_v, [1, n, width])])
+        k = _joining.cat([k, _core.t_expand(bias_k, [1, n, width])])
+        v = _joining.cat([v, _core.t_expand(bias_v, [1, n, width])])
         extra += 1
 
     def heads(x: Tensor) -> Tensor:
@@ -195,7 +237,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     q, k, v = heads(q), heads(k), heads(v)
     if add_zero_attn:
         zero = _core.t_full([n, num_heads, 1, head], 0, q.dtype_name, q.device_name)
-        k, v = _shape.cat([k, zero], 2), _shape.cat([v, zero], 2)
+        k, v = _joining.cat([k, zero], 2), _joining.cat([v, zero], 2)
         extra += 1
     p = dropout_p if training else 0.0
     if alone and not extra:

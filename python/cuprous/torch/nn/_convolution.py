@@ -114,16 +114,23 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
     doc = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
-        input: (N, C, …) or (C, …).
-        weight: (O, C / groups, …).
-        bias: (O,).
-        stride: the distance between windows.
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
+        weight: a tensor of shape (O, C / groups, ...), of the same dtype.
+        bias: a vector of O elements, or None.
+        stride: the distance of windows, a number or one for each dimension.
         padding: zeros on both sides, or "valid", or "same" for an output of the input's extents.
-        dilation: the distance between the elements of a window.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
         groups: the number of groups of channels that are convolved separately.
+
+    Returns:
+        A tensor of shape (N, O, ...) or (O, ...).
 
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 3{", 5" * rank}), torch.ones(8, 3{", 3" * rank})).shape
+        torch.Size([1, 8{", 3" * rank}])
     """
     return _autocast.policy(named(conv, name, doc))
 
@@ -156,21 +163,29 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         y = _biased(y, bias, rank)
         return y if was_batched else y.squeeze(0)
 
-    doc = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
-    the gradient of a convolution with respect to its input.
+    doc = f"""Returns the transposed convolution over the last {rank} dimension{"s" if rank > 1 else ""}.
+
+    It is the gradient of a convolution with respect to its input.
 
     Args:
-        input: (N, C, …) or (C, …).
-        weight: (C, O / groups, …).
-        bias: (O,).
-        stride: the distance between windows of the output.
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
+        weight: a tensor of shape (C, O / groups, ...), of the same dtype.
+        bias: a vector of O elements, or None.
+        stride: the distance of windows of the output, a number or one for each dimension.
         padding: the number of elements removed from both sides of the output.
         output_padding: the number of elements added at the end of the output.
         groups: the number of groups of channels that are convolved separately.
-        dilation: the distance between the elements of a window.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
+
+    Returns:
+        A tensor of shape (N, O, ...) or (O, ...).
 
     Raises:
         RuntimeError: if shapes, dtypes or widths do not match.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 8{", 3" * rank}), torch.ones(8, 3{", 3" * rank})).shape
+        torch.Size([1, 3{", 5" * rank}])
     """
     return _autocast.policy(named(conv_transpose, name, doc))
 
@@ -206,10 +221,24 @@ def _blocks(function: str, size: list[int], kernel_size: Any, dilation: Any, pad
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Returns the windows of images (N, C, H, W) as columns: (N, C * elements of a window, windows).
+    """Returns the windows of images as columns.
+
+    Args:
+        input: a tensor of shape (N, C, H, W) or (C, H, W).
+        kernel_size: the extents of a window, a number or a pair.
+        dilation: the distance of the elements of a window, a number or a pair.
+        padding: zeros on both sides, a number or a pair.
+        stride: the distance of windows, a number or a pair.
+
+    Returns:
+        A tensor of shape (N, C · elements of a window, windows).
 
     Raises:
         RuntimeError: if no window fits into the input.
+
+    Examples:
+        >>> F.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape
+        torch.Size([1, 12, 9])
     """
     x, was_batched = batched("unfold", input, 2)
     windows = _blocks("unfold", list(x.dims[2:]), kernel_size, dilation, padding, stride)
@@ -246,8 +275,23 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
          stride: Any = 1) -> Tensor:  # fmt: skip
     """Returns images from columns, the adjoint of `unfold`: elements of overlapping windows are summed.
 
+    Args:
+        input: a tensor of shape (N, C · elements of a window, windows).
+        output_size: the extents of the images, a number or a pair.
+        kernel_size: the extents of a window, a number or a pair.
+        dilation: the distance of the elements of a window, a number or a pair.
+        padding: zeros on both sides of the images, a number or a pair.
+        stride: the distance of windows, a number or a pair.
+
+    Returns:
+        A tensor of shape (N, C, H, W).
+
     Raises:
         RuntimeError: if the shapes of columns and windows do not match.
+
+    Examples:
+        >>> F.fold(torch.ones(1, 12, 9), output_size=4, kernel_size=2).shape
+        torch.Size([1, 3, 4, 4])
     """
     if input.ndim not in (2, 3):
         raise RuntimeError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation
+from cuprous.torch import _random_numbers
 from cuprous.torch._args import named
 from cuprous.torch.nn._activation import written
 
@@ -14,23 +14,47 @@ _map = _core.t_map
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Sets elements to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."""
+    """Returns the input with elements set to 0 with probability p, and the others divided by 1 - p.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        p: the probability with which an element is dropped.
+        training: whether elements are dropped; the input is returned otherwise.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ValueError: for a probability outside of [0, 1].
+
+    Examples:
+        >>> F.dropout(torch.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
     return _dropped(input, p, training, inplace, input.dims)
+
+
+def check_probability(p: float) -> None:
+    """Raises ValueError unless `p` is a probability."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(input: Tensor, p: float, training: bool, shape: Sequence[int]) -> Tensor | None:
     """Returns at random which elements remain; None if all do."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _map("greater_equal", _creation.draw_unit(input, shape), p) if training and p else None
+    check_probability(p)
+    return _map("greater_equal", _random_numbers.draw_unit(input, shape), p) if training and p else None
 
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequence[int]) -> Tensor:
     keep = _kept(input, p, training, shape)
-    if keep is None:
-        return input
-    scaled = _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0)
-    return written(input, _map("where", keep, scaled, 0), inplace)
+    return input if keep is None else written(input, scaled_where(keep, input, p), inplace)
+
+
+def scaled_where(keep: Tensor, input: Tensor, p: float) -> Tensor:
+    """Returns the elements to keep divided by 1 - p, and 0 for the others."""
+    return _map("where", keep, _map("multiply", input, 1.0 / (1.0 - p) if p < 1 else 0.0), 0)
 
 
 def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
@@ -38,8 +62,29 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
         lead = 2 if input.ndim == ndim + 2 else 1
         return _dropped(input, p, training, inplace, [*input.dims[:lead], *(1 for _ in input.dims[lead:])])
 
-    doc = "Sets channels to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."
-    return named(drop, function, doc)
+    shape = "1, 2" + ", 3" * ndim
+    return named(
+        drop,
+        function,
+        f"""Returns the input with channels set to 0 with probability p, and the others divided by 1 - p.
+
+    Args:
+        input: a tensor of shape (N, C, ...) or (C, ...) with {ndim} dimension{"s" * (ndim > 1)} after the channels.
+        p: the probability with which a channel is dropped.
+        training: whether channels are dropped; the input is returned otherwise.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ValueError: for a probability outside of [0, 1].
+
+    Examples:
+        >>> F.{function}(torch.ones({shape}), training=False).shape
+        torch.Size([{shape}])
+    """,
+    )
 
 
 dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 3))
@@ -50,12 +95,46 @@ _SELU_LIMIT = -1.7580993408473766
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
+    """Returns the input after dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017).
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        p: the probability with which an element is dropped.
+        training: whether elements are dropped; the input is returned otherwise.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ValueError: for a probability outside of [0, 1].
+
+    Examples:
+        >>> F.alpha_dropout(torch.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
     return _alpha(input, p, training, inplace, input.dims)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """Returns the input after `alpha_dropout` of whole channels.
+
+    Args:
+        input: a tensor of shape (N, C, ...), of a floating dtype.
+        p: the probability with which an element is dropped.
+        training: whether elements are dropped; the input is returned otherwise.
+        inplace: whether to write the result to the input.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ValueError: for a probability outside of [0, 1].
+
+    Examples:
+        >>> F.feature_alpha_dropout(torch.ones(1, 2, 3), training=False).shape
+        torch.Size([1, 2, 3])
+    """
     return _alpha(input, p, training, inplace, [*input.dims[:2], *(1 for _ in input.dims[2:])])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing
+from cuprous.torch import _indexing, _random_numbers
 from cuprous.torch._args import named
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
 from cuprous.torch.nn._windows import batched, chosen
@@ -48,7 +48,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
         samples = _random_samples
         if samples is None:
             dtype = x.dtype if x.is_floating_point() else None
-            samples = _creation.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
+            samples = _random_numbers.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
         if samples.dims != (x.dims[0], x.dims[1], rank):
             raise RuntimeError(f"{name}(): _random_samples must be {[*x.dims[:2], rank]}, got {list(samples.dims)}")
         # PyTorch uses the first random number for the width in two dimensions, but for the depth in three.
@@ -74,15 +74,23 @@ def _fractional(rank: int) -> Callable[..., Any]:
     doc = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
 
     Args:
-        input: (N, C, …) or (C, …).
-        kernel_size: the extents of a window.
-        output_size: the number of windows. output_ratio: or the number for each element, in (0, 1).
-        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        output_size: the number of windows, one number or one for each dimension.
+        output_ratio: the number of windows for each element, in (0, 1), in place of `output_size`.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
         _random_samples: (N, C, {rank}), numbers in [0, 1) that determine the windows; drawn unless given.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
 
     Raises:
         ValueError: if neither `output_size` nor `output_ratio` is given.
         RuntimeError: where so many windows do not fit.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 8" * rank}), 2, output_size=3).shape
+        torch.Size([1, 1{", 3" * rank}])
     """
     return named(pool, name, doc)
 

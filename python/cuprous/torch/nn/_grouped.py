@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
+from cuprous.torch._joining import cat, stack
 from cuprous.torch._products import matmul
-from cuprous.torch._shape import cat, stack
 
 
 def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
@@ -21,10 +21,17 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
         out_dtype: the result's dtype.
 
     Returns:
-        (rows, columns), or (groups, rows, columns) if both or neither have groups. Rows after the last group are 0.
+        A tensor of shape (rows, columns), or (groups, rows, columns) if both or neither have groups. Rows after the
+        last group are 0.
 
     Raises:
         RuntimeError: unless `offs` is given exactly where a dimension is divided.
+
+    Examples:
+        >>> F.grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 1), offs=torch.tensor([1, 3], dtype=torch.int32))
+        tensor([[2.],
+                [2.],
+                [2.]])
     """
     if (offs is None) != (mat_a.ndim == 3 and mat_b.ndim == 3):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")

@@ -52,7 +52,23 @@ def alike(input: Tensor, target: Tensor) -> None:
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the squared difference."""
+    """Returns the squared difference of predictions and targets.
+
+    Args:
+        input: the predictions, a tensor of any shape, of a floating dtype.
+        target: the targets, a tensor of the shape of `input`.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        weight: the weight of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
     if _autocast.is_enabled():
         input, target, weight = (_autocast.to_float32(t) for t in (input, target, weight))
     if reduction == "mean" and weight is None and size_average is None and reduce is None:
@@ -66,7 +82,23 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 @_autocast.policy
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the absolute difference."""
+    """Returns the absolute difference of predictions and targets.
+
+    Args:
+        input: the predictions, a tensor of any shape, of a floating dtype.
+        target: the targets, a tensor of the shape of `input`.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        weight: the weight of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
     alike(input, target)
     loss = _map("absolute", _map("subtract", input, target))
     return reduced(loss, legacy(size_average, reduce, reduction), weight)
@@ -82,8 +114,23 @@ def _huber(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
 @_autocast.policy
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
-    """Returns half the squared difference over beta if the difference is below beta, otherwise the difference minus
-    beta/2."""
+    """Returns half the squared difference over beta up to a difference of beta, and the difference minus beta/2 above.
+
+    Args:
+        input: the predictions, a tensor of any shape, of a floating dtype.
+        target: the targets, a tensor of the shape of `input`.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        beta: the difference where the loss becomes linear.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.smooth_l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
+        tensor(0.8125)
+    """
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -96,7 +143,22 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Returns half the squared difference up to delta, and a linear function beyond."""
+    """Returns half the squared difference up to a difference of delta, and a linear function above.
+
+    Args:
+        input: the predictions, a tensor of any shape, of a floating dtype.
+        target: the targets, a tensor of the shape of `input`.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        delta: the difference where the loss becomes linear.
+        weight: the weight of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.huber_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
+        tensor(0.8125)
+    """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     alike(input, target)
@@ -106,7 +168,23 @@ def huber_loss(
 @_autocast.policy
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns `-(t log p + (1 - t) log(1 - p))`, with logarithms of at least -100."""
+    """Returns `-(t log p + (1 - t) log(1 - p))` for probabilities p and targets t. Logarithms are at least -100.
+
+    Args:
+        input: probabilities of any shape.
+        target: numbers from 0 to 1, of the same shape.
+        weight: the weight of each element.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+        tensor(0.3993)
+    """
     if input.dims != target.dims:
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
                          "deprecated. Please ensure they have the same size.")  # fmt: skip
@@ -125,7 +203,24 @@ def _log_from(p: Tensor) -> Tensor:
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the binary cross entropy of the sigmoid of the input."""
+    """Returns the binary cross entropy of the sigmoid of the input.
+
+    Args:
+        input: the predictions, a tensor of any shape, of a floating dtype.
+        target: numbers from 0 to 1, of the same shape.
+        weight: the weight of each element.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        pos_weight: the weight of positive targets.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.4100)
+    """
     if input.dims != target.dims:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     lower = logsigmoid(input)
@@ -139,7 +234,24 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 @_autocast.policy
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the negative log-probability of each target class; classes are dimension 1 (0 for a vector)."""
+    """Returns the negative log-probability of each target class.
+
+    Args:
+        input: log-probabilities of shape (C), (N, C) or (N, C, ...).
+        target: int64 classes of shape (), (N) or (N, ...).
+        weight: the weight of each class, (C).
+        size_average: deprecated; `reduction` takes its place.
+        ignore_index: a target that does not count.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `target`.
+
+    Examples:
+        >>> F.nll_loss(torch.log(torch.tensor([[0.5, 0.5], [0.25, 0.75]])), torch.tensor([0, 1]))
+        tensor(0.4904)
+    """
     return _weighted_nll(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
 
 
@@ -179,8 +291,25 @@ def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
-    """Returns the cross entropy of the softmax of the input with target classes, or with probabilities of the input's
-    shape."""
+    """Returns the cross entropy of the softmax of the input with target classes or target probabilities.
+
+    Args:
+        input: unnormalized log-probabilities of shape (C), (N, C) or (N, C, ...).
+        target: int64 classes of shape (), (N) or (N, ...), or probabilities of the shape of `input`.
+        weight: the weight of each class, (C).
+        size_average: deprecated; `reduction` takes its place.
+        ignore_index: a class that does not count.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+        label_smoothing: the part of a target's probability that is spread over all classes, from 0 to 1.
+
+    Returns:
+        A tensor without dimensions, or of the shape of class targets.
+
+    Examples:
+        >>> F.cross_entropy(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), torch.tensor([0, 1]))
+        tensor(0.4100)
+    """
     reduction = legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -222,7 +351,23 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 @_autocast.policy
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:  # fmt: skip
-    """Returns the Kullback-Leibler divergence `t (log t - x)` with x as log-probabilities."""
+    """Returns the Kullback-Leibler divergence `t (log t - x)` of log-probabilities x from target probabilities t.
+
+    Args:
+        input: log-probabilities of any shape.
+        target: probabilities of the same shape.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "batchmean" for the sum over the number of rows, "sum" or "none".
+        log_target: whether the targets are log-probabilities.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.kl_div(torch.log(torch.tensor([0.5, 0.5])), torch.tensor([0.25, 0.75]))
+        tensor(0.0654)
+    """
     if log_target:
         loss = _map("multiply", _map("exp", target), _map("subtract", target, input))
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _indexing, _joining, _reductions
 from cuprous.torch._creation import tensor
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
@@ -22,7 +22,25 @@ _map = _core.t_map
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the negative logarithm of the Poisson probability of a count; the input is the rate or its logarithm."""
+    """Returns the negative logarithm of the Poisson probability of counts.
+
+    Args:
+        input: the rates or their logarithms, of any shape.
+        target: the counts, of the same shape.
+        log_input: whether the input is the logarithm of rates.
+        full: whether to add the terms that depend on the counts alone, by Stirling's formula.
+        size_average: deprecated; `reduction` takes its place.
+        eps: what is added to rates before taking their logarithm.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+        tensor(0.8591)
+    """
     rate, log = (_map("exp", input), input) if log_input else (input, _map("log", input + eps))
     loss = rate - target * log
     if full:
@@ -35,8 +53,23 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the negative logarithm of a normal density with a mean and a variance, which is clamped to at least
-    eps."""
+    """Returns the negative logarithm of a normal density.
+
+    Args:
+        input: the means, of any shape.
+        target: the samples, of the same shape.
+        var: the variances: of the same shape, without the last dimension, or with extent 1 there; or a number.
+        full: whether to add the constant term.
+        eps: the least variance.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
+        tensor(0.5000)
+    """
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -59,7 +92,24 @@ def _hinge(x: Tensor) -> Tensor:
 @_autocast.policy
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns `max(0, -target · (input1 - input2) + margin)`, for targets 1 and -1."""
+    """Returns `max(0, -target * (input1 - input2) + margin)`.
+
+    Args:
+        input1: scores of any shape.
+        input2: scores of the same shape.
+        target: 1 where the first score should be higher, -1 where the second should.
+        margin: the least difference without a loss.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input1`.
+
+    Examples:
+        >>> F.margin_ranking_loss(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.5000)
+    """
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} ")  # fmt: skip
@@ -70,7 +120,23 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 @_autocast.policy
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None,
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the input for target 1, and `max(0, margin - input)` for -1."""
+    """Returns the input for target 1, and `max(0, margin - input)` for target -1.
+
+    Args:
+        input: distances of any shape.
+        target: 1 or -1, of the same shape.
+        margin: the distance without a loss for target -1.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
+        tensor(0.6250)
+    """
     far = _map("where", _map("not_equal", target, 1), _hinge(margin - input), 0)
     near = _map("where", _map("not_equal", target, -1), input, 0)
     return reduced(far + near, legacy(size_average, reduce, reduction))
@@ -79,7 +145,24 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 @_autocast.policy
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None,
                           reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns 1 - cos for target 1, and `max(0, cos - margin)` for -1."""
+    """Returns 1 - cos for target 1, and `max(0, cos - margin)` for target -1, for the angle between vectors.
+
+    Args:
+        input1: vectors of shape (N, D) or (D).
+        input2: vectors of the same shape.
+        target: 1 or -1, of shape (N) or ().
+        margin: the cosine without a loss for target -1.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `target`.
+
+    Examples:
+        >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
+        tensor(0.2929)
+    """
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs "
                            f"with sizes {list(input1.dims)} and {list(input2.dims)}.")  # fmt: skip
@@ -95,13 +178,44 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """Returns `log(1 + exp(-target · input))`, for targets 1 and -1."""
+    """Returns `log(1 + exp(-target * input))`.
+
+    Args:
+        input: scores of any shape.
+        target: 1 or -1, of the same shape.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of `input`.
+
+    Examples:
+        >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.4100)
+    """
     return reduced(_map("negative", logsigmoid(target * input)), legacy(size_average, reduce, reduction))
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
                                 reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the mean of the binary cross entropies of the classes."""
+    """Returns the mean of the binary cross entropies of classes.
+
+    Args:
+        input: scores of shape (N, C) or (C).
+        target: 0 or 1, of the same shape.
+        weight: the weight of each class, (C).
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of shape (N).
+
+    Examples:
+        >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]]))
+        tensor(1.4100)
+    """
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     return reduced(_reductions.mean(loss, -1), legacy(size_average, reduce, reduction))
@@ -118,7 +232,25 @@ def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[
 @_autocast.policy
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns the mean over all classes but the target of `max(0, margin - x[target] + x)**p`."""
+    """Returns the mean over all classes but the target of `max(0, margin - x[target] + x)**p`.
+
+    Args:
+        input: scores of shape (N, C) or (C).
+        target: int64 classes of shape (N) or ().
+        p: the exponent, 1 or 2.
+        margin: the least difference without a loss.
+        weight: the weight of each class, (C).
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of shape (N).
+
+    Examples:
+        >>> F.multi_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([0]))
+        tensor(1.5000)
+    """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -137,8 +269,23 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """Returns the sum of `max(0, 1 - x[y] + x[k])` over targets y (those before the first -1) and other classes k, over
-    C."""
+    """Returns the sum of `max(0, 1 - x[y] + x[k])` over targets y and other classes k, divided by the number of
+    classes.
+
+    Args:
+        input: scores of shape (N, C) or (C).
+        target: int64 classes of the same shape; those from the first -1 on do not count.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of shape (N).
+
+    Examples:
+        >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+        tensor(0.5000)
+    """
     x, y = _classes("multilabel_margin_loss", input, target, True)
     ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
     valid = _map("equal", ended, 0)
@@ -156,7 +303,27 @@ def multilabel_margin_loss(
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Returns `max(0, |anchor - positive| - |anchor - negative| + margin)`."""
+    """Returns `max(0, |anchor - positive| - |anchor - negative| + margin)`.
+
+    Args:
+        anchor: vectors of shape (N, D) or (D).
+        positive: vectors of the same shape that should be near.
+        negative: vectors of the same shape that should be far.
+        margin: the least difference of distances without a loss.
+        p: the order of the norm.
+        eps: what is added to each difference.
+        swap: whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
+        size_average: deprecated; `reduction` takes its place.
+        reduce: deprecated; `reduction` takes its place.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of shape (N).
+
+    Examples:
+        >>> F.triplet_margin_loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
+        tensor(1.0000)
+    """
     return triplet_margin_with_distance_loss(
         anchor, positive, negative, distance_function=lambda a, b: pairwise_distance(a, b, p, eps), margin=margin,
         swap=swap, reduction=legacy(size_average, reduce, reduction),
@@ -167,7 +334,25 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False,
                                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with a user-defined distance."""
+    """Returns `triplet_margin_loss` with a distance of the caller's.
+
+    Args:
+        anchor: tensors that the distance takes.
+        positive: tensors that should be near.
+        negative: tensors that should be far.
+        distance_function: a function of two tensors, by default `pairwise_distance`.
+        margin: the least difference of distances without a loss.
+        swap: whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
+        reduction: "mean", "sum", or "none" for the loss of each element.
+
+    Returns:
+        A tensor without dimensions, or of the shape of a distance.
+
+    Examples:
+        >>> near, far = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+        >>> F.triplet_margin_with_distance_loss(torch.zeros(1, 2), near, far)
+        tensor(1.0000)
+    """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
@@ -186,9 +371,9 @@ _LOG_ZERO = -1e30
 def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
     """Returns concatenated targets as rows padded with 0."""
     width = max(lengths, default=0)
-    pieces = _shape.split(targets, lengths)
-    rows = [_shape.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
-    return _shape.stack(rows)
+    pieces = _joining.split(targets, lengths)
+    rows = [_joining.cat([piece, piece.new_zeros(width - piece.dims[0])]) for piece in pieces]
+    return _joining.stack(rows)
 
 
 def _lengths(given: Any, device_name: str) -> Tensor:
@@ -207,7 +392,15 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
         input_lengths: the number of steps of each sample.
         target_lengths: the number of labels of each sample.
         blank: the index of the blank class.
-        zero_infinity: sequences without an alignment have loss 0 instead of infinity.
+        reduction: "mean", "sum", or "none" for the loss of each sample.
+        zero_infinity: whether sequences without an alignment have loss 0 instead of infinity.
+
+    Returns:
+        A tensor without dimensions, or of shape (N).
+
+    Examples:
+        >>> F.ctc_loss(torch.log(torch.full((2, 1, 2), 0.5)), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+        tensor(0.2877)
     """
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
@@ -224,26 +417,26 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     labels = _core.t_to_device(targets, device_name)
     # Labels separated and surrounded by blanks: blank, l1, blank, l2, … blank.
     blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, device_name)
-    spread = _shape.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
-    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
+    spread = _joining.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
+    spread = _joining.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
     width = spread.dims[1]
     # A label may directly follow another one only if they differ.
     skip = _map("not_equal", spread[:, 2:], spread[:, :-2])
     emitted = _indexing.gather(logs, 2, _core.t_expand(spread.unsqueeze(0), [steps, n, width]))
     edge = _core.t_full([n, 2], _LOG_ZERO, logs.dtype_name, device_name)
-    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _LOG_ZERO, logs.dtype_name, device_name)], 1) \
-        if width > 1 else emitted[0]  # fmt: skip
+    rest = _core.t_full([n, max(width - 2, 0)], _LOG_ZERO, logs.dtype_name, device_name)
+    alpha = _joining.cat([emitted[0, :, :2], rest], 1) if width > 1 else emitted[0]
     for t in range(1, steps):
-        one = _shape.cat([edge[:, :1], alpha[:, :-1]], 1)
+        one = _joining.cat([edge[:, :1], alpha[:, :-1]], 1)
         ways = [alpha, one]
         if width > 2:
-            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
-        new = _reductions.logsumexp(_shape.stack(ways), 0) + emitted[t]
+            ways.append(_joining.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
+        new = _reductions.logsumexp(_joining.stack(ways), 0) + emitted[t]
         alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
     last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
     before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
     before = _map("where", _map("equal", ends, 0).unsqueeze(1), _LOG_ZERO, before)
-    loss = -_reductions.logsumexp(_shape.cat([last, before], 1), 1)
+    loss = -_reductions.logsumexp(_joining.cat([last, before], 1), 1)
     lost = _map("greater", loss, -_LOG_ZERO / 2)
     loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
     if reduction == "mean":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining, _shape
 
 
 def _constant(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
@@ -22,7 +22,7 @@ def _replicate(x: Tensor, dim: int, width: int, first: bool, value: float) -> Te
 
 def _reflect(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
     n = x.dims[dim]
-    return _shape.flip(_shape.narrow(x, dim, 1 if first else n - 1 - width, width), dim)
+    return _joining.flip(_shape.narrow(x, dim, 1 if first else n - 1 - width, width), dim)
 
 
 def _circular(x: Tensor, dim: int, width: int, first: bool, value: float) -> Tensor:
@@ -39,13 +39,27 @@ _MODES: dict[str, tuple[Callable[[Tensor, int, int, bool, float], Tensor], Calla
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Pads the input, the last dimension first: `pad` holds (before, after) of each dimension; negative widths crop.
+    """Returns the input with more elements at the ends of its last dimensions. Negative widths crop.
 
-    Modes: "constant" (a value), "reflect" (without the edge), "replicate" (the edge), "circular" (from the other end).
+    Args:
+        input: a tensor of any shape and dtype.
+        pad: the widths before and after each dimension, of the last dimension first.
+        mode: "constant" for a value, "reflect" for the input's elements mirrored at the edge, "replicate" for the edge,
+            or "circular" for those from the other end.
+        value: the value of mode "constant", 0 by default.
+
+    Returns:
+        A tensor of the dtype of `input`.
 
     Raises:
         RuntimeError: for more widths than dimensions, or widths that a mode does not allow.
         NotImplementedError: for other modes.
+
+    Examples:
+        >>> F.pad(torch.tensor([1, 2]), (1, 2))
+        tensor([0, 1, 2, 0, 0])
+        >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+        tensor([[2., 1., 2., 3., 2.]])
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
@@ -75,7 +89,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         pieces.append(core)
         if after > 0:
             pieces.append(edge(input, dim, after, False, value or 0))
-        input = _shape.cat(pieces, dim) if len(pieces) > 1 else core
+        input = _joining.cat(pieces, dim) if len(pieces) > 1 else core
     return input
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import spread
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _indexing, _joining, _reductions
 from cuprous.torch._args import named
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
@@ -159,16 +159,23 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     doc = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
-        input: (N, C, …) or (C, …).
-        kernel_size: the extents of a window.
-        stride: the distance between windows; the window's extents by default.
-        padding: the number of elements added on both sides, smaller than all others.
-        dilation: the distance between the elements of a window.
-        ceil_mode: includes windows that extend beyond the end.
-        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        padding: the number of elements added on both sides, which are smaller than all others.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
+        ceil_mode: whether windows may extend beyond the end.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
 
     Raises:
         RuntimeError: if no window fits into the input.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
+        torch.Size([1, 1{", 2" * rank}])
     """
     return named(max_pool, name, doc)
 
@@ -200,7 +207,27 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         y = flat.reshape([*x.dims[:2], *size])
         return y if was_batched else y.squeeze(0)
 
-    doc = f"Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere."
+    doc = f"""Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere.
+
+    Args:
+        input: the maxima, a tensor of shape (N, C, ...) or (C, ...).
+        indices: their int64 indices, a tensor of the same shape.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        padding: the number of elements that were added on both sides.
+        output_size: the extents of the result, by default the least possible.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...).
+
+    Raises:
+        RuntimeError: for indices of another shape.
+
+    Examples:
+        >>> maxima, indices = F.max_pool{rank}d(torch.ones(1, 1{", 4" * rank}), 2, return_indices=True)
+        >>> F.{name}(maxima, indices, 2).shape
+        torch.Size([1, 1{", 4" * rank}])
+    """
     return named(max_unpool, name, doc)
 
 
@@ -256,16 +283,23 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
     doc = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
-        input: (N, C, …) or (C, …).
-        kernel_size: the extents of a window.
-        stride: the distance between windows; the window's extents by default.
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
         padding: the number of zeros added on both sides.
-        ceil_mode: includes windows that extend beyond the end.
+        ceil_mode: whether windows may extend beyond the end.
         count_include_pad: whether padding counts in the mean.
         divisor_override: the number by which sums are divided instead.
 
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...).
+
     Raises:
         RuntimeError: if no window fits into the input.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
+        torch.Size([1, 1{", 2" * rank}])
     """
     if rank > 1:
         return named(avg_pool, name, doc)
@@ -293,7 +327,25 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
         sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
         return _map("power", sums, 1.0 / norm_type)
 
-    doc = f"Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    doc = f"""Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimension{"s" * (rank > 1)}.
+
+    Args:
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        norm_type: p.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        ceil_mode: whether windows may extend beyond the end.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...).
+
+    Raises:
+        RuntimeError: if no window fits into the input.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2, 2).shape
+        torch.Size([1, 1{", 2" * rank}])
+    """
     return named(lp_pool, name, doc)
 
 
@@ -371,11 +423,22 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                 parts = [
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
-                y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
+                y = _joining.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
         return y if was_batched else y.squeeze(0)
 
-    doc = (f"Returns the means of windows over the last {rank} dimensions that give an output of `output_size`; None "
-           "keeps an extent.")  # fmt: skip
+    doc = f"""Returns the means of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.
+
+    Args:
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...).
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
+        torch.Size([1, 1{", 2" * rank}])
+    """
     return named(adaptive_avg_pool, name, doc)
 
 
@@ -399,8 +462,20 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
             return y
         return y, positions if was_batched else positions.squeeze(0)
 
-    doc = (f"Returns the maxima of windows over the last {rank} dimensions that give an output of `output_size`; None "
-           "keeps an extent. With `return_indices` also their indices (int64).")  # fmt: skip
+    doc = f"""Returns the maxima of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.
+
+    Args:
+        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+
+    Returns:
+        A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
+
+    Examples:
+        >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
+        torch.Size([1, 1{", 2" * rank}])
+    """
     return named(adaptive_max_pool, name, doc)
 
 
@@ -426,8 +501,8 @@ def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
             top, at = _reductions.max(part, dim, True)
             tops.append(top)
             found.append(positions.narrow(dim, a, b - a).gather(dim, at))
-        y = _shape.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
-        positions = _shape.cat(found, dim) if found else positions.narrow(dim, 0, 0)
+        y = _joining.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
+        positions = _joining.cat(found, dim) if found else positions.narrow(dim, 0, 0)
     return y, positions
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _shape
+from cuprous.torch import _autocast, _joining, _shape
 from cuprous.torch.nn import _recurrent_autograd
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 
@@ -29,7 +29,7 @@ def _plain(activation: str) -> Callable[[Tensor, State, Weights], State]:
 
 def _lstm(x: Tensor, state: State, weights: Weights) -> State:
     h, c = state
-    i, f, g, o = _shape.chunk(_map("add", x, _linear(h, weights[1])), 4, 1)
+    i, f, g, o = _joining.chunk(_map("add", x, _linear(h, weights[1])), 4, 1)
     kept, new = _map("multiply", _map("expit", f), c), _map("multiply", _map("expit", i), _map("tanh", g))
     c = _map("add", kept, new)
     h = _map("multiply", _map("expit", o), _map("tanh", c))
@@ -38,8 +38,8 @@ def _lstm(x: Tensor, state: State, weights: Weights) -> State:
 
 def _gru(x: Tensor, state: State, weights: Weights) -> State:
     (h,) = state
-    xr, xz, xn = _shape.chunk(x, 3, 1)
-    hr, hz, hn = _shape.chunk(_linear(h, weights[1], weights[3]), 3, 1)
+    xr, xz, xn = _joining.chunk(x, 3, 1)
+    hr, hz, hn = _joining.chunk(_linear(h, weights[1], weights[3]), 3, 1)
     r, z = _map("expit", _map("add", xr, hr)), _map("expit", _map("add", xz, hz))
     n = _map("tanh", _map("add", xn, _map("multiply", r, hn)))
     return (_map("add", n, _map("multiply", z, _map("subtract", h, n))),)
@@ -101,12 +101,12 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
             state = tuple(_first_rows(s, n) for s in state)
         elif n > now:
             more = [_shape.narrow(s, 0, now, n - now) for s in first]
-            state = tuple(_shape.cat([s, m]) for s, m in zip(state, more, strict=True))
+            state = tuple(_joining.cat([s, m]) for s, m in zip(state, more, strict=True))
         state = step(_shape.narrow(gates, 0, starts[t], n), state, weights)
         outputs[t] = state[0]
     if ended:
-        state = tuple(_shape.cat([part[k] for part in [state, *reversed(ended)]]) for k in range(len(state)))
-    return (_shape.cat(outputs) if len(outputs) > 1 else outputs[0]), state
+        state = tuple(_joining.cat([part[k] for part in [state, *reversed(ended)]]) for k in range(len(state)))
+    return (_joining.cat(outputs) if len(outputs) > 1 else outputs[0]), state
 
 
 @_autocast.policy

@@ -11,7 +11,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _shape
+from cuprous.torch import _autocast, _indexing, _joining
 from cuprous.torch._args import unsupported
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn import _pooling
@@ -36,19 +36,28 @@ def _per_dim(given: Any, n: int, name: str) -> list[Any]:
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Tensor:  # fmt: skip
-    """Resamples the spatial dimensions (all but the first two), one after another.
+    """Returns the input resampled over its spatial dimensions, which are all but the first two.
 
     Args:
-        size: the new extents.
-        scale_factor: or the ratio of new to old extents; one number, or one for each dimension.
-        mode: "nearest", "nearest-exact", "area", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D).
-        align_corners: aligns the centers of the corner points, rather than their outer edges.
-        recompute_scale_factor: computes the factor from the rounded extents.
-        antialias: not supported.
+        input: a tensor of shape (N, C, W), (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
+        size: the new extents, one number or one for each dimension.
+        scale_factor: the ratio of new to old extents, in place of `size`.
+        mode: "nearest", "nearest-exact" or "area"; "linear" for one spatial dimension, "bilinear" or "bicubic" for two,
+            "trilinear" for three.
+        align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
+        recompute_scale_factor: whether the factor is computed from the rounded extents.
+        antialias: for PyTorch's signature; only False.
+
+    Returns:
+        A tensor of shape (N, C, ...).
 
     Raises:
         ValueError: if both or neither of size and scale_factor are given, or their number does not match.
         NotImplementedError: for modes that do not match the number of dimensions.
+
+    Examples:
+        >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
     """
     unsupported("interpolate", antialias=(antialias, False))
     n = input.ndim - 2
@@ -91,7 +100,7 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     positions = _core.t_iota([new], [1], 0, x.device_name)
     if mode in ("nearest", "nearest-exact"):
         if mode == "nearest" and new % old == 0 and step * new == old:
-            return _shape.repeat_interleave(x, new // old, dim)
+            return _joining.repeat_interleave(x, new // old, dim)
         # In float32, whose rounding decides which points are used.
         at = _core.t_cast(positions, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
         return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
@@ -127,17 +136,58 @@ def _cubic_far(d: Tensor, a: float = -0.75) -> Tensor:
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:  # fmt: skip
-    """Older name of `interpolate`."""
+    """Returns `interpolate`, of which this is the older name.
+
+    Args:
+        input: a tensor of shape (N, C, ...), of a floating dtype.
+        size: the new extents, one number or one for each dimension.
+        scale_factor: the ratio of new to old extents, in place of `size`.
+        mode: the mode of `interpolate`.
+        align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
+
+    Returns:
+        A tensor of shape (N, C, ...).
+
+    Examples:
+        >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "nearest"."""
+    """Returns `interpolate` with mode "nearest".
+
+    Args:
+        input: a tensor of shape (N, C, ...), of a floating dtype.
+        size: the new extents, one number or one for each dimension.
+        scale_factor: the ratio of new to old extents, in place of `size`.
+
+    Returns:
+        A tensor of shape (N, C, ...).
+
+    Examples:
+        >>> F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "bilinear" and aligned corners."""
+    """Returns `interpolate` with mode "bilinear" and aligned corners.
+
+    Args:
+        input: a tensor of shape (N, C, H, W), of a floating dtype.
+        size: the new extents, one number or a pair.
+        scale_factor: the ratio of new to old extents, in place of `size`.
+
+    Returns:
+        A tensor of shape (N, C, H, W).
+
+    Examples:
+        >>> F.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+        tensor([[[[1., 2., 3.]]]])
+    """
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
@@ -145,7 +195,23 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Rearranges (*, C·r², H, W) to (*, C, H·r, W·r) (Shi et al., 2016)."""
+    """Rearranges (*, C · r², H, W) to (*, C, H · r, W · r) (Shi et al., 2016).
+
+    Args:
+        input: a tensor of shape (*, C · r², H, W).
+        upscale_factor: r.
+
+    Returns:
+        A tensor of shape (*, C, H · r, W · r).
+
+    Raises:
+        RuntimeError: if the number of channels is not divisible by r².
+
+    Examples:
+        >>> F.pixel_shuffle(torch.arange(4).reshape(1, 4, 1, 1), 2)
+        tensor([[[[0, 1],
+                  [2, 3]]]])
+    """
     r = upscale_factor
     if input.ndim < 3:
         raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim}"
@@ -162,7 +228,22 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Rearranges (*, C, H·r, W·r) to (*, C·r², H, W)."""
+    """Rearranges (*, C, H · r, W · r) to (*, C · r², H, W).
+
+    Args:
+        input: a tensor of shape (*, C, H · r, W · r).
+        downscale_factor: r.
+
+    Returns:
+        A tensor of shape (*, C · r², H, W).
+
+    Raises:
+        RuntimeError: if the extents are not divisible by r.
+
+    Examples:
+        >>> F.pixel_unshuffle(torch.ones(1, 1, 4, 4), 2).shape
+        torch.Size([1, 4, 2, 2])
+    """
     r = downscale_factor
     if input.ndim < 3:
         raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
@@ -177,7 +258,22 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Interleaves the channels of groups (Zhang et al., 2018)."""
+    """Interleaves the channels of groups (Zhang et al., 2018).
+
+    Args:
+        input: a tensor of shape (N, C, ...).
+        groups: the number of groups, a divisor of C.
+
+    Returns:
+        A tensor of the shape of `input`.
+
+    Raises:
+        RuntimeError: if the number of channels is not divisible by that of groups.
+
+    Examples:
+        >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+        tensor([0, 2, 1, 3])
+    """
     n, c, *rest = input.dims
     if groups <= 0 or c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
@@ -188,8 +284,25 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Returns the sampling points for `grid_sample` under affine maps: theta (N, 2, 3) for sizes (N, C, H, W), (N, 3,
-    4) for 5D."""
+    """Returns the sampling points for `grid_sample` under affine maps.
+
+    Args:
+        theta: the maps, of shape (N, 2, 3) for images or (N, 3, 4) for volumes.
+        size: the shape of the output, (N, C, H, W) or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
+
+    Returns:
+        A tensor of shape (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises:
+        ValueError: for shapes that do not match.
+
+    Examples:
+        >>> theta = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
     d = len(size) - 2
     if theta.ndim != 3 or d not in (2, 3) or theta.dims != (size[0], d, d + 1):
         raise ValueError(f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {list(size)}. Got "
@@ -198,9 +311,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     for n in size[2:]:
         unit = _core.t_cast(_core.t_iota([n], [2], 1 - n, theta.device_name), theta.dtype_name)
         axes.append(unit / ((max(n - 1, 1)) if align_corners else n))
-    grids = list(reversed(_shape.meshgrid(*axes)))
+    grids = list(reversed(_joining.meshgrid(*axes)))
     ones = _core.t_full(list(size[2:]), 1, theta.dtype_name, theta.device_name)
-    points = _shape.stack([*grids, ones], -1).reshape(1, -1, d + 1)
+    points = _joining.stack([*grids, ones], -1).reshape(1, -1, d + 1)
     return (points @ theta.transpose(1, 2)).reshape(size[0], *size[2:], d)
 
 
@@ -241,18 +354,26 @@ def _interpolation_points(at: Tensor, n: int, mode: str, padding_mode: str, alig
 @_autocast.policy
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:  # fmt: skip
-    """Samples the input at coordinates from -1 to 1 (x first), with interpolation.
+    """Returns the input at coordinates from -1 to 1, interpolated.
 
     Args:
-        input: (N, C, H, W) or (N, C, D, H, W).
-        grid: (N, …, 2) or (N, …, 3).
+        input: a tensor of shape (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
+        grid: the coordinates, x first, of shape (N, ..., 2) or (N, ..., 3).
         mode: "bilinear", "nearest" or, for images, "bicubic".
         padding_mode: values outside of the input: "zeros", "border" or "reflection".
-        align_corners: -1 and 1 are the centers of the outermost points, rather than their outer edges.
+        align_corners: whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
+
+    Returns:
+        A tensor of shape (N, C, ...), with the extents of `grid`.
 
     Raises:
         ValueError: for other modes.
         RuntimeError: for shapes that do not match, and for bicubic in three dimensions.
+
+    Examples:
+        >>> image = torch.tensor([[[[1.0, 3.0]]]])
+        >>> F.grid_sample(image, torch.tensor([[[[0.0, 0.0]]]]), align_corners=True)
+        tensor([[[[2.]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"[grid_sample] mode {mode!r} with padding_mode {padding_mode!r} is not known")

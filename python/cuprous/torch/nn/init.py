@@ -8,8 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._creation import draw_floats, from_numpy
 from cuprous.torch._creation import eye as _eye
+from cuprous.torch._creation import from_numpy
+from cuprous.torch._random_numbers import draw_floats
 from cuprous.torch.autograd._modes import no_grad
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -18,7 +19,22 @@ _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_tran
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Returns the factor by which a weight's standard deviation is multiplied to compensate for an activation."""
+    """Returns the factor by which a weight's standard deviation is multiplied to compensate for an activation.
+
+    Args:
+        nonlinearity: the name of an activation, such as "relu" or "tanh".
+        param: the parameter of the activation, the slope of "leaky_relu".
+
+    Returns:
+        A float.
+
+    Raises:
+        ValueError: for an unknown activation.
+
+    Examples:
+        >>> nn.init.calculate_gain("tanh")
+        1.6666666666666667
+    """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in _GAINS:
@@ -35,20 +51,66 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers from [a, b)."""
+    """Fills the tensor with uniform random numbers.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        a: the lower bound.
+        b: the upper bound, which is not included.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> x = nn.init.uniform_(torch.empty(3), 5, 6)
+        >>> bool((x >= 5).all())
+        True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers."""
+    """Fills the tensor with normal random numbers.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        mean: the mean.
+        std: the standard deviation.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> nn.init.normal_(torch.empty(3)).shape
+        torch.Size([3])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with normal random numbers truncated to [a, b], by inversion of the distribution function."""
+    """Fills the tensor with normal random numbers within bounds, by inversion of the distribution function.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        mean: the mean.
+        std: the standard deviation.
+        a: the lower bound.
+        b: the upper bound.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> x = nn.init.trunc_normal_(torch.empty(3), a=-1, b=1)
+        >>> bool((x.abs() <= 1).all())
+        True
+    """
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     tensor.uniform_(low, high, generator=generator)
     values = _core.t_map("erfinv", tensor) * (std * math.sqrt(2)) + mean
@@ -57,38 +119,120 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills the tensor with a value."""
+    """Fills the tensor with a value.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        val: the value.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> nn.init.constant_(torch.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fills the tensor with 0."""
+    """Fills the tensor with 0.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> nn.init.zeros_(torch.empty(2))
+        tensor([0., 0.])
+    """
     return tensor.fill_(0.0)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """Fills the tensor with 1."""
+    """Fills the tensor with 1.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+
+    Returns:
+        The tensor itself.
+
+    Examples:
+        >>> nn.init.ones_(torch.empty(2))
+        tensor([1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Fills a matrix with ones on the diagonal and zeros elsewhere."""
+    """Fills a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        tensor: the matrix to write to.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for another number of dimensions.
+
+    Examples:
+        >>> nn.init.eye_(torch.empty(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with uniform random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
-    2010)."""
+    """Fills the tensor with uniform random numbers of variance `2 gain² / (fan in + fan out)` (Glorot and Bengio,
+    2010).
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        gain: the factor of the standard deviation.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    Examples:
+        >>> nn.init.xavier_uniform_(torch.empty(2, 3)).shape
+        torch.Size([2, 3])
+    """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers of variance 2 gain² / (fan in + fan out) (Glorot and Bengio,
-    2010)."""
+    """Fills the tensor with normal random numbers of variance `2 gain² / (fan in + fan out)` (Glorot and Bengio, 2010).
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        gain: the factor of the standard deviation.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    Examples:
+        >>> nn.init.xavier_normal_(torch.empty(2, 3)).shape
+        torch.Size([2, 3])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -101,7 +245,25 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with uniform random numbers of variance gain² / fan (He et al., 2015)."""
+    """Fills the tensor with uniform random numbers of variance `gain² / fan` (He et al., 2015).
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        a: the slope of "leaky_relu".
+        mode: the fan: "fan_in" or "fan_out".
+        nonlinearity: the activation, whose gain is used.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for another mode, or fewer than two dimensions.
+
+    Examples:
+        >>> nn.init.kaiming_uniform_(torch.empty(2, 3)).shape
+        torch.Size([2, 3])
+    """
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -111,7 +273,25 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills the tensor with normal random numbers of variance gain² / fan (He et al., 2015)."""
+    """Fills the tensor with normal random numbers of variance `gain² / fan` (He et al., 2015).
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        a: the slope of "leaky_relu".
+        mode: the fan: "fan_in" or "fan_out".
+        nonlinearity: the activation, whose gain is used.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for another mode, or fewer than two dimensions.
+
+    Examples:
+        >>> nn.init.kaiming_normal_(torch.empty(2, 3)).shape
+        torch.Size([2, 3])
+    """
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -120,9 +300,25 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fills the tensor with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013).
+    """Fills the tensor with orthogonal rows of one length, or columns if there are fewer (Saxe et al., 2013).
 
     The tensor is treated as a matrix with its first dimension as rows. The QR decomposition runs on the host.
+
+    Args:
+        tensor: the tensor to write to, of a floating dtype.
+        gain: the length.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    Examples:
+        >>> x = nn.init.orthogonal_(torch.empty(2, 2))
+        >>> torch.allclose(x @ x.T, torch.eye(2), atol=1e-5)
+        True
     """
     import numpy as np
 
@@ -140,7 +336,22 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fills the weights of a convolution so that it preserves as many channels as possible in each group."""
+    """Fills the weights of a convolution so that it preserves as many channels as possible in each group.
+
+    Args:
+        tensor: the weights, of shape (O, C, ...).
+        groups: the number of groups of channels.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for another number of dimensions.
+
+    Examples:
+        >>> nn.init.dirac_(torch.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
+    """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.dims[0] % groups:
@@ -156,7 +367,24 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fills the tensor with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010)."""
+    """Fills a matrix with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010).
+
+    Args:
+        tensor: the matrix to write to.
+        sparsity: the fraction.
+        std: the standard deviation.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        ValueError: for another number of dimensions.
+
+    Examples:
+        >>> int((nn.init.sparse_(torch.empty(4, 1), sparsity=0.5) == 0).sum())
+        2
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows = tensor.dims[0]

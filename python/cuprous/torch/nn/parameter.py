@@ -10,7 +10,16 @@ from cuprous.torch._sharded import Sharded
 
 
 class Parameter(Tensor):
-    """A tensor that `Module.parameters()` returns; it requires a gradient by default."""
+    """A tensor that `Module.parameters()` returns. It requires a gradient by default.
+
+    Args:
+        data: a tensor, by default an empty one.
+        requires_grad: whether operations on the parameter are recorded for gradients.
+
+    Examples:
+        >>> nn.Parameter(torch.ones(2)).requires_grad
+        True
+    """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """Creates a parameter that shares the memory of a tensor."""
@@ -32,14 +41,34 @@ class Parameter(Tensor):
 
 
 class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet. The object stays the same when the shape becomes known."""
+    """A parameter whose shape is not known yet. The object stays the same when the shape becomes known.
+
+    Args:
+        data: a tensor, by default an empty one.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Examples:
+        >>> nn.LazyLinear(5).weight.numel()
+        0
+    """
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
 
 
 class Buffer(Tensor):
-    """A tensor that a module registers as a buffer when it is set as an attribute."""
+    """A tensor that a module registers as a buffer when it is set as an attribute.
+
+    Args:
+        data: a tensor, by default an empty one.
+        persistent: whether `state_dict` contains it.
+
+    Examples:
+        >>> module = nn.Module()
+        >>> module.mean = nn.Buffer(torch.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
+    """
 
     persistent: bool
 

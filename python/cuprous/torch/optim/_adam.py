@@ -12,7 +12,34 @@ from cuprous.torch.optim._optimizer import Optimizer, check_betas, check_nonnega
 
 
 class Adam(Optimizer):
-    """Updates parameters by running means of the gradient and its square (Kingma and Ba, 2015)."""
+    """An optimizer that divides the running mean of the gradient by the root of that of its square (Kingma and Ba,
+    2015).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the root of the mean square.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        amsgrad: whether the largest mean square so far is used.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+        fused: has no effect.
+        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9000])
+    """
 
     _decoupled = False
 
@@ -61,7 +88,32 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the root of the mean square.
+        weight_decay: the part of the parameters, relative to the learning rate, that a step subtracts.
+        amsgrad: whether the largest mean square so far is used.
+        maximize: whether to follow the gradients up.
+        foreach: has no effect.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+        fused: has no effect.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.AdamW([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.8970])
+    """
 
     _decoupled = True
 

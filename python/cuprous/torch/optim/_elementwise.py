@@ -66,7 +66,32 @@ class Elementwise(Optimizer):
 
 
 class RMSprop(Elementwise):
-    """Divides the gradient by the root of its running mean square (Hinton, 2012; centered: Graves, 2013)."""
+    """An optimizer that divides the gradient by the root of its running mean square (Hinton, 2012).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        alpha: the factor of the running mean.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        momentum: the factor of earlier steps.
+        centered: whether the mean is subtracted, so that the divisor is a standard deviation (Graves, 2013).
+        capturable: has no effect.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.0000])
+    """
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
@@ -95,7 +120,31 @@ class RMSprop(Elementwise):
 
 
 class Adagrad(Elementwise):
-    """Divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
+    """An optimizer that divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        lr_decay: how much the learning rate falls with each step.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        initial_accumulator_value: the first value of the sum.
+        eps: what is added to the divisor.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+        fused: has no effect.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9000])
+    """
 
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
@@ -117,8 +166,31 @@ class Adagrad(Elementwise):
 
 
 class Adadelta(Elementwise):
-    """Multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients (Zeiler,
-    2012)."""
+    """An optimizer that multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients
+    (Zeiler, 2012).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        rho: the factor of the running means.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        foreach: has no effect.
+        capturable: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adadelta([x])
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9968])
+    """
 
     _tensors = ("square_avg", "acc_delta")
 
@@ -142,7 +214,30 @@ class Adadelta(Elementwise):
 
 
 class Adamax(Elementwise):
-    """Adam with the running maximum of the gradient in place of the mean square (Kingma and Ba, 2015)."""
+    """Adam with the running maximum of the gradient in place of its mean square (Kingma and Ba, 2015).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+        capturable: has no effect.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adamax([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9000])
+    """
 
     _tensors = ("exp_avg", "exp_inf")
 
@@ -163,7 +258,32 @@ class Adamax(Elementwise):
 
 
 class NAdam(Elementwise):
-    """Adam with Nesterov momentum (Dozat, 2016)."""
+    """Adam with Nesterov momentum (Dozat, 2016).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        momentum_decay: how much the momentum grows with each step.
+        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.NAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.8944])
+    """
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
@@ -196,7 +316,31 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020)."""
+    """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.RAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.4000])
+    """
 
     _tensors = ("exp_avg", "exp_avg_sq")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._shape import cat
+from cuprous.torch._joining import cat
 from cuprous.torch.autograd._modes import enable_grad, no_grad
 from cuprous.torch.optim._optimizer import Optimizer
 
@@ -17,9 +17,35 @@ Point = tuple[float, float, Tensor, float]
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps from the latest changes of parameters and gradient (Nocedal and Wright, 2006, algorithm 7.4).
+    """An optimizer with quasi-Newton steps from the latest changes of parameters and gradient (Nocedal and Wright,
+    2006, algorithm 7.4).
 
-    `step(closure)` runs up to `max_iter` iterations, each of which reads the loss. All parameters form one group.
+    `step(closure)` runs several iterations, each of which reads the loss. All parameters form one group.
+
+    Args:
+        params: the parameters.
+        lr: the length of a step, relative to the quasi-Newton step.
+        max_iter: the number of iterations of a step.
+        max_eval: the number of evaluations of the loss of a step, by default 1.25 times `max_iter`.
+        tolerance_grad: the largest element of the gradient at which iterations end.
+        tolerance_change: the change of the loss or of the parameters at which iterations end.
+        history_size: the number of changes that are stored.
+        line_search_fn: "strong_wolfe" for a line search, or None.
+
+    Raises:
+        ValueError: for several groups of parameters.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = (x * x).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> _ = optimizer.step(closure)
+        >>> bool(x.detach().abs() < 1e-3)
+        True
     """
 
     def __init__(self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
@@ -51,10 +77,27 @@ class LBFGS(Optimizer):
             at += p.numel()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Runs up to `max_iter` iterations; returns the first loss that `closure` computed.
+        """Runs up to `max_iter` iterations.
+
+        Args:
+            closure: a function that computes the loss and its gradients, and returns the loss.
+
+        Returns:
+            The first loss.
 
         Raises:
             RuntimeError: without a closure.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> optimizer = torch.optim.LBFGS([x])
+            >>> def closure():
+            ...     optimizer.zero_grad()
+            ...     loss = (x * x).sum()
+            ...     loss.backward()
+            ...     return loss
+            >>> optimizer.step(closure).detach()
+            tensor(9.)
         """
         if closure is None:
             raise RuntimeError("LBFGS needs a closure that computes the loss and its gradients")

@@ -25,9 +25,17 @@ class Optimizer:
     """Base class of optimizers, which update parameters by their gradients.
 
     A step records ordinary operations for all parameters and then ends the tape, so that forward pass, backward pass
-    and update are one program. Settings such as the learning rate are scalar parameters of that program, so a schedule
-    does not change it. The arguments `foreach`, `fused` and `capturable` select PyTorch's implementations and have no
-    effect here.
+    and update are one program. Settings such as the learning rate are scalar parameters of that program, so a
+    schedule does not change it. The arguments `foreach`, `fused` and `capturable` select PyTorch's implementations
+    and have no effect here.
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        defaults: the settings of groups that have none of their own.
+
+    Examples:
+        >>> isinstance(torch.optim.SGD([torch.zeros(2)]), torch.optim.Optimizer)
+        True
     """
 
     #: The last speculative step whose success is not known yet (amp/_speculative.py).
@@ -58,8 +66,17 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with settings of their own.
 
+        Args:
+            param_group: a dict of "params" and of settings.
+
         Raises:
             ValueError: for tensors that are not leaves, or that are already in a group.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> optimizer.add_param_group({"params": [torch.ones(3)], "lr": 0.01})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.1, 0.01]
         """
         params = param_group["params"]
         group = dict(param_group, params=[params] if isinstance(params, Tensor) else list(params))
@@ -82,7 +99,18 @@ class Optimizer:
         return {**group, "params": local_parts(group["params"])} if self._has_shards else group
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Sets the gradients to None, or to 0."""
+        """Sets the gradients of all parameters to None, or to 0.
+
+        Args:
+            set_to_none: whether gradients become None.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> torch.optim.SGD([x], lr=0.1).zero_grad()
+            >>> x.grad is None
+            True
+        """
         for group in map(self._on_parts, self.param_groups):
             if set_to_none:
                 _core.t_clear_gradients(group["params"])
@@ -92,7 +120,22 @@ class Optimizer:
                     _core.t_update(p.grad.detach(), 0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates the parameters once. `closure` recomputes the loss and its gradients, and its result is returned."""
+        """Updates the parameters once.
+
+        Args:
+            closure: a function that computes the loss and its gradients again, and returns the loss.
+
+        Returns:
+            The result of `closure`, or None.
+
+        Examples:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> optimizer = torch.optim.SGD([x], lr=0.1)
+            >>> (x * x).sum().backward()
+            >>> optimizer.step()
+            >>> x.detach()
+            tensor([2.4000])
+        """
         if self._unresolved is not None:
             self._unresolved.resolve()
         if self._pre_hooks:
@@ -119,16 +162,50 @@ class Optimizer:
         raise NotImplementedError
 
     def register_step_pre_hook(self, hook: Any) -> Any:
-        """Registers `hook(optimizer, args, kwargs)`, called before each step."""
+        """Registers a function that is called before each step.
+
+        Args:
+            hook: a function of the optimizer, the tuple of arguments and the dict of keyword arguments.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)])
+            >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+            >>> optimizer.step()
+            before
+        """
         return registered(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> Any:
-        """Registers `hook(optimizer, args, kwargs)`, called after each step."""
+        """Registers a function that is called after each step.
+
+        Args:
+            hook: a function of the optimizer, the tuple of arguments and the dict of keyword arguments.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)])
+            >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
+            >>> optimizer.step()
+            after
+        """
         return registered(self._step_hooks, hook)
 
     # --- state
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state and settings, with parameters as numbers."""
+        """Returns the state and the settings, with parameters as numbers.
+
+        Returns:
+            A dict of "state" and "param_groups".
+
+        Examples:
+            >>> torch.optim.SGD([torch.zeros(2)], lr=0.1).state_dict()["param_groups"][0]["lr"]
+            0.1
+        """
         if self._unresolved is not None:
             self._unresolved.resolve()
         params = [p for group in self.param_groups for p in group["params"]]
@@ -146,10 +223,19 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state from `state_dict()` of an optimizer with parameters of the same shapes.
+        """Restores a state of an optimizer with parameters of the same shapes.
+
+        Args:
+            state_dict: what `state_dict` returned.
 
         Raises:
             ValueError: if the sizes of the groups differ.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> optimizer.load_state_dict(torch.optim.SGD([torch.ones(2)], lr=0.5).state_dict())
+            >>> optimizer.param_groups[0]["lr"]
+            0.5
         """
         saved = state_dict["param_groups"]
         if [len(g["params"]) for g in saved] != [len(g["params"]) for g in self.param_groups]:

@@ -128,25 +128,55 @@ def _path(named: Any) -> tuple[str, Any]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Allows files to use classes and functions, given as objects or as pairs with the name that the file uses.
+    """Allows files to use classes and functions.
 
     These functions are called with whatever arguments a file contains.
+
+    Args:
+        safe_globals: the objects, or pairs of an object and the name that the file uses.
+
+    Examples:
+        >>> torch.serialization.add_safe_globals([complex])
+        >>> torch.serialization.get_safe_globals()
+        [<class 'complex'>]
+        >>> torch.serialization.clear_safe_globals()
     """
     _added.update(_path(named) for named in safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """Returns the objects that were added."""
+    """Returns the objects that were added.
+
+    Returns:
+        A list of objects.
+
+    Examples:
+        >>> torch.serialization.get_safe_globals()
+        []
+    """
     return list(_added.values())
 
 
 def clear_safe_globals() -> None:
-    """Removes the objects that were added."""
+    """Removes the objects that were added.
+
+    Examples:
+        >>> torch.serialization.clear_safe_globals()
+    """
     _added.clear()
 
 
 class safe_globals:
-    """Context manager for `add_safe_globals`."""
+    """A context manager that allows files to use classes and functions, as `add_safe_globals` does.
+
+    Args:
+        safe_globals: the objects, or pairs of an object and the name that the file uses.
+
+    Examples:
+        >>> with torch.serialization.safe_globals([complex]):
+        ...     torch.serialization.get_safe_globals()
+        [<class 'complex'>]
+    """
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._given = safe_globals

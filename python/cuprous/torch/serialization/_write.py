@@ -132,15 +132,29 @@ class _Pickler(pickle._Pickler):
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
          _use_new_zipfile_serialization: bool = True) -> None:  # fmt: skip
-    """Writes tensors, numbers, strings and containers of them to a path or a file, in PyTorch's format.
+    """Writes tensors, numbers, strings and containers of them in PyTorch's format.
 
-    Tensors that share memory share it again when they are loaded; only the range that they use is written. NumPy
+    Tensors that share memory share it again when they are loaded, and only the range that they use is written. NumPy
     scalars become Python numbers. Other objects, such as whole modules, are pickled: only `load(weights_only=False)`
     reads them, in a process that has their classes. A `state_dict()` is read everywhere.
+
+    Args:
+        obj: the object.
+        f: a path, or a file that is open for writing bytes.
+        pickle_module: for PyTorch's signature; only None or `pickle`.
+        pickle_protocol: for PyTorch's signature; only 2.
 
     Raises:
         NotImplementedError: for other pickles than those of protocol 2.
         AttributeError: for what is neither a path nor a file.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"x": torch.tensor([1.0, 2.0])}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'x': tensor([1., 2.])}
     """
     if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")

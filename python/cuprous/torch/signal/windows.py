@@ -15,7 +15,30 @@ def _symmetric(name: str, of: Callable[..., Tensor]) -> Callable[..., Tensor]:
                requires_grad: bool = False, **settings: Any) -> Tensor:  # fmt: skip
         return of(M, not sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad, **settings)
 
-    return named(window, name, f"{of.__doc__} It is symmetric unless `sym` is False.")
+    summary = (of.__doc__ or "").partition("\n")[0]
+    more = "beta: the shape: the larger it is, the narrower is the window." if name == "kaiser" else "not used."
+    return named(
+        window,
+        name,
+        f"""{summary} It is symmetric unless `sym` is False.
+
+    Args:
+        M: the number of elements.
+        sym: whether the window is symmetric; it is one period of a longer one otherwise.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        **settings: {more}
+
+    Returns:
+        A tensor of shape (M).
+
+    Examples:
+        >>> torch.signal.windows.{name}(3)[1]
+        tensor(1.)
+    """,
+    )
 
 
 bartlett, blackman, hann, kaiser = (
@@ -25,7 +48,23 @@ bartlett, blackman, hann, kaiser = (
 
 def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Returns a Hamming window. It is symmetric unless `sym` is False."""
+    """Returns a Hamming window. It is symmetric unless `sym` is False.
+
+    Args:
+        M: the number of elements.
+        sym: whether the window is symmetric; it is one period of a longer one otherwise.
+        dtype: the floating dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+
+    Returns:
+        A tensor of shape (M).
+
+    Examples:
+        >>> torch.signal.windows.hamming(3)
+        tensor([0.0800, 1.0000, 0.0800])
+    """
     return _windows.hamming_window(M, not sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 

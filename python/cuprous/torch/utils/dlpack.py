@@ -9,7 +9,18 @@ from cuprous.torch._creation import from_dlpack
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """Returns a DLPack capsule of a tensor's memory."""
+    """Returns a DLPack capsule of a tensor's memory.
+
+    Args:
+        tensor: the tensor.
+
+    Returns:
+        A capsule.
+
+    Examples:
+        >>> torch.from_dlpack(torch.ones(2)).shape
+        torch.Size([2])
+    """
     capsule: Any = tensor.__dlpack__()
     return capsule
 

@@ -8,7 +8,18 @@ from cuprous.torch._placeholders import UnsupportedError
 
 
 class FlopCounterMode:
-    """The context manager that would count operations: it can be created, and raises when it is entered."""
+    """The context manager that counts operations in PyTorch. It can be created here, and raises an error when it is
+    entered.
+
+    Args:
+        mods: has no effect.
+        depth: has no effect.
+        display: has no effect.
+        custom_mapping: has no effect.
+
+    Examples:
+        >>> counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    """
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None) -> None:
         self.depth = depth
@@ -21,11 +32,26 @@ class FlopCounterMode:
         pass
 
     def get_total_flops(self) -> int:
-        """Returns 0: nothing was counted."""
+        """Returns 0, because nothing was counted.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.utils.flop_counter.FlopCounterMode(display=False).get_total_flops()
+            0
+        """
         return 0
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """Returns no counts."""
+        """Returns no counts.
+
+        Returns:
+            A dict.
+
+        Examples:
+            >>> counts = torch.utils.flop_counter.FlopCounterMode(display=False).get_flop_counts()
+        """
         return {"Global": {}}
 
 

@@ -9,7 +9,18 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 
 
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a hook that is lost when its tensor is saved, which PyTorch warns of. All hooks are lost here."""
+    """Returns the hook, marked as one that is lost when its tensor is saved, which PyTorch warns of. All hooks are lost
+    here.
+
+    Args:
+        f: the hook.
+
+    Returns:
+        The hook.
+
+    Examples:
+        >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: 2 * grad)
+    """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f
 

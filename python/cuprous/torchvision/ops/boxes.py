@@ -8,8 +8,8 @@ import numpy as np
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
+from cuprous.torch._joining import stack
 from cuprous.torch._pointwise import FUNCTIONS as _pointwise
-from cuprous.torch._shape import stack
 
 _maximum, _minimum = _pointwise["maximum"], _pointwise["minimum"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape
+from cuprous.torch import _joining, _shape
 from cuprous.torch._info import iinfo
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
@@ -269,7 +269,7 @@ def hflip(img: Any) -> Any:
     _check(img)
     if is_image(img):
         return img.transpose(0)
-    return _shape.flip(img, [-1]) if isinstance(img, Tensor) else img[:, ::-1]
+    return _joining.flip(img, [-1]) if isinstance(img, Tensor) else img[:, ::-1]
 
 
 def vflip(img: Any) -> Any:
@@ -277,7 +277,7 @@ def vflip(img: Any) -> Any:
     _check(img)
     if is_image(img):
         return img.transpose(1)
-    return _shape.flip(img, [-2]) if isinstance(img, Tensor) else img[::-1]
+    return _joining.flip(img, [-2]) if isinstance(img, Tensor) else img[::-1]
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
@@ -321,7 +321,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     if isinstance(img, Tensor):
         red, green, blue = (_shape.narrow(img, -3, k, 1) for k in range(3))
         gray = red * 0.2989 + green * 0.587 + blue * 0.114
-        return gray if num_output_channels == 1 else _shape.cat([gray] * 3, -3)
+        return gray if num_output_channels == 1 else _joining.cat([gray] * 3, -3)
     gray = _through_pillow("to_grayscale", img, lambda picture: picture.convert("L"))
     if num_output_channels == 1:
         return gray

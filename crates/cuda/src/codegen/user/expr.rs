@@ -58,7 +58,10 @@ impl Writer<'_> {
     /// Returns an argument of a function. Constants have their exact type, on which overloads depend.
     pub(super) fn argument(&mut self, e: &Expr) -> String {
         match (&e.kind, e.dtype()) {
-            (Kind::Const(n), Some(d)) => exact(*n, d),
+            (Kind::Const(n), Some(d)) => {
+                self.parts.dtype(d);
+                exact(*n, d)
+            }
             _ => self.expr(e),
         }
     }

@@ -12,7 +12,7 @@ from cuprous.torch._pytree import tree_map
 from cuprous.torch.distributed._groups import get_world_size
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
-from cuprous.torch.distributed.fsdp._policies import MixedPrecisionPolicy, OffloadPolicy
+from cuprous.torch.distributed.fsdp._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from cuprous.torch.distributed.tensor._dtensor import DTensor, on_mesh
 from cuprous.torch.distributed.tensor.placement_types import Shard
 from cuprous.torch.nn.modules.module import Module
@@ -133,22 +133,25 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     Args:
         module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
             state.
-        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default.
-            Parameters and buffers are moved to its kind of device. By default they stay where the first one is.
+        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default. For
+            parameters that `parallelize_module` has divided over `mesh_2d["tp"]`, such as `mesh_2d["dp"]`. Parameters
+            and buffers are moved to its kind of device. By default they stay where the first one is.
         reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
             None means True, except for the outermost module, whose backward pass comes first.
-        shard_placement_fn: may return `Shard(0)` or None.
+        shard_placement_fn: returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for
+            `Shard(0)`.
         mp_policy: dtypes of the computation and the reduction.
-        offload_policy: `OffloadPolicy()`.
+        offload_policy: `CPUOffloadPolicy()` keeps the parts in host memory, where those of a mesh of CPUs always are.
         ignored_params: parameters to leave as they are.
 
     Returns:
         The module, whose class is now a subclass of `FSDPModule` and its own.
 
     Raises:
-        ValueError: for a parameter without dimensions, or a module that is sharded already.
-        NotImplementedError: for `reshard_after_forward` as a number, sharding along another dimension, parameters that
-            are DTensors, or `CPUOffloadPolicy`.
+        ValueError: for a parameter without dimensions or without the dimension to shard, a module that is sharded
+            already, or a DTensor whose mesh and `mesh` are not dimensions of one mesh.
+        TypeError: for an `offload_policy` that is none.
+        NotImplementedError: for `reshard_after_forward` as a number.
 
     Example:
         >>> for block in model.blocks:  # doctest: +SKIP
@@ -161,13 +164,15 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         raise ValueError("fully_shard has been applied to this module already")
     if type(reshard_after_forward) is int:
         raise NotImplementedError(f"[fully_shard] reshard_after_forward={reshard_after_forward!r}: pass a bool or None")
-    if type(offload_policy) is not OffloadPolicy:
-        raise NotImplementedError(
-            f"[fully_shard] offload_policy={offload_policy!r} is not supported: pass OffloadPolicy()"
-        )
+    if not isinstance(offload_policy, OffloadPolicy):
+        raise TypeError(f"offload_policy must be an OffloadPolicy, got {offload_policy!r}")
     if mesh is None:
         first = next(module.parameters(), None)
         mesh = init_device_mesh("cpu" if first is None else first.device.type, (get_world_size(),))
+    if isinstance(offload_policy, CPUOffloadPolicy) and mesh.device_type != "cpu":
+        raise NotImplementedError(
+            f"[fully_shard] {offload_policy!r} is supported on meshes of CPUs only: pass OffloadPolicy()"
+        )
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh!r}")
     parameters = _shard(module, mesh, shard_placement_fn, ignored_params or set())
@@ -194,18 +199,23 @@ def _shard(module: Module, mesh: DeviceMesh, placement: Callable[[Parameter], Sh
             if buffer is not None and not isinstance(buffer, DTensor):
                 part._buffers[name] = on_mesh(buffer, mesh)
     for name, p, _ in found.values():
-        if isinstance(p, DTensor):
-            raise NotImplementedError(
-                f"[fully_shard] {name} is a DTensor; shard it once, with fully_shard or another way"
-            )
         if p.ndim == 0:
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
             )
-        chosen = None if placement is None else placement(p)
-        if chosen is not None and chosen != Shard(0):
-            raise NotImplementedError(f"[fully_shard] {chosen!r} of {name}: parameters are sharded along dimension 0")
-    return [ShardedParameter(name, p, mesh, slots) for name, p, slots in found.values()]
+    return [ShardedParameter(name, p, mesh, slots, _dimension(name, p, placement)) for name, p, slots in found.values()]
+
+
+def _dimension(name: str, p: Parameter, placement: Callable[[Parameter], Shard | None] | None) -> int:
+    """Returns the dimension along which a parameter is sharded."""
+    chosen = None if placement is None else placement(p)
+    if chosen is None:
+        return 0
+    if not isinstance(chosen, Shard):
+        raise ValueError(f"[fully_shard] shard_placement_fn must return Shard(dim) or None, got {chosen!r} for {name}")
+    if not -p.ndim <= chosen.dim < p.ndim:
+        raise ValueError(f"[fully_shard] {chosen!r} is not a dimension of {name}, whose shape is {tuple(p.dims)}")
+    return chosen.dim % p.ndim
 
 
 def _own_modules(module: Module, prefix: str) -> list[tuple[str, Module]]:

@@ -26,21 +26,36 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class ShardedParameter:
-    """A parameter of which each rank keeps its rows, and the whole while a module computes."""
+    """A parameter of which each rank keeps its rows along some dimension, and the whole while a module computes. If
+    ranks of another mesh hold the parameter together, the whole is this rank's part of it."""
 
-    def __init__(self, name: str, parameter: Parameter, mesh: DeviceMesh, slots: list[tuple[Module, str]]) -> None:
-        self.name, self.slots, self.dims = name, slots, tuple(parameter.dims)
+    def __init__(self, name: str, parameter: Parameter, mesh: DeviceMesh, slots: list[tuple[Module, str]],
+                 dim: int = 0) -> None:  # fmt: skip
+        self.name, self.slots, self.dim = name, slots, dim
+        self._outer = parameter if isinstance(parameter, DTensor) else None
+        whole: Tensor = parameter if self._outer is None else self._outer._local
         group = mesh.get_group(mesh.ndim - 1)
-        n, rows = group.size(), self.dims[0]
-        #: Elements of a row, and rows of this rank's part with those that only pad it.
-        self.width = parameter.numel() // max(rows, 1)
+        n, rows = group.size(), whole.dims[dim]
+        #: The other extents, the elements of a row, and rows of this rank's part with those that only pad it.
+        self.rest = [extent for k, extent in enumerate(whole.dims) if k != dim]
+        self.width = whole.numel() // max(rows, 1)
         self.most = -(-rows // n)
         self.chunks = [chunk(rows, n, k)[1] for k in range(n)]
         self.own_rows = self.chunks[group.rank()]
-        local = own_part(on_mesh(parameter.detach(), mesh), 0, group)
+        local = own_part(on_mesh(whole.detach(), mesh), dim, group)
         local.requires_grad = parameter.requires_grad
-        placements: list[Placement] = [*[Replicate()] * (mesh.ndim - 1), Shard(0)]
-        self.sharded = DTensor(local, mesh, placements, self.dims, is_parameter=True)
+        placements: list[Placement] = [*[Replicate()] * (mesh.ndim - 1), Shard(dim)]
+        if self._outer is not None:
+            other = self._outer.device_mesh
+            joined = other._joined(mesh)
+            if joined is None:
+                raise ValueError(
+                    f"[fully_shard] {name} is a DTensor on {other!r}; mesh must have other dimensions of that mesh, "
+                    "by name, such as mesh_2d['dp'] where the parameter has mesh_2d['tp']"
+                )
+            # What the other mesh divides is divided again, so its dimensions come first.
+            mesh, placements = joined, [*self._outer.placements, *placements]
+        self.sharded = DTensor(local, mesh, placements, parameter.dims, is_parameter=True)
         self.whole: Parameter | None = None
         #: True if the whole has the hook that waits for its gradient.
         self.is_hooked = False
@@ -56,20 +71,31 @@ class ShardedParameter:
         for module, name in self.slots:
             module._parameters[name] = parameter
 
+    def put_whole(self, whole: Parameter) -> None:
+        """Makes the whole the parameter of the modules."""
+        outer = self._outer
+        self.put(whole if outer is None else DTensor(whole, outer.device_mesh, outer.placements, outer.dims, True))
+
+    def _rows(self, t: Tensor, dtype: str) -> Tensor:
+        """Returns the elements of a tensor, row by row."""
+        return _core.t_cast(t.detach(), dtype).movedim(self.dim, 0).reshape(-1)
+
+    def from_rows(self, vector: Tensor, at: int, rows: int) -> Tensor:
+        """Returns the tensor of so many rows that begin at a position of a vector."""
+        return vector[at : at + rows * self.width].view([rows, *self.rest]).movedim(0, self.dim)
+
     def flat(self, dtype: str) -> Tensor:
         """Returns this rank's rows as a padded vector."""
-        flat = _core.t_cast(self.sharded._local.detach(), dtype).reshape(-1)
-        return _pad(flat, self.padded)
+        return _pad(self._rows(self.sharded._local, dtype), self.padded)
 
     def from_gathered(self, gathered: Tensor, at: int) -> Tensor:
         """Returns the whole from the vectors of all ranks, one in each row, in memory of its own."""
-        parts = [gathered[k, at : at + size * self.width].view([size, *self.dims[1:]])
-                 for k, size in enumerate(self.chunks) if size]  # fmt: skip
-        return _core.t_cat(parts, 0) if len(parts) > 1 else parts[0].clone()
+        parts = [self.from_rows(gathered[k], at, rows) for k, rows in enumerate(self.chunks) if rows]
+        return _core.t_cat(parts, self.dim) if len(parts) > 1 else parts[0].clone()
 
     def spread(self, gradient: Tensor, dtype: str) -> Tensor:
         """Returns a gradient with the padded rows of each rank in a row."""
-        flat = _core.t_cast(gradient.detach(), dtype).reshape(-1)
+        flat = self._rows(gradient, dtype)
         return _pad(flat, self.padded * len(self.chunks)).view([len(self.chunks), self.padded])
 
 
@@ -214,7 +240,7 @@ class ParameterGroup:
         if p.whole.requires_grad and not p.is_hooked:
             p.whole.register_post_accumulate_grad_hook(partial(lambda q, _: self._accumulated(q), p))
             p.is_hooked = True
-        p.put(p.whole)
+        p.put_whole(p.whole)
 
     def reshard(self) -> None:
         """Frees the whole parameters and makes the parts those of the modules."""
@@ -283,7 +309,6 @@ class ParameterGroup:
             at = 0
             for p in reduction.parameters:
                 local = p.sharded._local
-                part = out[at : at + p.own_rows * p.width].view(list(local.dims))
-                gradient = _core.t_cast(part, local.dtype_name)
+                gradient = _core.t_cast(p.from_rows(out, at, p.own_rows), local.dtype_name)
                 local.grad = gradient.clone() if local.grad is None else local.grad + gradient
                 at += p.padded

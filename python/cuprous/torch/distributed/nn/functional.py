@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch._creation import empty_like
-from cuprous.torch._shape import stack
+from cuprous.torch._joining import stack
 from cuprous.torch.autograd import Function
 from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed._groups import get_rank, get_world_size

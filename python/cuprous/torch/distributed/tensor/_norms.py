@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _reductions, _shape
+from cuprous.torch import _joining, _reductions
 from cuprous.torch.distributed import _collectives
 from cuprous.torch.distributed._options import ReduceOp
 from cuprous.torch.distributed.device_mesh import DeviceMesh
@@ -58,4 +58,4 @@ def _norm_of(t: Tensor, order: float) -> Tensor:
 
 
 def _norm(norms: list[Tensor], order: float) -> Tensor:
-    return norms[0] if len(norms) == 1 else _reductions.norm(_shape.stack(norms), order)
+    return norms[0] if len(norms) == 1 else _reductions.norm(_joining.stack(norms), order)

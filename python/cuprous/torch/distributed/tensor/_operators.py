@@ -10,11 +10,12 @@ from typing import Any
 from cuprous import _core, torch
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
-from cuprous.torch.distributed.tensor import _norms, _operands, _views
+from cuprous.torch.distributed.tensor import _norms, _operands, _random, _views
 from cuprous.torch.distributed.tensor._dtensor import DTensor
 from cuprous.torch.distributed.tensor._operands import common_mesh, elementwise, part, refuse, wrapped
 from cuprous.torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 from cuprous.torch.nn import functional as F
+from cuprous.torch.nn._dropout import check_probability, scaled_where
 
 #: Elementwise functions beside the tables of `_pointwise`.
 _ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "softplus", "leaky_relu", "elu", "mish", "hardtanh", "relu6",
@@ -272,9 +273,16 @@ def _cross_entropy(input: Any, target: Any, *, reduction: str = "mean", **kwargs
 
 
 def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> DTensor:
-    if training and p:
-        raise NotImplementedError("[dropout] in training does not support DTensor: apply it to to_local()")
-    return input if inplace else FUNCTIONS["clone"](input)
+    check_probability(p)
+    if not (training and p):
+        return input if inplace else FUNCTIONS["clone"](input)
+    if any(isinstance(placement, Partial) for placement in input.placements):
+        refuse("dropout", [input], "the parts of a Partial are not a value")
+    dropped = scaled_where(_random.draw_unit(input) >= p, input._local, p)
+    if not inplace:
+        return input.like(dropped)
+    input._local.copy_(dropped)
+    return input
 
 
 def _to(self: DTensor, *args: Any, **kwargs: Any) -> DTensor:

@@ -24,12 +24,42 @@ Signature = Callable[..., Any]
 
 
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
-    """Leaves out nothing."""
+    """Returns a mask that leaves out nothing.
+
+    Args:
+        batch: the index of the batch.
+        head: the index of the head.
+        token_q: the index of the query.
+        token_kv: the index of the key.
+
+    Returns:
+        A bool tensor.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import create_mask, noop_mask
+        >>> create_mask(noop_mask, None, None, 1, 2)
+        tensor([[[[True, True]]]])
+    """
     return _creation.ones((), dtype=DTYPES["bool"], device=token_q.device)
 
 
 def and_masks(*mask_mods: Signature) -> Signature:
-    """Returns a mask of what all masks leave."""
+    """Returns a mask of what all masks leave.
+
+    Args:
+        *mask_mods: functions of batch, head, query and key.
+
+    Returns:
+        A function of batch, head, query and key.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import and_masks, create_mask
+        >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
+        >>> create_mask(near, None, None, 3, 3)[0, 0].int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [0, 1, 1]], dtype=torch.int32)
+    """
 
     def both(b: Any, h: Any, q: Any, k: Any) -> Any:
         result = noop_mask(b, h, q, k)
@@ -41,7 +71,21 @@ def and_masks(*mask_mods: Signature) -> Signature:
 
 
 def or_masks(*mask_mods: Signature) -> Signature:
-    """Returns a mask of what one of the masks leaves."""
+    """Returns a mask of what one of the masks leaves.
+
+    Args:
+        *mask_mods: functions of batch, head, query and key.
+
+    Returns:
+        A function of batch, head, query and key.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import create_mask, or_masks
+        >>> mask = or_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: k == 2)
+        >>> create_mask(mask, None, None, 2, 3)[0, 0].int()
+        tensor([[1, 0, 1],
+                [1, 1, 1]], dtype=torch.int32)
+    """
 
     def either(b: Any, h: Any, q: Any, k: Any) -> Any:
         result = ~noop_mask(b, h, q, k)
@@ -64,14 +108,44 @@ def _indices(*extents: int, device: Any) -> list[Tensor]:
 
 def create_mask(mod_fn: Signature, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
                 **options: Any) -> Tensor:  # fmt: skip
-    """Returns the mask (B, H, Q_LEN, KV_LEN) of a function of batch, head, query and key."""
+    """Returns the mask of a function.
+
+    Args:
+        mod_fn: the function of batch, head, query and key; it returns True for pairs that take part.
+        B: the batches; None if the mask does not depend on them.
+        H: the heads; None if the mask does not depend on them.
+        Q_LEN: the number of queries.
+        KV_LEN: the number of keys.
+        device: the device, by default the default device.
+        **options: has no effect.
+
+    Returns:
+        A bool tensor of shape (B, H, Q_LEN, KV_LEN).
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import create_mask
+        >>> create_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)[0, 0].int()
+        tensor([[1, 0],
+                [1, 1]], dtype=torch.int32)
+    """
     extents = (B or 1, H or 1, Q_LEN, KV_LEN)
     mask: Any = mod_fn(*_indices(*extents, device=device))
     return mask.expand(extents)
 
 
 class BlockMask:
-    """A mask, as a function and as a tensor."""
+    """A mask, as a function and as a tensor.
+
+    Args:
+        mask_mod: the function of batch, head, query and key; it returns True for pairs that take part.
+        mask: the mask, a bool tensor.
+        block_size: the extents of a block.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).shape
+        (1, 1, 8, 8)
+    """
 
     def __init__(self, mask_mod: Signature, mask: Any, block_size: Any = _DEFAULT_SPARSE_BLOCK_SIZE) -> None:
         self.mask_mod, self._mask = mask_mod, mask
@@ -88,16 +162,44 @@ class BlockMask:
         return self.shape[2], self.shape[3]
 
     def numel(self) -> int:
-        """Returns the number of elements of the mask."""
+        """Returns the number of elements of the mask.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).numel()
+            64
+        """
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
-        """Returns the part of the blocks that the mask leaves out, in percent."""
+        """Returns the part of the blocks that the mask leaves out, in percent.
+
+        Returns:
+            A float.
+
+        Examples:
+            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).sparsity()
+            25.0
+        """
         blocks = self.to_dense().double()
         return float(100 * (1 - blocks.mean()))
 
     def to_dense(self) -> Any:
-        """Returns, for each block, 1 if the mask leaves something of it, otherwise 0."""
+        """Returns, for each block, 1 if the mask leaves something of it, otherwise 0.
+
+        Returns:
+            A tensor with an element for each block.
+
+        Examples:
+            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).to_dense()[0, 0]
+            tensor([[1, 0],
+                    [1, 1]], dtype=torch.int32)
+        """
         batch, heads, rows, columns = self.shape
         high, wide = self.BLOCK_SIZE
         up, right = -rows % high, -columns % wide
@@ -107,7 +209,19 @@ class BlockMask:
         return parts.any(-1).any(-2).to(DTYPES["int32"])
 
     def to(self, device: Any) -> BlockMask:
-        """Returns the mask on another device."""
+        """Returns the mask on another device.
+
+        Args:
+            device: the device.
+
+        Returns:
+            A `BlockMask`.
+
+        Examples:
+            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).to("cpu")
+            BlockMask(shape=(1, 1, 8, 8))
+        """
         return BlockMask(self.mask_mod, self._mask.to(device), self.BLOCK_SIZE)
 
     def __getitem__(self, index: Any) -> BlockMask:
@@ -130,9 +244,22 @@ def create_block_mask(
     _compile: bool = False,
     **options: Any,
 ) -> BlockMask:
-    """Returns the mask of a function of batch, head, query and key, for `flex_attention`.
+    """Returns the mask of a function for `flex_attention`.
 
-    Example:
+    Args:
+        mask_mod: the function of batch, head, query and key; it returns True for pairs that take part.
+        B: the batches; None if the mask does not depend on them.
+        H: the heads; None if the mask does not depend on them.
+        Q_LEN: the number of queries.
+        KV_LEN: the number of keys.
+        device: the device, by default the default device.
+        BLOCK_SIZE: the extents of a block, a number or a pair.
+        **options: has no effect.
+
+    Returns:
+        A `BlockMask`.
+
+    Examples:
         >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
         >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8)
         BlockMask(shape=(1, 1, 8, 8))
@@ -141,14 +268,38 @@ def create_block_mask(
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` is to return beside its result."""
+    """What `flex_attention` is to return beside its result.
+
+    Args:
+        lse: whether to return the logarithms of the sums of exponentials.
+        max_scores: whether to return the largest score of each query.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
+        >>> x = torch.ones(1, 1, 3, 2)
+        >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(lse=True))
+        >>> aux.lse.shape
+        torch.Size([1, 1, 3])
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What `flex_attention` returns beside its result: logarithms of sums of exponentials, and largest scores."""
+    """What `flex_attention` returns beside its result.
+
+    Args:
+        lse: the logarithms of the sums of exponentials, a tensor of shape (batch, heads, queries), or None.
+        max_scores: the largest score of each query, a tensor of that shape, or None.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
+        >>> x = torch.ones(1, 1, 3, 2)
+        >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(max_scores=True))
+        >>> aux.max_scores.shape
+        torch.Size([1, 1, 3])
+    """
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -161,18 +312,29 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Signature | None
     """Returns attention, of which a function changes the scores and a mask leaves out pairs of query and key.
 
     Args:
-        query: (batch, heads, queries, features).
-        key, value: (batch, heads, keys, features).
+        query: a tensor of shape (batch, heads, queries, features).
+        key: a tensor of shape (batch, heads, keys, features).
+        value: a tensor of shape (batch, heads, keys, features).
         score_mod: gets the scores, and the indices of batch, head, query and key; returns the scores to use.
         block_mask: from `create_block_mask`.
         scale: the factor of the scores, by default 1 / sqrt(features).
         enable_gqa: whether groups of heads of the query share a head of key and value.
         return_lse: whether to return the logarithms of the sums of exponentials too.
-        kernel_options: for PyTorch's compiler.
+        kernel_options: has no effect.
         return_aux: what to return beside the result.
+
+    Returns:
+        A tensor of shape (batch, heads, queries, features); with `return_lse` or `return_aux` a pair of it and the
+        other results.
 
     Raises:
         ValueError: if the numbers of heads differ without `enable_gqa`.
+
+    Examples:
+        >>> from cuprous.torch.nn.attention.flex_attention import flex_attention
+        >>> x = torch.ones(1, 1, 3, 2)
+        >>> flex_attention(x, x, x, score_mod=lambda score, b, h, q, k: score + (q - k)).shape
+        torch.Size([1, 1, 3, 2])
     """
     groups = query.shape[1] // key.shape[1]
     if groups != 1:

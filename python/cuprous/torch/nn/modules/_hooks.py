@@ -49,27 +49,91 @@ class Hooks:
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
-        """Registers `hook(module, args, result)`, called after `forward`; a value that it returns replaces the result.
+        """Registers a function that is called after `forward`.
 
-        With `with_kwargs` the hook is called with `(module, args, kwargs, result)`. With `always_call` it is also
-        called, with None as the result, if `forward` raises.
+        It is called with the module, a tuple of the arguments and the result; a value that it returns replaces the
+        result.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before all others.
+            with_kwargs: whether the dict of keyword arguments is passed after the arguments.
+            always_call: whether it is also called, with None as the result, if `forward` raises.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.ReLU()
+            >>> handle = layer.register_forward_hook(lambda module, args, result: print(result.shape))
+            >>> result = layer(torch.ones(2))
+            torch.Size([2])
         """
         return self._register(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_forward_pre_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(module, args)`, called before `forward`; a value that it returns replaces the arguments."""
+        """Registers a function that is called before `forward`.
+
+        It is called with the module and a tuple of the arguments; a value that it returns replaces the arguments.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before all others.
+            with_kwargs: whether the dict of keyword arguments is passed after the arguments.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.ReLU()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: print(args[0].shape))
+            >>> result = layer(torch.ones(2))
+            torch.Size([2])
+        """
         return self._register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(module, grad_input, grad_output)`, called when the gradients of the module's inputs are
-        computed (those of its outputs, if no input requires one); a value that it returns replaces `grad_input`."""
+        """Registers a function that is called when the gradients of the module's inputs are computed, or those of its
+        outputs if no input requires one.
+
+        It is called with the module and tuples of the gradients of inputs and outputs; a value that it returns
+        replaces the gradients of inputs.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before all others.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.ReLU()
+            >>> handle = layer.register_full_backward_hook(lambda module, inputs, outputs: print(inputs[0]))
+            >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+            tensor([0., 1.])
+        """
         return self._register(self._backward_hooks, (hook, False), prepend)
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(module, grad_output)`, called when the gradients of the outputs are computed; a value that it
-        returns replaces them."""
+        """Registers a function that is called when the gradients of the module's outputs are computed.
+
+        It is called with the module and a tuple of the gradients; a value that it returns replaces them.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before all others.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.ReLU()
+            >>> handle = layer.register_full_backward_pre_hook(lambda module, outputs: print(outputs[0]))
+            >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+            tensor([1., 1.])
+        """
         return self._register(self._backward_hooks, (hook, True), prepend)
 
     register_backward_hook = register_full_backward_hook

@@ -37,17 +37,68 @@ class State:
     _non_persistent: set[str]
 
     def get_extra_state(self) -> Any:
-        """Returns additional state. A module that has any defines this method and `set_extra_state`."""
+        """Returns additional state. A module that has any defines this method and `set_extra_state`.
+
+        Returns:
+            Any object that can be pickled.
+
+        Raises:
+            RuntimeError: if a subclass does not define it.
+
+        Examples:
+            >>> class Counter(nn.Module):
+            ...     steps = 0
+            ...
+            ...     def get_extra_state(self):
+            ...         return {"steps": self.steps}
+            >>> Counter().state_dict()
+            OrderedDict([('_extra_state', {'steps': 0})])
+        """
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Restores the additional state that `get_extra_state` returned."""
+        """Restores the additional state that `get_extra_state` returned.
+
+        Args:
+            state: what `get_extra_state` returned.
+
+        Raises:
+            RuntimeError: if a subclass does not define it.
+
+        Examples:
+            >>> class Counter(nn.Module):
+            ...     steps = 0
+            ...
+            ...     def get_extra_state(self):
+            ...         return {"steps": self.steps}
+            ...
+            ...     def set_extra_state(self, state):
+            ...         self.steps = state["steps"]
+            >>> counter = Counter()
+            >>> _ = counter.load_state_dict({"_extra_state": {"steps": 5}})
+            >>> counter.steps
+            5
+        """
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """Returns parameters and persistent buffers by name, as detached tensors."""
+        """Returns parameters and persistent buffers by name, as detached tensors.
+
+        Args:
+            *args: PyTorch's older form: `destination`, `prefix` and `keep_vars`.
+            destination: a dict to write to.
+            prefix: what names begin with.
+            keep_vars: whether to return the parameters themselves; detached tensors otherwise.
+
+        Returns:
+            A dict of parameters and persistent buffers by name.
+
+        Examples:
+            >>> {name: x.shape for name, x in nn.Linear(3, 2).state_dict().items()}
+            {'weight': torch.Size([2, 3]), 'bias': torch.Size([2])}
+        """
         if args:  # deprecated positional arguments
             old = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars} | old)
@@ -67,11 +118,23 @@ class State:
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies values by name into parameters and buffers; with `assign` the tensors replace them.
+        """Copies values by name into parameters and buffers.
+
+        Args:
+            state_dict: the values by name.
+            strict: whether missing and unexpected names are errors.
+            assign: whether the tensors replace parameters and buffers.
+
+        Returns:
+            The named tuple `(missing_keys, unexpected_keys)`.
 
         Raises:
             TypeError: if the state is not a mapping.
             RuntimeError: listing all names that are missing, unexpected (if strict) or of another shape.
+
+        Examples:
+            >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
+            <All keys matched successfully>
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -145,14 +208,40 @@ class State:
         return registered(self.__dict__.setdefault(table, {}), hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers `hook(module, state_dict, prefix, metadata)`, called after the state was saved."""
+        """Registers a function that is called after the state was saved.
+
+        Args:
+            hook: a function of the module, the dict, the prefix and the metadata.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.Linear(3, 2)
+            >>> handle = layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: print(list(state)))
+            >>> _ = layer.state_dict()
+            ['weight', 'bias']
+        """
         return self._state_hook("_state_dict_hooks", hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers `hook(module, state_dict, prefix, …)`, called before a state is loaded; it may modify the (copied)
-        dict."""
+        """Registers a function that is called before a state is loaded. It may modify the dict, which is a copy.
+
+        Args:
+            hook: a function of the module, the dict, the prefix, the metadata, whether loading is strict, and the lists
+                of missing and unexpected names and of errors.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.Linear(3, 2)
+            >>> handle = layer.register_load_state_dict_pre_hook(lambda module, state, *_: print(list(state)))
+            >>> _ = layer.load_state_dict(layer.state_dict())
+            ['weight', 'bias']
+        """
         return self._state_hook("_load_pre_hooks", hook)
 
     def _register_load_state_dict_pre_hook(
@@ -163,7 +252,20 @@ class State:
         return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers `hook(module, incompatible_keys)`, called after a state was loaded."""
+        """Registers a function that is called after a state was loaded.
+
+        Args:
+            hook: a function of the module and the pair of missing and unexpected names.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.Linear(3, 2)
+            >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: print(keys))
+            >>> _ = layer.load_state_dict(layer.state_dict())
+            <All keys matched successfully>
+        """
         return self._state_hook("_load_post_hooks", hook)
 
 

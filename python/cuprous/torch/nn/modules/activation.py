@@ -7,11 +7,9 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules._generated import REQUIRED, LayerDocumentation, LayerSignature
 from cuprous.torch.nn.modules.module import Module, bound
 from cuprous.torch.nn.parameter import Parameter
-
-#: Marks a setting that has no default.
-_REQUIRED = object()
 
 #: Activations without parameters: the function, its settings with their defaults, and the settings that repr() shows
 #: (those that differ from "" in this template).
@@ -38,25 +36,34 @@ _ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "LogSoftmax": (F.log_softmax, {"dim": None}, "dim={dim}"),
     "Softmin": (F.softmin, {"dim": None}, "dim={dim}"),
     "GLU": (F.glu, {"dim": -1}, "dim={dim}"),
-    "Threshold": (F.threshold, {"threshold": _REQUIRED, "value": _REQUIRED, "inplace": False},
+    "Threshold": (F.threshold, {"threshold": REQUIRED, "value": REQUIRED, "inplace": False},
                   "threshold={threshold}, value={value}{inplace}"),
     "Hardshrink": (F.hardshrink, {"lambd": 0.5}, "{lambd}"),
     "Softshrink": (F.softshrink, {"lambd": 0.5}, "{lambd}"),
     "Tanhshrink": (F.tanhshrink, {}, ""),
 }  # fmt: skip
 
+#: Examples of layers whose function's example has other settings than the defaults.
+_EXAMPLES = {
+    "Softmax": "    >>> nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))\n    tensor([0.5000, 0.5000])",
+    "LogSoftmax": "    >>> nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))\n    tensor([-0.6931, -0.6931])",
+    "Softmin": "    >>> nn.Softmin(dim=0)(torch.tensor([1.0, 2.0]))\n    tensor([0.7311, 0.2689])",
+    "Threshold": "    >>> nn.Threshold(0.0, 5.0)(torch.tensor([-1.0, 2.0]))\n    tensor([5., 2.])",
+}
+
 
 def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) -> type[Module]:
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
         values = bound(name, settings, args, kwargs)
-        missing = [setting for setting, value in values.items() if value is _REQUIRED]
+        missing = [setting for setting, value in values.items() if value is REQUIRED]
         if missing:
             raise TypeError(f"{name}() needs the arguments {', '.join(missing)}")
         for setting, value in values.items():
             setattr(self, setting, value)
 
     def forward(self: Module, input: Tensor) -> Tensor:
+        """Returns the activation."""
         return getattr(F, function.__name__)(input, **{setting: getattr(self, setting) for setting in settings})
 
     def extra_repr(self: Module) -> str:
@@ -66,8 +73,10 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
         )
         return text.removeprefix(", ")
 
-    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": function.__doc__,
-            "__module__": __name__}  # fmt: skip
+    extra_repr.__doc__ = Module.extra_repr.__doc__
+    doc = LayerDocumentation(function, settings, _EXAMPLES.get(name))
+    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc,
+            "__signature__": LayerSignature(settings), "__module__": __name__}  # fmt: skip
     return type(name, (Module,), body)
 
 
@@ -76,7 +85,22 @@ for _name, (_function, _settings, _shown) in _ACTIVATIONS.items():
 
 
 class PReLU(Module):
-    """x if it is positive, otherwise x times a learned weight."""
+    """A layer that returns x if it is positive, otherwise x times a learned weight.
+
+    Args:
+        num_parameters: the number of weights: one, or one for each channel.
+        init: the first value of the weights.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, ...), of the dtype of the weights.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+        tensor([-0.2500,  2.0000])
+    """
 
     _repr = "num_parameters={self.num_parameters}"
 
@@ -91,7 +115,21 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """x if it is positive, otherwise x times a slope that is drawn from [lower, upper) in training."""
+    """A layer that returns x if it is positive, otherwise x times a slope that is drawn at random in training.
+
+    Args:
+        lower: the lower bound of the slope.
+        upper: the upper bound of the slope.
+        inplace: whether to write the result to the input.
+
+    Shapes:
+        input: any shape, of a floating dtype.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.RReLU(0.2, 0.4).eval()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.3000,  2.0000])
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -102,12 +140,23 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """Returns the bounds of the slope."""
         return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of images, (N, C, H, W) or (C, H, W)."""
+    """The softmax over the channels of images.
+
+    Shapes:
+        input: (N, C, H, W) or (C, H, W), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Returns the activation."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch import _indexing, _joining, _reductions, _shape
 from cuprous.torch._reductions import log_softmax
 from cuprous.torch.nn.modules.container import ModuleList, Sequential
 from cuprous.torch.nn.modules.linear import Linear
@@ -27,6 +27,28 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     In the head, each class below the first cutoff has a logit, and each cluster of the other classes has one. Cluster k
     projects the input to `in_features / div_value**(k + 1)` features. All log-probabilities are computed, without
     branches that depend on the targets.
+
+    Args:
+        in_features: the number of features.
+        n_classes: the number of classes.
+        cutoffs: the first class of each cluster, increasing.
+        div_value: the ratio of the features of successive clusters.
+        head_bias: whether the head has a bias.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input_: (N, in_features) or (in_features).
+        target_: int64 classes, (N) or ().
+        result: the named tuple `(output, loss)`: the log-probability of each target, and their negative mean.
+
+    Raises:
+        ValueError: for cutoffs that do not increase.
+
+    Examples:
+        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+        >>> layer(torch.ones(3, 16), torch.tensor([0, 3, 5])).output.shape
+        torch.Size([3])
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
@@ -49,7 +71,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                                         Linear(width, high - low, False, **options)))  # fmt: skip
 
     def reset_parameters(self) -> None:
-        """Initializes the parameters at random."""
+        """Initializes the parameters at random.
+
+        Examples:
+            >>> nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4]).reset_parameters()
+        """
         self.head.reset_parameters()
         for cluster in self.tail:
             for layer in cluster:
@@ -69,16 +95,40 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMoutput(found, _map("negative", _reductions.mean(found)))
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Returns the log-probabilities of all classes, (N, n_classes)."""
+        """Returns the log-probabilities of all classes.
+
+        Args:
+            input: a tensor of shape (N, in_features).
+
+        Returns:
+            A tensor of shape (N, n_classes).
+
+        Examples:
+            >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+            >>> layer.log_prob(torch.ones(3, 16)).shape
+            torch.Size([3, 6])
+        """
         head = log_softmax(self.head(input), 1)
         parts = [_shape.narrow(head, 1, 0, self.shortlist_size)]
         for k, cluster in enumerate(self.tail):
             own = _shape.narrow(head, 1, self.shortlist_size + k, 1)
             parts.append(_map("add", log_softmax(cluster(input), 1), own))
-        return _shape.cat(parts, 1)
+        return _joining.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """Returns the most probable classes."""
+        """Returns the most probable classes.
+
+        Args:
+            input: a tensor of shape (N, in_features).
+
+        Returns:
+            An int64 tensor of shape (N).
+
+        Examples:
+            >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+            >>> layer.predict(torch.ones(3, 16)).shape
+            torch.Size([3])
+        """
         return _reductions.argmax(self.log_prob(input), 1)
 
 

@@ -78,26 +78,108 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of (N, C) or (N, C, L) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of vectors or signals (Ioffe and Szegedy, 2015).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C) or (N, C, L), of the dtype of the parameters.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.BatchNorm1d(2)(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).detach()
+        tensor([[-1.0000,  0.0000],
+                [ 1.0000,  0.0000]])
+    """
 
     _dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of (N, C, H, W) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of images (Ioffe and Szegedy, 2015).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, H, W), of the dtype of the parameters.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
 
     _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W) (Ioffe and Szegedy, 2015)."""
+    """Batch normalization of volumes (Ioffe and Szegedy, 2015).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, D, H, W), of the dtype of the parameters.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     _dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of (N, C, …) over the batches of all ranks of a process group, or without one over that of
-    this process."""
+    """Batch normalization over the batches of all ranks of a process group.
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        process_group: the group; without one the batch of this process is used.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, ...), of the dtype of the parameters.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, process_group: Any = None, device: Any = None,
@@ -122,7 +204,20 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """Returns the module with each batch normalization replaced by a `SyncBatchNorm` of the same parameters and
-        statistics."""
+        statistics.
+
+        Args:
+            module: the module, which is changed.
+            process_group: the group of the new layers.
+
+        Returns:
+            The module; a new layer if it is a batch normalization itself.
+
+        Examples:
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]).__name__
+            'SyncBatchNorm'
+        """
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
                          process_group)  # fmt: skip
@@ -159,19 +254,82 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization of (N, C, L) or (C, L) (Ulyanov et al., 2016)."""
+    """Instance normalization of signals (Ulyanov et al., 2016).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, L) or (C, L), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
+        tensor([[-1.0000,  1.0000]])
+    """
 
     _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization of (N, C, H, W) or (C, H, W) (Ulyanov et al., 2016)."""
+    """Instance normalization of images (Ulyanov et al., 2016).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, H, W) or (C, H, W), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al., 2016)."""
+    """Instance normalization of volumes (Ulyanov et al., 2016).
+
+    Args:
+        num_features: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
+        affine: whether there are a learned scale and shift for each channel.
+        track_running_stats: whether there are running statistics, which evaluation uses.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, D, H, W) or (C, D, H, W), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: when called, for another number of dimensions.
+
+    Examples:
+        >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     _dims = (4, 5)
 

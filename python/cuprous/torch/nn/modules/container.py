@@ -70,7 +70,20 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that are called one after another, given as arguments or as an ordered dict."""
+    """Modules that are called one after another, given as arguments or as an ordered dict.
+
+    Args:
+        *args: the modules, or one ordered dict of modules by name.
+
+    Shapes:
+        input: what the first module takes.
+        result: what the last module returns.
+
+    Examples:
+        >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        >>> model(torch.ones(3, 4)).shape
+        torch.Size([3, 2])
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -92,7 +105,16 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules. It has no `forward`."""
+    """A list of modules. It has no `forward`.
+
+    Args:
+        modules: the modules.
+
+    Examples:
+        >>> layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+        >>> len(layers), len(list(layers.parameters()))
+        (2, 4)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -124,7 +146,16 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dict of modules."""
+    """A dict of modules.
+
+    Args:
+        modules: the modules by name, a mapping or pairs.
+
+    Examples:
+        >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3)})
+        >>> layers["first"]
+        Linear(in_features=2, out_features=3, bias=True)
+    """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -132,7 +163,17 @@ class ModuleDict(Module):
             self.update(modules)
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Adds modules by name."""
+        """Adds modules by name.
+
+        Args:
+            modules: the modules by name, a mapping or pairs.
+
+        Examples:
+            >>> layers = nn.ModuleDict()
+            >>> layers.update({"first": nn.ReLU()})
+            >>> list(layers)
+            ['first']
+        """
         for name, module in modules.items() if isinstance(modules, Mapping) else modules:
             self[name] = module
 
@@ -155,23 +196,68 @@ class ModuleDict(Module):
         return key in self._modules
 
     def keys(self) -> Iterable[str]:
-        """Returns the names."""
+        """Returns the names.
+
+        Returns:
+            An iterable of strings.
+
+        Examples:
+            >>> list(nn.ModuleDict({"first": nn.ReLU()}).keys())
+            ['first']
+        """
         return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
-        """Returns the modules."""
+        """Returns the modules.
+
+        Returns:
+            An iterable of modules.
+
+        Examples:
+            >>> list(nn.ModuleDict({"first": nn.ReLU()}).values())
+            [ReLU()]
+        """
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
-        """Returns pairs of names and modules."""
+        """Returns pairs of names and modules.
+
+        Returns:
+            An iterable of pairs.
+
+        Examples:
+            >>> list(nn.ModuleDict({"first": nn.ReLU()}).items())
+            [('first', ReLU())]
+        """
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
-        """Removes and returns a module."""
+        """Removes and returns a module.
+
+        Args:
+            key: the name.
+
+        Returns:
+            The module.
+
+        Raises:
+            KeyError: for an unknown name.
+
+        Examples:
+            >>> nn.ModuleDict({"first": nn.ReLU()}).pop("first")
+            ReLU()
+        """
         return self._modules.pop(key)
 
     def clear(self) -> None:
-        """Removes all modules."""
+        """Removes all modules.
+
+        Examples:
+            >>> layers = nn.ModuleDict({"first": nn.ReLU()})
+            >>> layers.clear()
+            >>> len(layers)
+            0
+        """
         self._modules.clear()
 
 
@@ -184,7 +270,16 @@ def _shown(value: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters. Tensors become parameters; other values are stored unchanged."""
+    """A list of parameters. Tensors become parameters, and other values are stored unchanged.
+
+    Args:
+        values: the values.
+
+    Examples:
+        >>> weights = nn.ParameterList([torch.ones(2), torch.zeros(3)])
+        >>> [w.shape for w in weights]
+        [torch.Size([2]), torch.Size([3])]
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -192,13 +287,35 @@ class ParameterList(Module):
         self.extend(values or ())
 
     def append(self, value: Any) -> ParameterList:
-        """Appends a value."""
+        """Appends a value.
+
+        Args:
+            value: a tensor, or another value.
+
+        Returns:
+            The list itself.
+
+        Examples:
+            >>> len(nn.ParameterList().append(torch.ones(2)))
+            1
+        """
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Appends values."""
+        """Appends values.
+
+        Args:
+            values: tensors, or other values.
+
+        Returns:
+            The list itself.
+
+        Examples:
+            >>> len(nn.ParameterList().extend([torch.ones(2), torch.ones(3)]))
+            2
+        """
         for value in values:
             self.append(value)
         return self
@@ -228,12 +345,29 @@ class ParameterList(Module):
     __iadd__ = extend
 
     def extra_repr(self) -> str:
-        """Returns the type and size of each value."""
+        """Returns the type and size of each value.
+
+        Returns:
+            A string.
+
+        Examples:
+            >>> print(nn.ParameterList([torch.ones(2)]).extra_repr())
+              (0): Parameter containing: [torch.float32 of size 2]
+        """
         return "\n".join(f"  ({k}): {_shown(value)}" for k, value in enumerate(self))
 
 
 class ParameterDict(Module):
-    """A dict of parameters. Tensors become parameters; other values are stored unchanged."""
+    """A dict of parameters. Tensors become parameters, and other values are stored unchanged.
+
+    Args:
+        parameters: the values by name, a mapping or pairs.
+
+    Examples:
+        >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
+        >>> weights["scale"].requires_grad
+        True
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -241,7 +375,17 @@ class ParameterDict(Module):
         self.update(parameters or {})
 
     def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Adds values by name."""
+        """Adds values by name.
+
+        Args:
+            parameters: the values by name, a mapping or pairs.
+
+        Examples:
+            >>> weights = nn.ParameterDict()
+            >>> weights.update({"scale": torch.ones(2)})
+            >>> list(weights)
+            ['scale']
+        """
         for name, value in parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters:
             self[name] = value
 
@@ -275,34 +419,99 @@ class ParameterDict(Module):
         return key in self._keys
 
     def keys(self) -> Iterable[str]:
-        """Returns the names."""
+        """Returns the names.
+
+        Returns:
+            An iterable of strings.
+
+        Examples:
+            >>> list(nn.ParameterDict({"scale": torch.ones(2)}).keys())
+            ['scale']
+        """
         return self._keys.keys()
 
     def values(self) -> Iterable[Any]:
-        """Returns the values."""
+        """Returns the values.
+
+        Returns:
+            An iterable of values.
+
+        Examples:
+            >>> [w.shape for w in nn.ParameterDict({"scale": torch.ones(2)}).values()]
+            [torch.Size([2])]
+        """
         return [self[key] for key in self._keys]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Returns pairs of names and values."""
+        """Returns pairs of names and values.
+
+        Returns:
+            An iterable of pairs.
+
+        Examples:
+            >>> [(name, w.shape) for name, w in nn.ParameterDict({"scale": torch.ones(2)}).items()]
+            [('scale', torch.Size([2]))]
+        """
         return [(key, self[key]) for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Returns the value of a name, or a default."""
+        """Returns the value of a name, or a default.
+
+        Args:
+            key: the name.
+            default: what is returned for an unknown name.
+
+        Returns:
+            A parameter or value.
+
+        Examples:
+            >>> nn.ParameterDict({"scale": torch.ones(2)}).get("shift") is None
+            True
+        """
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Removes and returns a value."""
+        """Removes and returns a value.
+
+        Args:
+            key: the name.
+
+        Returns:
+            The value.
+
+        Raises:
+            KeyError: for an unknown name.
+
+        Examples:
+            >>> nn.ParameterDict({"scale": torch.ones(2)}).pop("scale").shape
+            torch.Size([2])
+        """
         value = self[key]
         del self[key]
         return value
 
     def clear(self) -> None:
-        """Removes all values."""
+        """Removes all values.
+
+        Examples:
+            >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
+            >>> weights.clear()
+            >>> len(weights)
+            0
+        """
         for key in list(self._keys):
             del self[key]
 
     def extra_repr(self) -> str:
-        """Returns the type and size of each value."""
+        """Returns the type and size of each value.
+
+        Returns:
+            A string.
+
+        Examples:
+            >>> print(nn.ParameterDict({"scale": torch.ones(2)}).extra_repr())
+              (scale): Parameter containing: [torch.float32 of size 2]
+        """
         return "\n".join(f"  ({key}): {_shown(value)}" for key, value in self.items())
 
 

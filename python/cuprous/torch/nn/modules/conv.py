@@ -9,6 +9,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
+from cuprous.torch.nn.modules._generated import documented
 from cuprous.torch.nn.modules.module import Module, names_layer
 from cuprous.torch.nn.parameter import Parameter
 
@@ -72,7 +73,6 @@ class _ConvNd(Module):
         return widths
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         n = self._rank
         usual = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -82,7 +82,32 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    """Convolution (cross-correlation) over the last dimensions, of (N, C, …) or (C, …)."""
+    """A convolution (cross-correlation) over the last dimensions.
+
+    Args:
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, a number or one for each dimension.
+        padding: the elements added on both sides; or "valid", or "same" for a result of the input's extents.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
+        groups: the number of groups of channels that are convolved separately.
+        bias: whether a bias for each channel is added.
+        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
+        result: (N, out_channels, ...) or (out_channels, ...), of the same dtype.
+
+    Raises:
+        ValueError: if the numbers of channels are not divisible by that of groups, or for another padding.
+
+    Examples:
+        >>> nn.Conv{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{four})).shape
+        torch.Size([1, 8{two}])
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
@@ -106,7 +131,34 @@ class _Conv(_ConvNd):
 
 
 class _ConvTranspose(_ConvNd):
-    """Transposed convolution over the last dimensions, of (N, C, …) or (C, …)."""
+    """A transposed convolution over the last dimensions.
+
+    Args:
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows of the result, a number or one for each dimension.
+        padding: the number of elements removed from both sides of the result.
+        output_padding: the number of elements added at the end of the result.
+        groups: the number of groups of channels that are convolved separately.
+        bias: whether a bias for each channel is added.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
+        padding_mode: only "zeros".
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
+        output_size: the extents of the result, to select one of several possible ones.
+        result: (N, out_channels, ...) or (out_channels, ...), of the same dtype.
+
+    Raises:
+        ValueError: if the numbers of channels are not divisible by that of groups, or for another padding mode.
+
+    Examples:
+        >>> nn.ConvTranspose{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{two})).shape
+        torch.Size([1, 8{four}])
+    """
 
     _transposed = True
 
@@ -156,5 +208,7 @@ __all__: list[str] = []
 for _base in (_Conv, _ConvTranspose):
     for _n in (1, 2, 3):
         _name = f"{_base.__name__[1:]}{_n}d"
-        globals()[_name] = type(_name, (_base,), {"_rank": _n, "__doc__": _base.__doc__, "__module__": __name__})
+        globals()[_name] = type(
+            _name, (_base,), {"_rank": _n, "__doc__": documented(_base, _n), "__module__": __name__}
+        )
         __all__.append(_name)

@@ -9,7 +9,20 @@ from cuprous.torch.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Merges a range of dimensions into one."""
+    """A layer that merges a range of dimensions into one.
+
+    Args:
+        start_dim: the first dimension of the range.
+        end_dim: the last dimension of the range.
+
+    Shapes:
+        input: any shape and dtype.
+        result: of the same dtype.
+
+    Examples:
+        >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     _repr = "start_dim={self.start_dim}, end_dim={self.end_dim}"
 
@@ -23,7 +36,20 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits one dimension into several."""
+    """A layer that splits one dimension into several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: the extents of its parts, one of which may be -1.
+
+    Shapes:
+        input: any shape and dtype.
+        result: of the same dtype.
+
+    Examples:
+        >>> nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
+        torch.Size([2, 3, 4])
+    """
 
     _repr = "dim={self.dim}, unflattened_size={self.unflattened_size}"
 

@@ -15,7 +15,19 @@ from cuprous.torch.nn.parameter import Parameter, UninitializedParameter
 
 
 class LazyModule(Module):
-    """Base class of lazy layers. Parameters are empty until the first call; optimizers may already hold them."""
+    """Base class of lazy layers, which take the width of their input from the first input.
+
+    Parameters are empty until the first call. Optimizers may already hold them.
+
+    Args:
+        *args: the arguments of the ordinary layer after its first.
+        **kwargs: its keywords.
+
+    Examples:
+        >>> layer = nn.LazyLinear(5)
+        >>> layer(torch.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
 
     _plain: type[Module]
     #: The name of the argument and attribute of the width, and its dimension in inputs and in weights.
@@ -59,7 +71,15 @@ class LazyModule(Module):
         return self(input, *args, **kwargs)
 
     def has_uninitialized_params(self) -> bool:
-        """Returns True if the width is not known yet."""
+        """Returns True if the width is not known yet.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> nn.LazyLinear(5).has_uninitialized_params()
+            True
+        """
         return True
 
     def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
@@ -81,7 +101,23 @@ for _n in (1, 2, 3):
 __all__ = ["UninitializedParameter"]
 for _kind, _where in _WIDTHS.items():
     _name = f"Lazy{_kind.__name__}"
-    _doc = f"`{_kind.__name__}` without its first argument, which is taken from the first input."
+    _shape = "2, 3" + ", 4" * (0 if _kind is Linear else int(_kind.__name__[-2]))
+    _call = f"{_name}({'' if 'Norm' in _name else '5' if _kind is Linear else '5, 2'})"
+    _doc = f"""`{_kind.__name__}` without its first argument `{_where[0]}`, which is taken from the first input.
+
+    Args:
+        *args: the arguments of `{_kind.__name__}` after the first.
+        **kwargs: its keywords.
+
+    Shapes:
+        input: as of `{_kind.__name__}`.
+
+    Examples:
+        >>> layer = nn.{_call}
+        >>> result = layer(torch.ones({_shape}))
+        >>> layer.{_where[0]}
+        3
+    """
     globals()[_name] = type(_name, (LazyModule, _kind), {"_plain": _kind, "_width": _where, "__doc__": _doc,
                                                          "__module__": __name__})  # fmt: skip
     __all__.append(_name)

@@ -19,7 +19,20 @@ def _empty(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 
 class Identity(Module):
-    """Returns its input; ignores all arguments."""
+    """A layer that returns its input.
+
+    Args:
+        *args: have no effect.
+        **kwargs: have no effect.
+
+    Shapes:
+        input: anything.
+        result: the input.
+
+    Examples:
+        >>> nn.Identity()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -30,7 +43,25 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`x @ weight.T + bias`; both are initialized uniformly on ±1/√in_features."""
+    """A layer that returns `input @ weight.T + bias`.
+
+    Both parameters are initialized uniformly on ±1/√in_features.
+
+    Args:
+        in_features: the extent of the input's last dimension.
+        out_features: the extent of the result's last dimension.
+        bias: whether a bias is added.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (..., in_features), of the dtype of the parameters.
+        result: (..., out_features), of the same dtype.
+
+    Examples:
+        >>> nn.Linear(3, 2)(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
+    """
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -42,7 +73,11 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initializes the parameters at random."""
+        """Initializes the parameters at random.
+
+        Examples:
+            >>> nn.Linear(3, 2).reset_parameters()
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -68,16 +103,45 @@ class Linear(Module):
             ) from None
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A linear layer. PyTorch has a separate class for the output projection of attention."""
+    """A linear layer. PyTorch has a separate class for the output projection of attention.
+
+    Args:
+        in_features: the extent of the input's last dimension.
+        out_features: the extent of the result's last dimension.
+        bias: whether a bias is added.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> isinstance(nn.modules.linear.NonDynamicallyQuantizableLinear(2, 2), nn.Linear)
+        True
+    """
 
 
 class Bilinear(Module):
-    """`x1 @ weight[k] @ x2 + bias[k]` for each k."""
+    """A layer that returns `input1 @ weight[k] @ input2 + bias[k]` for each k.
+
+    Args:
+        in1_features: the extent of the first input's last dimension.
+        in2_features: the extent of the second input's last dimension.
+        out_features: the extent of the result's last dimension.
+        bias: whether a bias is added.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input1: (..., in1_features), of the dtype of the parameters.
+        input2: (..., in2_features), of the same dtype.
+        result: (..., out_features), of the same dtype.
+
+    Examples:
+        >>> nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
+        torch.Size([5, 2])
+    """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
@@ -95,7 +159,6 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
                 f"out_features={self.out_features}, bias={self.bias is not None}")  # fmt: skip
 

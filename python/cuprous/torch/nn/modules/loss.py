@@ -7,6 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn._loss import legacy
+from cuprous.torch.nn.modules._generated import LayerDocumentation, LayerSignature
 from cuprous.torch.nn.modules.module import Module, bound
 
 _PLAIN = {"size_average": None, "reduce": None, "reduction": "mean"}
@@ -59,13 +60,16 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
     passed = tuple(setting for setting in settings if setting not in ("size_average", "reduce"))
 
     def forward(self: Module, *tensors: Any, **named: Any) -> Tensor:
+        """Returns the loss."""
         return function(*tensors, **named, **{setting: getattr(self, setting) for setting in passed})
 
     def plain(self: Module, *tensors: Any, **named: Any) -> Tensor:
+        """Returns the loss."""
         return function(*tensors, reduction=self.reduction, **named)
 
     forward = plain if passed == ("reduction",) else forward
-    body = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
+    body = {"__init__": __init__, "forward": forward, "__doc__": LayerDocumentation(function, settings),
+            "__signature__": LayerSignature(settings), "__module__": __name__}  # fmt: skip
     return type(name, (Module,), body)
 
 

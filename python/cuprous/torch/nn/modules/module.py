@@ -49,6 +49,21 @@ class Module(State, Hooks):
 
     Attributes that are parameters, modules or registered buffers are registered by name, in the order in which they are
     set. Names of nested parts are joined by dots, as in `state_dict()`.
+
+    Args:
+        *args: only for subclasses that take arguments.
+        **kwargs: only for subclasses that take arguments.
+
+    Examples:
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.linear = nn.Linear(4, 2)
+        ...
+        ...     def forward(self, x):
+        ...         return self.linear(x).relu()
+        >>> Net()(torch.ones(3, 4)).shape
+        torch.Size([3, 2])
     """
 
     training: bool
@@ -68,7 +83,22 @@ class Module(State, Hooks):
         set_(self, "_hooked", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the module's result."""
+        """Computes the module's result. Subclasses define it.
+
+        Args:
+            *args: the inputs.
+            **kwargs: the inputs by name.
+
+        Returns:
+            The result.
+
+        Raises:
+            NotImplementedError: if a subclass does not define it.
+
+        Examples:
+            >>> nn.Linear(3, 2).forward(torch.ones(4, 3)).shape
+            torch.Size([4, 2])
+        """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -128,14 +158,45 @@ class Module(State, Hooks):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Registers a parameter; None reserves the name."""
+        """Registers a parameter; None reserves the name.
+
+        Args:
+            name: the name, without dots.
+            param: the parameter.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: for anything but a parameter or None.
+
+        Examples:
+            >>> module = nn.Module()
+            >>> module.register_parameter("scale", nn.Parameter(torch.ones(2)))
+            >>> module.scale.shape
+            torch.Size([2])
+        """
         self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}'")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Registers a tensor that is not a parameter but part of the module's state (if persistent)."""
+        """Registers a tensor that is not a parameter but part of the module's state.
+
+        Args:
+            name: the name, without dots.
+            tensor: the tensor; None reserves the name.
+            persistent: whether `state_dict` contains it.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: for anything but a tensor or None.
+
+        Examples:
+            >>> module = nn.Module()
+            >>> module.register_buffer("mean", torch.zeros(2))
+            >>> list(module.state_dict())
+            ['mean']
+        """
         self._check_name(name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}'")
@@ -143,7 +204,24 @@ class Module(State, Hooks):
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Registers a submodule."""
+        """Registers a submodule.
+
+        Args:
+            name: the name, without dots.
+            module: the submodule; None reserves the name.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: for anything but a module or None.
+
+        Examples:
+            >>> module = nn.Module()
+            >>> module.add_module("first", nn.ReLU())
+            >>> module
+            Module(
+              (first): ReLU()
+            )
+        """
         self._check_name(name)
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
@@ -160,7 +238,21 @@ class Module(State, Hooks):
             raise KeyError(f"attribute '{name}' already exists")
 
     def get_submodule(self, target: str) -> Module:
-        """Returns the submodule with a dotted name."""
+        """Returns the submodule with a dotted name.
+
+        Args:
+            target: the names of nested submodules, joined by dots.
+
+        Returns:
+            The module.
+
+        Raises:
+            AttributeError: for an unknown name.
+
+        Examples:
+            >>> nn.Sequential(nn.ReLU()).get_submodule("0")
+            ReLU()
+        """
         module = self
         for part in target.split(".") if target else []:
             found = getattr(module, part, None)
@@ -171,7 +263,21 @@ class Module(State, Hooks):
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """Returns the parameter with a dotted name."""
+        """Returns the parameter with a dotted name.
+
+        Args:
+            target: the names of nested submodules and of the parameter, joined by dots.
+
+        Returns:
+            The parameter.
+
+        Raises:
+            AttributeError: for an unknown name.
+
+        Examples:
+            >>> nn.Sequential(nn.Linear(3, 2)).get_parameter("0.weight").shape
+            torch.Size([2, 3])
+        """
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._parameters.get(name)
         if found is None:
@@ -179,7 +285,21 @@ class Module(State, Hooks):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """Returns the buffer with a dotted name."""
+        """Returns the buffer with a dotted name.
+
+        Args:
+            target: the names of nested submodules and of the buffer, joined by dots.
+
+        Returns:
+            The tensor.
+
+        Raises:
+            AttributeError: for an unknown name.
+
+        Examples:
+            >>> nn.BatchNorm1d(2).get_buffer("running_mean")
+            tensor([0., 0.])
+        """
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._buffers.get(name)
         if found is None:
@@ -190,7 +310,20 @@ class Module(State, Hooks):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Iterates over this module and all submodules with their names, each once."""
+        """Iterates over this module and all submodules with their names.
+
+        Args:
+            memo: modules that are left out.
+            prefix: what names begin with.
+            remove_duplicate: whether a module that occurs several times is named once.
+
+        Returns:
+            An iterator over pairs of name and module.
+
+        Examples:
+            >>> [name for name, _ in nn.Sequential(nn.ReLU()).named_modules()]
+            ['', '0']
+        """
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -202,11 +335,27 @@ class Module(State, Hooks):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """Iterates over this module and all submodules, each once."""
+        """Iterates over this module and all submodules, each once.
+
+        Returns:
+            An iterator over modules.
+
+        Examples:
+            >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
+            3
+        """
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Iterates over the direct submodules with their names, each once."""
+        """Iterates over the direct submodules with their names, each once.
+
+        Returns:
+            An iterator over pairs of name and module.
+
+        Examples:
+            >>> list(nn.Sequential(nn.ReLU()).named_children())
+            [('0', ReLU())]
+        """
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -214,7 +363,15 @@ class Module(State, Hooks):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Iterates over the direct submodules, each once."""
+        """Iterates over the direct submodules, each once.
+
+        Returns:
+            An iterator over modules.
+
+        Examples:
+            >>> list(nn.Sequential(nn.ReLU()).children())
+            [ReLU()]
+        """
         return (module for _, module in self.named_children())
 
     def _named(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
@@ -229,32 +386,103 @@ class Module(State, Hooks):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Iterates over all parameters with their names, each once."""
+        """Iterates over parameters with their names.
+
+        Args:
+            prefix: what names begin with.
+            recurse: whether the parameters of submodules are included.
+            remove_duplicate: whether a parameter that occurs several times is named once.
+
+        Returns:
+            An iterator over pairs of name and parameter.
+
+        Examples:
+            >>> [(name, p.shape) for name, p in nn.Linear(3, 2).named_parameters()]
+            [('weight', torch.Size([2, 3])), ('bias', torch.Size([2]))]
+        """
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Iterates over all parameters, each once."""
+        """Iterates over all parameters, each once.
+
+        Args:
+            recurse: whether the parameters of submodules are included.
+
+        Returns:
+            An iterator over parameters.
+
+        Examples:
+            >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
+            8
+        """
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Iterates over all buffers with their names, each once."""
+        """Iterates over buffers with their names.
+
+        Args:
+            prefix: what names begin with.
+            recurse: whether the buffers of submodules are included.
+            remove_duplicate: whether a buffer that occurs several times is named once.
+
+        Returns:
+            An iterator over pairs of name and tensor.
+
+        Examples:
+            >>> [name for name, _ in nn.BatchNorm1d(2).named_buffers()]
+            ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Iterates over all buffers, each once."""
+        """Iterates over all buffers, each once.
+
+        Args:
+            recurse: whether the buffers of submodules are included.
+
+        Returns:
+            An iterator over tensors.
+
+        Examples:
+            >>> len(list(nn.BatchNorm1d(2).buffers()))
+            3
+        """
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     def apply(self: M, fn: Callable[[Module], None]) -> M:
-        """Calls a function with each submodule, then with this module."""
+        """Calls a function with each submodule, then with this module.
+
+        Args:
+            fn: a function of a module.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> model = nn.Sequential(nn.ReLU()).apply(lambda module: print(type(module).__name__))
+            ReLU
+            Sequential
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self: M, mode: bool = True) -> M:
-        """Sets training mode (or evaluation mode), which dropout and normalization layers use."""
+        """Sets training mode, or evaluation mode, which dropout and normalization layers use.
+
+        Args:
+            mode: whether training mode is set.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Dropout().train(False).training
+            False
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
@@ -262,17 +490,47 @@ class Module(State, Hooks):
         return self
 
     def eval(self: M) -> M:
-        """Sets evaluation mode."""
+        """Sets evaluation mode.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Dropout().eval()(torch.ones(2))
+            tensor([1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """Sets whether the parameters require gradients."""
+        """Sets whether the parameters require gradients.
+
+        Args:
+            requires_grad: whether the parameters require gradients.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).requires_grad_(False).weight.requires_grad
+            False
+        """
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Sets the parameters' gradients to None, or to 0."""
+        """Sets the parameters' gradients to None, or to 0.
+
+        Args:
+            set_to_none: whether gradients become None; they become 0 otherwise.
+
+        Examples:
+            >>> layer = nn.Linear(3, 2)
+            >>> layer(torch.ones(3)).sum().backward()
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         for parameter in self.parameters():
             if set_to_none:
                 parameter.grad = None
@@ -298,7 +556,22 @@ class Module(State, Hooks):
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Casts parameters and buffers to another dtype (floats only) or moves them to another device, in place."""
+        """Casts parameters and buffers to another dtype or moves them to another device, in place.
+
+        Args:
+            *args: a dtype, a device or a tensor that has both.
+            **kwargs: `dtype`, `device`, `non_blocking` and `memory_format`.
+
+        Returns:
+            The module itself.
+
+        Raises:
+            TypeError: for a dtype that is neither floating nor complex.
+
+        Examples:
+            >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
+            torch.float64
+        """
         device, dtype = _target(*args, **kwargs)
         layout = kwargs.get("memory_format")
 
@@ -309,43 +582,129 @@ class Module(State, Hooks):
         return self._apply(moved)
 
     def float(self: M) -> M:
-        """Casts to float32."""
+        """Casts parameters and buffers to float32.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).double().float().weight.dtype
+            torch.float32
+        """
         return self.to(_types.DTYPES["float32"])
 
     def double(self: M) -> M:
-        """Casts to float64."""
+        """Casts parameters and buffers to float64.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).double().weight.dtype
+            torch.float64
+        """
         return self.to(_types.DTYPES["float64"])
 
     def half(self: M) -> M:
-        """Casts to float16."""
+        """Casts parameters and buffers to float16.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).half().weight.dtype
+            torch.float16
+        """
         return self.to(_types.DTYPES["float16"])
 
     def bfloat16(self: M) -> M:
-        """Casts to bfloat16."""
+        """Casts parameters and buffers to bfloat16.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).bfloat16().weight.dtype
+            torch.bfloat16
+        """
         return self.to(_types.DTYPES["bfloat16"])
 
     def cuda(self: M, device: Any = None) -> M:
-        """Moves the module to a GPU."""
+        """Moves the module to a GPU.
+
+        Args:
+            device: the GPU, by default the current one.
+
+        Returns:
+            The module itself.
+
+        Raises:
+            RuntimeError: on a machine without a GPU.
+
+        Examples:
+            >>> model = nn.Linear(3, 2)
+            >>> model = model.cuda() if torch.cuda.is_available() else model
+        """
         return self.to(_types.device("cuda" if device is None else device))
 
     def cpu(self: M) -> M:
-        """Moves the module to host memory."""
+        """Moves the module to host memory.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).cpu().weight.device
+            device(type='cpu')
+        """
         return self.to(_types.device("cpu"))
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
-        """Moves the module to another device without copying the values; with `recurse=False` without its children."""
+        """Moves the module to another device without copying the values.
+
+        Args:
+            device: the device.
+            recurse: whether submodules are moved as well.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).to_empty(device="cpu").weight.shape
+            torch.Size([2, 3])
+        """
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def share_memory(self: M) -> M:
-        """Not supported.
+        """Raises an error, because modules in shared memory are not supported.
+
+        Returns:
+            The module itself.
 
         Raises:
             NotImplementedError: always.
+
+        Examples:
+            >>> nn.Linear(3, 2).share_memory()
+            Traceback (most recent call last):
+                ...
+            NotImplementedError: [share_memory] modules in shared memory are not supported
         """
         raise NotImplementedError("[share_memory] modules in shared memory are not supported")
 
     def type(self: M, dst_type: Any) -> M:
-        """Casts to another dtype."""
+        """Casts parameters and buffers to another dtype.
+
+        Args:
+            dst_type: the dtype.
+
+        Returns:
+            The module itself.
+
+        Examples:
+            >>> nn.Linear(3, 2).type(torch.float64).weight.dtype
+            torch.float64
+        """
         return self._apply(lambda t: t.type(dst_type))
 
     # --- text
@@ -353,7 +712,15 @@ class Module(State, Hooks):
     _repr = ""
 
     def extra_repr(self) -> str:
-        """Returns the text that `repr` shows between the parentheses."""
+        """Returns the text that `repr` shows between the parentheses.
+
+        Returns:
+            A string.
+
+        Examples:
+            >>> nn.Linear(3, 2).extra_repr()
+            'in_features=3, out_features=2, bias=True'
+        """
         return self._repr.format(self=self)
 
     def _get_name(self) -> str:

@@ -32,7 +32,24 @@ class Affine(Module):
 
 
 class LayerNorm(Affine):
-    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them."""
+    """A layer that normalizes the last dimensions to mean 0 and variance 1, and then scales and shifts them.
+
+    Args:
+        normalized_shape: the extents of the dimensions that are normalized together.
+        eps: what is added to the variance before its root is taken.
+        elementwise_affine: whether there is a learned scale for each element.
+        bias: whether there is a learned shift as well.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (..., *normalized_shape), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
+    """
 
     _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
@@ -49,7 +66,23 @@ class LayerNorm(Affine):
 
 
 class RMSNorm(Module):
-    """Divides the last dimensions by their root mean square, then scales them."""
+    """A layer that divides the last dimensions by their root mean square, and then scales them.
+
+    Args:
+        normalized_shape: the extents of the dimensions that are normalized together.
+        eps: what is added to the mean square, by default the dtype's epsilon.
+        elementwise_affine: whether there is a learned scale for each element.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (..., *normalized_shape), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.RMSNorm(2)(torch.tensor([[3.0, 3.0]])).detach()
+        tensor([[1., 1.]])
+    """
 
     _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
@@ -61,7 +94,11 @@ class RMSNorm(Module):
         self.register_parameter("weight", weight if elementwise_affine else None)
 
     def reset_parameters(self) -> None:
-        """Sets the scale to 1."""
+        """Sets the scale to 1.
+
+        Examples:
+            >>> nn.RMSNorm(2).reset_parameters()
+        """
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -72,7 +109,28 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Affine):
-    """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them."""
+    """A layer that normalizes groups of channels of each sample to mean 0 and variance 1, and then scales and shifts
+    them.
+
+    Args:
+        num_groups: the number of groups, a divisor of `num_channels`.
+        num_channels: the number C of channels.
+        eps: what is added to the variance before its root is taken.
+        affine: whether there are a learned scale and shift for each channel.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        input: (N, C, ...), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Raises:
+        ValueError: if the number of channels is not divisible by that of groups.
+
+    Examples:
+        >>> nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 5.0]])).detach()
+        tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
+    """
 
     _repr = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
@@ -91,7 +149,23 @@ class GroupNorm(Affine):
 
 
 class LocalResponseNorm(Module):
-    """Divides the input by a power of the mean of squares of neighboring channels."""
+    """A layer that divides the input by a power of the mean of squares of neighboring channels (Krizhevsky et al.,
+    2012).
+
+    Args:
+        size: the number of neighboring channels.
+        alpha: the factor of the mean.
+        beta: the exponent.
+        k: what is added to the mean.
+
+    Shapes:
+        input: (N, C, ...), of a floating dtype.
+        result: of the same shape and dtype.
+
+    Examples:
+        >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+        torch.Size([1, 4, 3])
+    """
 
     _repr = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 

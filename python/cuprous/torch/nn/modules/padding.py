@@ -52,9 +52,25 @@ __all__: list[str] = []
 for _kind, (_base, _mode) in _KINDS.items():
     for _n in (1, 2, 3):
         _name = f"{_kind}{_n}d"
-        _doc = (
-            f"Pads the last {_n} dimensions, mode {_mode!r}." if _n > 1 else f"Pads the last dimension, mode {_mode!r}."
+        _what = (
+            "a value" if _kind == "ConstantPad" else "zeros" if _kind == "ZeroPad" else f"the mode {_mode!r} of `pad`"
         )
+        _doc = f"""A layer that pads the last {_n} dimension{"s" * (_n > 1)} with {_what}.
+
+    Args:
+        padding: one width for all sides, or the widths before and after each dimension, of the last dimension first.
+{"        value: the value." if _kind == "ConstantPad" else ""}
+    Shapes:
+        input: (N, C, ...) or (C, ...) with {_n} more dimension{"s" * (_n > 1)}.
+        result: of the dtype of the input.
+
+    Raises:
+        ValueError: for another number of widths.
+
+    Examples:
+        >>> nn.{_name}(1{", 0.5" if _kind == "ConstantPad" else ""})(torch.ones(1, 1{", 2" * _n})).shape
+        torch.Size([1, 1{", 4" * _n}])
+    """
         _body = {"_dims": _n, "_mode": _mode, "__doc__": _doc, "__module__": __name__}
         globals()[_name] = type(_name, (_base,), _body)
         __all__.append(_name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch.nn import functional as F
+from cuprous.torch.nn.modules._generated import documented
 from cuprous.torch.nn.modules.module import Module, names_layer
 
 
@@ -20,7 +21,24 @@ class _Pool(Module):
 
 
 class _MaxPool(_Pool):
-    """The maximum of each window; with `return_indices` also its index."""
+    """A layer that returns the maximum of each window over the last dimensions.
+
+    Args:
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        padding: the number of elements added on both sides, which are smaller than all others.
+        dilation: the distance of the elements of a window, a number or one for each dimension.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+        ceil_mode: whether windows may extend beyond the end.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+
+    Examples:
+        >>> nn.MaxPool{n}d(2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _repr = ("kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
              "dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
@@ -40,7 +58,24 @@ class _MaxPool(_Pool):
 
 
 class _MaxUnpool(_Pool):
-    """The inverse of `MaxPool`: its values at their indices, zeros elsewhere."""
+    """A layer that returns maxima at the indices where they were found, and zeros elsewhere.
+
+    Args:
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        padding: the number of elements that were added on both sides.
+
+    Shapes:
+        input: the maxima, (N, C, ...) or (C, ...).
+        indices: their int64 indices, of the same shape.
+        output_size: the extents of the result, by default the least possible.
+        result: (N, C, ...) or (C, ...), of the dtype of the maxima.
+
+    Examples:
+        >>> maxima, indices = nn.MaxPool{n}d(2, return_indices=True)(torch.ones(1, 1{four}))
+        >>> nn.MaxUnpool{n}d(2)(maxima, indices).shape
+        torch.Size([1, 1{four}])
+    """
 
     _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
     _function = "max_unpool{}d"
@@ -58,7 +93,24 @@ class _MaxUnpool(_Pool):
 
 
 class _AvgPool(_Pool):
-    """The mean of each window; with `count_include_pad`, padding counts as zeros."""
+    """A layer that returns the mean of each window over the last dimensions.
+
+    Args:
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        padding: the number of zeros added on both sides.
+        ceil_mode: whether windows may extend beyond the end.
+        count_include_pad: whether padding counts in the mean.
+        divisor_override: the number by which sums are divided instead; not for one dimension.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype.
+
+    Examples:
+        >>> nn.AvgPool{n}d(2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
     _function = "avg_pool{}d"
@@ -82,7 +134,22 @@ class _AvgPool(_Pool):
 
 
 class _LPPool(_Pool):
-    """The p-norm of each window."""
+    """A layer that returns the p-norm of each window over the last dimensions.
+
+    Args:
+        norm_type: p.
+        kernel_size: the extents of a window, a number or one for each dimension.
+        stride: the distance of windows, by default the window's extents.
+        ceil_mode: whether windows may extend beyond the end.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype.
+
+    Examples:
+        >>> nn.LPPool{n}d(2, 2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _repr = ("norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
              "ceil_mode={self.ceil_mode}")  # fmt: skip
@@ -98,7 +165,19 @@ class _LPPool(_Pool):
 
 
 class _AdaptiveAvgPool(_Pool):
-    """The means of a given number of windows that cover the input."""
+    """A layer that returns the means of a given number of windows that cover the last dimensions.
+
+    Args:
+        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype.
+
+    Examples:
+        >>> nn.AdaptiveAvgPool{n}d(2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _repr = "output_size={self.output_size}"
     _function = "adaptive_avg_pool{}d"
@@ -113,7 +192,20 @@ class _AdaptiveAvgPool(_Pool):
 
 
 class _AdaptiveMaxPool(_Pool):
-    """The maxima of a given number of windows that cover the input."""
+    """A layer that returns the maxima of a given number of windows that cover the last dimensions.
+
+    Args:
+        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+
+    Examples:
+        >>> nn.AdaptiveMaxPool{n}d(2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _repr = "output_size={self.output_size}"
     _function = "adaptive_max_pool{}d"
@@ -128,7 +220,25 @@ class _AdaptiveMaxPool(_Pool):
 
 
 class _FractionalMaxPool(_Pool):
-    """The maxima of windows at random positions; with `return_indices` also their indices."""
+    """A layer that returns the maxima of windows at random positions over the last dimensions.
+
+    Args:
+        kernel_size: the extents of a window, a number or one for each dimension.
+        output_size: the number of windows, one number or one for each dimension.
+        output_ratio: the number of windows for each element, in (0, 1), in place of `output_size`.
+        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+
+    Shapes:
+        input: (N, C, ...) or (C, ...), of a floating dtype.
+        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+
+    Raises:
+        ValueError: unless exactly one of `output_size` and `output_ratio` is given.
+
+    Examples:
+        >>> nn.FractionalMaxPool{n}d(2, output_size=2)(torch.ones(1, 1{four})).shape
+        torch.Size([1, 1{two}])
+    """
 
     _function = "fractional_max_pool{}d"
 
@@ -158,5 +268,7 @@ __all__: list[str] = []
 for _base in (_MaxPool, _MaxUnpool, _AvgPool, _LPPool, _AdaptiveAvgPool, _AdaptiveMaxPool, _FractionalMaxPool):
     for _n in (2, 3) if _base is _FractionalMaxPool else (1, 2, 3):
         _name = f"{_base.__name__[1:]}{_n}d"
-        globals()[_name] = type(_name, (_base,), {"_rank": _n, "__doc__": _base.__doc__, "__module__": __name__})
+        globals()[_name] = type(
+            _name, (_base,), {"_rank": _n, "__doc__": documented(_base, _n), "__module__": __name__}
+        )
         __all__.append(_name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _shape, backends
+from cuprous.torch import _creation, _indexing, _joining, backends
 from cuprous.torch.nn import _recurrent, init
 from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn.modules.module import Module
@@ -32,6 +32,23 @@ class RNNBase(_Recurrent):
     Parameters of layer k: `weight_ih_lk` (gates·hidden, input), `weight_hh_lk` (gates·hidden, hidden), `bias_ih_lk`,
     `bias_hh_lk` (gates·hidden) and, with `proj_size`, `weight_hr_lk` (proj, hidden); those of the backward direction
     end in `_reverse`. All are initialized uniformly on ±1/√hidden_size.
+
+    Args:
+        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        num_layers: the number of layers, each of which takes the outputs of the one before.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        dropout: the probability with which outputs of all layers but the last are dropped in training.
+        bidirectional: whether there are two directions.
+        proj_size: the number of features to which states are projected; 0 for no projection.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> isinstance(nn.LSTM(3, 4), nn.RNNBase)
+        True
     """
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -70,7 +87,11 @@ class RNNBase(_Recurrent):
         self.reset_parameters()
 
     def flatten_parameters(self) -> None:
-        """Has no effect: parameters need not be contiguous in memory."""
+        """Has no effect: parameters need not be contiguous in memory.
+
+        Examples:
+            >>> nn.LSTM(3, 4).flatten_parameters()
+        """
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -111,10 +132,18 @@ class RNNBase(_Recurrent):
 
         Args:
             input: (T, B, input_size), (B, T, input_size) if `batch_first`, (T, input_size), or packed.
-            hx: the first states, (layers·directions, B, width); zeros by default. An LSTM has (h, c).
+            hx: the first states, (layers · directions, B, width); zeros by default. An LSTM has (h, c).
+
+        Returns:
+            A pair of the outputs, with features of all directions, and the states.
 
         Raises:
             RuntimeError: for shapes that do not match.
+
+        Examples:
+            >>> outputs, states = nn.GRU(3, 4)(torch.ones(5, 2, 3))
+            >>> outputs.shape, states.shape
+            (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
         """
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
@@ -143,7 +172,7 @@ class RNNBase(_Recurrent):
             data, *final = by_routine
         else:
             data, last = self._layers(x.reshape(-1, self.input_size) if x is not None else data, sizes, states)
-            final = [_shape.stack([state[k] for state in last]) for k in range(len(states))]
+            final = [_joining.stack([state[k] for state in last]) for k in range(len(states))]
         if back is not None:
             final = [_indexing.index_select(s, 1, back) for s in final]
         if packed:
@@ -170,7 +199,7 @@ class RNNBase(_Recurrent):
                 return None
             x = dropout(done[0], self.dropout) if drops and first < self.num_layers - 1 else done[0]
             final.append(done[1:])
-        return [x, *(_shape.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
+        return [x, *(_joining.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
 
     def _layers(self, data: Tensor, sizes: list[int], states: list[Tensor]) -> tuple[Tensor, list[Any]]:
         last = []
@@ -183,13 +212,12 @@ class RNNBase(_Recurrent):
                 out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(position), k == 1)
                 outputs.append(out)
                 last.append(end)
-            data = _shape.cat(outputs, 1) if directions > 1 else outputs[0]
+            data = _joining.cat(outputs, 1) if directions > 1 else outputs[0]
             if self.dropout and self.training and layer < self.num_layers - 1:
                 data = dropout(data, self.dropout)
         return data, last
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
                  "bidirectional": False}  # fmt: skip
         more = "".join(
@@ -199,7 +227,25 @@ class RNNBase(_Recurrent):
 
 
 class RNN(RNNBase):
-    """`h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with ReLU (Elman, 1990)."""
+    """A recurrent layer: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with ReLU (Elman, 1990).
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        num_layers: the number of layers, each of which takes the outputs of the one before.
+        nonlinearity: "tanh" or "relu".
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        dropout: the probability with which outputs of all layers but the last are dropped in training.
+        bidirectional: whether there are two directions.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> outputs, states = nn.RNN(3, 4)(torch.ones(5, 2, 3))
+        >>> outputs.shape, states.shape
+        (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
                  bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
@@ -212,8 +258,27 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997): `c' = f c + i g`, `h' = o tanh(c')`;
-    with `proj_size`, h is projected to fewer features."""
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997): `c' = f c + i g`, `h' = o tanh(c')`.
+
+    With `proj_size`, h is projected to fewer features.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        num_layers: the number of layers, each of which takes the outputs of the one before.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        dropout: the probability with which outputs of all layers but the last are dropped in training.
+        bidirectional: whether there are two directions.
+        proj_size: the number of features to which states are projected; 0 for no projection.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> outputs, (h, c) = nn.LSTM(3, 4, num_layers=2)(torch.ones(5, 2, 3))
+        >>> outputs.shape, h.shape
+        (torch.Size([5, 2, 4]), torch.Size([2, 2, 4]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -223,7 +288,24 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`."""
+    """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        num_layers: the number of layers, each of which takes the outputs of the one before.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        dropout: the probability with which outputs of all layers but the last are dropped in training.
+        bidirectional: whether there are two directions.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> outputs, states = nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
+        >>> outputs.shape, states.shape
+        (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
@@ -236,7 +318,20 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(_Recurrent):
-    """Base class for one step of a recurrent layer; parameters `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`."""
+    """Base class for one step of a recurrent layer. The parameters are `weight_ih`, `weight_hh`, `bias_ih` and
+    `bias_hh`.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        bias: whether there are biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> isinstance(nn.GRUCell(3, 4), nn.RNNCellBase)
+        True
+    """
 
     _mode = ""
 
@@ -254,8 +349,19 @@ class RNNCellBase(_Recurrent):
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """Returns the next state (h, or (h, c)) for an input (B, input_size) or (input_size); `hx` is zero by
-        default."""
+        """Returns the next state.
+
+        Args:
+            input: (B, input_size) or (input_size).
+            hx: the state h, or (h, c) of an LSTM; zeros by default.
+
+        Returns:
+            The state h, or (h, c) of an LSTM, of shape (B, hidden_size) or (hidden_size).
+
+        Examples:
+            >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+            torch.Size([2, 4])
+        """
         if input.ndim not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead")
         if input.dims[-1] != self.input_size:
@@ -282,7 +388,6 @@ class RNNCellBase(_Recurrent):
         return state if count > 1 else state[0]
 
     def extra_repr(self) -> str:
-        """Returns the sizes, and settings that differ from their defaults."""
         more = "" if self.bias else f", bias={self.bias}"
         if getattr(self, "nonlinearity", "tanh") != "tanh":
             more += f", nonlinearity={self.nonlinearity}"
@@ -290,7 +395,20 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of `RNN`."""
+    """One step of `RNN`.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        bias: whether there are biases.
+        nonlinearity: "tanh" or "relu".
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -302,13 +420,38 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of `LSTM`."""
+    """One step of `LSTM`.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        bias: whether there are biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> h, c = nn.LSTMCell(3, 4)(torch.ones(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
 
     _mode = "LSTM"
 
 
 class GRUCell(RNNCellBase):
-    """One step of `GRU`."""
+    """One step of `GRU`.
+
+    Args:
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a state.
+        bias: whether there are biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Examples:
+        >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     _mode = "GRU"
 

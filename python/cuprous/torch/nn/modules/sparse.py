@@ -44,7 +44,30 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A table of rows that are looked up by index, initialized with normal random numbers."""
+    """A table of rows that are looked up by index, initialized with normal random numbers.
+
+    Args:
+        num_embeddings: the number of rows.
+        embedding_dim: the width of a row.
+        padding_idx: an index whose row is zero at first and gets no gradient.
+        max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
+        sparse: for PyTorch's signature; only False.
+        device: the device of the table, by default the default device.
+        dtype: the dtype of the table, by default the default dtype.
+
+    Shapes:
+        input: int64 or int32 indices of any shape.
+        result: (*input.shape, embedding_dim).
+
+    Raises:
+        IndexError: when called, for indices outside of the table.
+
+    Examples:
+        >>> nn.Embedding(10, 3)(torch.tensor([[1, 2]])).shape
+        torch.Size([1, 2, 3])
+    """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
@@ -64,7 +87,25 @@ class Embedding(_Table):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Embedding:  # fmt: skip
-        """Creates a layer from a given table, frozen by default."""
+        """Creates a layer from a given table, frozen by default.
+
+        Args:
+            embeddings: the table, of shape (num_embeddings, embedding_dim).
+            freeze: whether the table gets no gradient.
+            padding_idx: an index whose row gets no gradient.
+            max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
+            norm_type: the p of that norm.
+            scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
+            sparse: for PyTorch's signature; only False.
+
+        Returns:
+            An `Embedding`.
+
+        Examples:
+            >>> layer = nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            >>> layer(torch.tensor([1]))
+            tensor([[3., 4.]])
+        """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.dims
@@ -76,12 +117,35 @@ class Embedding(_Table):
                            self.scale_grad_by_freq)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Returns the sizes."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_padding(self)}{_settings(self)}"
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of rows."""
+    """A layer that returns sums, means or maxima of bags of rows.
+
+    Args:
+        num_embeddings: the number of rows.
+        embedding_dim: the width of a row.
+        max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
+        mode: "sum", "mean" or "max".
+        sparse: for PyTorch's signature; only False.
+        include_last_offset: whether `offsets` ends with the number of indices.
+        padding_idx: an index that is ignored.
+        device: the device of the table, by default the default device.
+        dtype: the dtype of the table, by default the default dtype.
+
+    Shapes:
+        input: int64 or int32 indices: (bags, n), or a vector.
+        offsets: where bags begin in a vector of indices.
+        per_sample_weights: the weight of each index, with mode "sum".
+        result: (bags, embedding_dim).
+
+    Examples:
+        >>> nn.EmbeddingBag(10, 3)(torch.tensor([1, 2, 4]), torch.tensor([0, 2])).shape
+        torch.Size([2, 3])
+    """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
@@ -99,7 +163,27 @@ class EmbeddingBag(_Table):
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> EmbeddingBag:  # fmt: skip
-        """Creates a layer from a given table, frozen by default."""
+        """Creates a layer from a given table, frozen by default.
+
+        Args:
+            embeddings: the table, of shape (num_embeddings, embedding_dim).
+            freeze: whether the table gets no gradient.
+            max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
+            norm_type: the p of that norm.
+            scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
+            mode: "sum", "mean" or "max".
+            sparse: for PyTorch's signature; only False.
+            include_last_offset: whether `offsets` ends with the number of indices.
+            padding_idx: an index that is ignored.
+
+        Returns:
+            An `EmbeddingBag`.
+
+        Examples:
+            >>> layer = nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+            >>> layer(torch.tensor([[0, 1]]))
+            tensor([[4., 6.]])
+        """
         rows, width = embeddings.dims
         bag = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
                   include_last_offset, padding_idx)  # fmt: skip
@@ -113,7 +197,6 @@ class EmbeddingBag(_Table):
                                self.padding_idx)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """Returns the sizes and settings."""
         return f"{self.num_embeddings}, {self.embedding_dim}{_settings(self)}, mode={self.mode!r}{_padding(self)}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _types
+from cuprous.torch import _diagonals, _types
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.attention import MultiheadAttention
@@ -74,7 +74,32 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward network."""
+    """A layer of self-attention and a feed-forward network (Vaswani et al., 2017).
+
+    Args:
+        d_model: the width E of inputs and outputs.
+        nhead: the number of heads, a divisor of E.
+        dim_feedforward: the width of the feed-forward network.
+        dropout: the probability of dropout in training.
+        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
+        layer_norm_eps: what normalizations add to the variance.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        norm_first: whether normalizations come before attention and the network rather than after.
+        bias: whether linear layers and normalizations have biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+        src_mask: the `attn_mask` of `MultiheadAttention`.
+        src_key_padding_mask: its `key_padding_mask`.
+        is_causal: whether `src_mask` masks all later steps.
+        result: of the shape of `src`.
+
+    Examples:
+        >>> nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.ones(3, 2, 8)).shape
+        torch.Size([3, 2, 8])
+    """
 
     _attentions = ("self_attn",)
 
@@ -89,7 +114,37 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's outputs, and a feed-forward network."""
+    """A layer of self-attention, attention to the encoder's outputs, and a feed-forward network (Vaswani et al., 2017).
+
+    Args:
+        d_model: the width E of inputs and outputs.
+        nhead: the number of heads, a divisor of E.
+        dim_feedforward: the width of the feed-forward network.
+        dropout: the probability of dropout in training.
+        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
+        layer_norm_eps: what normalizations add to the variance.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        norm_first: whether normalizations come before attention and the network rather than after.
+        bias: whether linear layers and normalizations have biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+        memory: the outputs of the encoder, likewise with S steps.
+        tgt_mask: the `attn_mask` of self-attention.
+        memory_mask: the `attn_mask` of attention to the memory.
+        tgt_key_padding_mask: the `key_padding_mask` of self-attention.
+        memory_key_padding_mask: the `key_padding_mask` of attention to the memory.
+        tgt_is_causal: whether `tgt_mask` masks all later steps.
+        memory_is_causal: whether `memory_mask` masks all later steps.
+        result: of the shape of `tgt`.
+
+    Examples:
+        >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2)
+        >>> layer(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
+        torch.Size([3, 2, 8])
+    """
 
     _attentions = ("self_attn", "multihead_attn")
 
@@ -111,7 +166,24 @@ class TransformerDecoderLayer(_Layer):
 class TransformerEncoder(Module):
     """A stack of copies of a layer, followed by an optional normalization.
 
-    `enable_nested_tensor` and `mask_check` control PyTorch's fast path and have no effect.
+    Args:
+        encoder_layer: the layer, which is copied.
+        num_layers: the number of copies.
+        norm: the normalization.
+        enable_nested_tensor: has no effect.
+        mask_check: has no effect.
+
+    Shapes:
+        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+        mask: the `attn_mask` of all layers.
+        src_key_padding_mask: the `key_padding_mask` of all layers.
+        is_causal: whether `mask` masks all later steps.
+        result: of the shape of `src`.
+
+    Examples:
+        >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), num_layers=2)
+        >>> encoder(torch.ones(3, 2, 8)).shape
+        torch.Size([3, 2, 8])
     """
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
@@ -128,7 +200,29 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of a layer, followed by an optional normalization."""
+    """A stack of copies of a layer, followed by an optional normalization.
+
+    Args:
+        decoder_layer: the layer, which is copied.
+        num_layers: the number of copies.
+        norm: the normalization.
+
+    Shapes:
+        tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+        memory: the outputs of the encoder, likewise with S steps.
+        tgt_mask: the `attn_mask` of self-attention.
+        memory_mask: the `attn_mask` of attention to the memory.
+        tgt_key_padding_mask: the `key_padding_mask` of self-attention.
+        memory_key_padding_mask: the `key_padding_mask` of attention to the memory.
+        tgt_is_causal: whether `tgt_mask` masks all later steps.
+        memory_is_causal: whether `memory_mask` masks all later steps.
+        result: of the shape of `tgt`.
+
+    Examples:
+        >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2), num_layers=2)
+        >>> decoder(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
+        torch.Size([3, 2, 8])
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -145,7 +239,44 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. Matrices are initialized as in Glorot and Bengio (2010)."""
+    """An encoder and a decoder (Vaswani et al., 2017). Matrices are initialized as in Glorot and Bengio (2010).
+
+    Args:
+        d_model: the width E of inputs and outputs.
+        nhead: the number of heads, a divisor of E.
+        num_encoder_layers: the number of the encoder's layers.
+        num_decoder_layers: the number of the decoder's layers.
+        dim_feedforward: the width of the feed-forward network.
+        dropout: the probability of dropout in training.
+        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
+        custom_encoder: an encoder in place of `TransformerEncoder`.
+        custom_decoder: a decoder in place of `TransformerDecoder`.
+        layer_norm_eps: what normalizations add to the variance.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        norm_first: whether normalizations come before attention and the network rather than after.
+        bias: whether linear layers and normalizations have biases.
+        device: the device of the parameters, by default the default device.
+        dtype: the dtype of the parameters, by default the default dtype.
+
+    Shapes:
+        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+        tgt: likewise, with T steps.
+        src_mask: the `attn_mask` of the encoder.
+        tgt_mask: the `attn_mask` of the decoder.
+        memory_mask: the `attn_mask` of attention to the encoder's outputs.
+        src_key_padding_mask: the `key_padding_mask` of the encoder.
+        tgt_key_padding_mask: the `key_padding_mask` of the decoder.
+        memory_key_padding_mask: the `key_padding_mask` of attention to the encoder's outputs.
+        src_is_causal: whether `src_mask` masks all later steps.
+        tgt_is_causal: whether `tgt_mask` masks all later steps.
+        memory_is_causal: whether `memory_mask` masks all later steps.
+        result: of the shape of `tgt`.
+
+    Examples:
+        >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1)
+        >>> model(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape
+        torch.Size([3, 2, 8])
+    """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
@@ -194,9 +325,23 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Returns a mask with -inf above the diagonal and 0 elsewhere, which hides later steps."""
+        """Returns a mask with -inf above the diagonal and 0 elsewhere, which hides later steps.
+
+        Args:
+            sz: the number of steps.
+            device: the device, by default the default device.
+            dtype: the dtype, by default the default dtype.
+
+        Returns:
+            A tensor of shape (sz, sz).
+
+        Examples:
+            >>> nn.Transformer.generate_square_subsequent_mask(2)
+            tensor([[0., -inf],
+                    [0., 0.]])
+        """
         name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
-        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
+        return _diagonals.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
 
 
 __all__ = [

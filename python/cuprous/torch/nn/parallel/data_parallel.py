@@ -17,10 +17,25 @@ def _one_device(function: str, device_ids: Any, output_device: Any) -> None:
 
 
 class DataParallel(Module):
-    """Wraps a module, which computes on the device of its parameters.
+    """A wrapper of a module, which computes on the device of its parameters.
+
+    Args:
+        module: the module.
+        device_ids: at most one GPU.
+        output_device: for PyTorch's signature; at most that GPU.
+        dim: for PyTorch's signature; it has no effect.
+
+    Shapes:
+        inputs: the arguments of the module.
+        kwargs: its keyword arguments.
+        result: that of the module.
 
     Raises:
         NotImplementedError: for more than one device.
+
+    Examples:
+        >>> nn.DataParallel(nn.Linear(3, 2))(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
@@ -37,7 +52,23 @@ class DataParallel(Module):
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:  # fmt: skip
-    """Returns the module's result, on one device."""
+    """Returns the result of a module, on one device.
+
+    Args:
+        module: the module.
+        inputs: its argument, or a tuple of arguments.
+        device_ids: at most one GPU.
+        output_device: for PyTorch's signature; at most that GPU.
+        dim: for PyTorch's signature; it has no effect.
+        module_kwargs: its keyword arguments.
+
+    Returns:
+        The result.
+
+    Examples:
+        >>> nn.parallel.data_parallel(nn.Linear(3, 2), torch.ones(4, 3)).shape
+        torch.Size([4, 2])
+    """
     _one_device("data_parallel", device_ids, output_device)
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions, _shape
+from cuprous.torch import _joining, _reductions
 from cuprous.torch._sharded import Sharded, local_parts
 
 _NONFINITE = "The total norm of order {} for gradients is non-finite, so it cannot be clipped."
@@ -20,9 +20,27 @@ def _tensors(parameters: Any) -> list[Tensor]:
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                     foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """Scales all gradients so that their joint norm is at most `max_norm`; returns the norm before.
+    """Scales all gradients so that their joint norm is not above a bound.
 
-    Nothing is read on the host (unless `error_if_nonfinite` is set): the factor is a recorded value like any other.
+    The factor is a recorded value like any other, so that nothing is read on the host.
+
+    Args:
+        parameters: the parameters, or one tensor.
+        max_norm: the bound.
+        norm_type: the order of the norm.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error, for which it is read on the host.
+        foreach: has no effect.
+
+    Returns:
+        The norm before, a tensor without dimensions.
+
+    Examples:
+        >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> nn.utils.clip_grad_norm_([x], max_norm=1.0)
+        tensor(10.)
+        >>> x.grad
+        tensor([0.6000, 0.8000])
     """
     parameters = _tensors(parameters)
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -34,7 +52,21 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """Returns the joint norm of all tensors: a DTensor that all ranks have, if one of them is a DTensor."""
+    """Returns the joint norm of several tensors.
+
+    Args:
+        tensors: the tensors, or one tensor.
+        norm_type: the order of the norm.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error, for which it is read on the host.
+        foreach: has no effect.
+
+    Returns:
+        A tensor without dimensions; a DTensor that all ranks have, if one of the tensors is a DTensor.
+
+    Examples:
+        >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+        tensor(5.)
+    """
     found = [t.detach() for t in _tensors(tensors)]
     if not found:
         return _core.t_full([], 0.0, _core.t_default_dtype(), "cpu")
@@ -44,14 +76,28 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         if error_if_nonfinite and not math.isfinite(total.item()):
             raise RuntimeError(_NONFINITE.format(norm_type))
         return total
-    total = _reductions.norm(_shape.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
+    total = _reductions.norm(_joining.stack([_reductions.norm(t, norm_type) for t in found]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(_NONFINITE.format(norm_type))
     return total
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scales all gradients by the factor that reduces `total_norm` to `max_norm`, if it is larger."""
+    """Scales all gradients by the factor that reduces a norm to a bound, if the norm is larger.
+
+    Args:
+        parameters: the parameters, or one tensor.
+        max_norm: the bound.
+        total_norm: the norm.
+        foreach: has no effect.
+
+    Examples:
+        >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+        >>> x.sum().backward()
+        >>> nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(2.0))
+        >>> x.grad
+        tensor([0.5000, 0.5000])
+    """
     (norm,) = local_parts([total_norm])
     factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
     for p in local_parts(_tensors(parameters)):
@@ -60,19 +106,54 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Clamps the elements of each gradient to [-clip_value, clip_value]."""
+    """Clamps the elements of each gradient to a range around 0.
+
+    Args:
+        parameters: the parameters, or one tensor.
+        clip_value: the bound of magnitudes.
+        foreach: has no effect.
+
+    Examples:
+        >>> x = torch.tensor([3.0, 0.1], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> nn.utils.clip_grad_value_([x], 1.0)
+        >>> x.grad
+        tensor([1.0000, 0.2000])
+    """
     for p in local_parts(_tensors(parameters)):
         if p.grad is not None:
             p.grad.detach().clamp_(-clip_value, clip_value)
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Returns all parameters concatenated to one vector."""
-    return _shape.cat([p.reshape(-1) for p in parameters])
+    """Returns all parameters concatenated to one vector.
+
+    Args:
+        parameters: the parameters, or one tensor.
+
+    Returns:
+        A vector.
+
+    Examples:
+        >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
+        torch.Size([8])
+    """
+    return _joining.cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Writes the parts of a vector into the parameters."""
+    """Writes the parts of a vector into the parameters.
+
+    Args:
+        vec: the vector, with as many elements as the parameters.
+        parameters: the parameters, or one tensor.
+
+    Examples:
+        >>> layer = nn.Linear(2, 1)
+        >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
+        >>> layer.bias.detach()
+        tensor([3.])
+    """
     at = 0
     for p in parameters:
         p.data = vec[at : at + p.numel()].reshape(p.dims).detach().clone()

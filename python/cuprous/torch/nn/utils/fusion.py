@@ -34,17 +34,49 @@ def fuse_conv_bn_weights(
     """Returns weight and bias of the convolution that equals a convolution and a batch norm.
 
     Args:
-        conv_w, conv_b: weight and bias of the convolution.
-        bn_rm, bn_rv, bn_eps: running mean, running variance and epsilon of the batch norm.
-        bn_w, bn_b: its weight and bias.
+        conv_w: the weight of the convolution.
+        conv_b: its bias, or None.
+        bn_rm: the running mean of the batch norm.
+        bn_rv: its running variance.
+        bn_eps: what it adds to the variance.
+        bn_w: its weight, or None.
+        bn_b: its bias, or None.
         transpose: whether the convolution is transposed.
+
+    Returns:
+        The pair of weight and bias.
+
+    Examples:
+        >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
+        >>> weight, bias = nn.utils.fusion.fuse_conv_bn_weights(torch.ones(1, 1, 3), None, mean, var, 0.0, ones, mean)
+        >>> bias.detach()
+        tensor([0.])
     """
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose)
 
 
 def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
                            bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
-    """Returns weight and bias of the linear layer that equals a linear layer and a batch norm."""
+    """Returns weight and bias of the linear layer that equals a linear layer and a batch norm.
+
+    Args:
+        linear_w: the weight of the linear layer.
+        linear_b: its bias, or None.
+        bn_rm: the running mean of the batch norm.
+        bn_rv: its running variance.
+        bn_eps: what it adds to the variance.
+        bn_w: its weight.
+        bn_b: its bias.
+
+    Returns:
+        The pair of weight and bias.
+
+    Examples:
+        >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
+        >>> weight, bias = nn.utils.fusion.fuse_linear_bn_weights(torch.ones(1, 2), None, mean, var, 0.0, ones, mean)
+        >>> weight.detach()
+        tensor([[1., 1.]])
+    """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, False)
 
 
@@ -60,8 +92,21 @@ def _fuse_eval(layer: Any, bn: Any, transpose: bool) -> Any:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """Returns a convolution that equals a convolution and a batch norm.
 
+    Args:
+        conv: the convolution, in evaluation mode.
+        bn: the batch norm, in evaluation mode.
+        transpose: whether the convolution is transposed.
+
+    Returns:
+        A convolution.
+
     Raises:
         AssertionError: if one of them is in training mode.
+
+    Examples:
+        >>> fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3).eval(), nn.BatchNorm1d(2).eval())
+        >>> fused(torch.ones(1, 1, 5)).shape
+        torch.Size([1, 2, 3])
     """
     return _fuse_eval(conv, bn, transpose)
 
@@ -69,8 +114,20 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """Returns a linear layer that equals a linear layer and a batch norm.
 
+    Args:
+        linear: the linear layer, in evaluation mode.
+        bn: the batch norm, in evaluation mode.
+
+    Returns:
+        A linear layer.
+
     Raises:
         AssertionError: if one of them is in training mode, or their sizes differ.
+
+    Examples:
+        >>> fused = nn.utils.fusion.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
+        >>> fused(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _reductions
+from cuprous.torch import _random_numbers, _reductions
 from cuprous.torch.nn._normalization import normalize
 from cuprous.torch.nn.modules.conv import _ConvTranspose
 from cuprous.torch.nn.modules.module import Module
@@ -36,9 +36,22 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Parametrizes a weight by its length along all dimensions but one, and its direction (Salimans and Kingma, 2016).
+    """Parametrizes a weight by its length along all dimensions but one and its direction (Salimans and Kingma, 2016).
 
-    The state has `parametrizations.weight.original0` (length) and `original1` (direction).
+    The state has `parametrizations.weight.original0`, the length, and `original1`.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        dim: the dimension that is left out; None for none.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> layer.parametrizations.weight.original0.shape
+        torch.Size([2, 1])
     """
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -62,7 +75,7 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = _matrix(weight.detach(), self.dim)
             for name, n in (("_u", matrix.dims[0]), ("_v", matrix.dims[1])):
-                draw = _creation.draw_floats("normal", [n], weight.dtype_name, weight.device_name)
+                draw = _random_numbers.draw_floats("normal", [n], weight.dtype_name, weight.device_name)
                 self.register_buffer(name, normalize(draw, dim=0, eps=eps))
             self._power(matrix, 15)
 
@@ -95,7 +108,24 @@ def _usual_dim(module: Module, dim: int | None) -> int:
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Module:  # fmt: skip
-    """Divides a weight by its largest singular value, found by power iteration (Miyato et al., 2018)."""
+    """Parametrizes a weight so that it is divided by its largest singular value, found by power iteration (Miyato et
+    al., 2018).
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of power iteration in each forward pass in training.
+        eps: the least norm that is divided by.
+        dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2))
+        >>> layer(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
@@ -179,7 +209,22 @@ class _SpectralNormBefore(_RecomputedWeight):
 
 
 def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """`nn.utils.weight_norm`: parameters `weight_g` and `weight_v`, and a hook that computes the weight from them."""
+    """Splits a weight into the parameters `weight_g` and `weight_v`, from which a hook computes it. It is
+    `nn.utils.weight_norm`.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        dim: the dimension that is left out; None for none.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> layer = nn.utils.weight_norm(nn.Linear(3, 2))
+        >>> layer.weight_g.shape
+        torch.Size([2, 1])
+    """
     weight = module._parameters[name]
     del module._parameters[name]
     hook = _WeightNormBefore(name, dim)
@@ -188,13 +233,46 @@ def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Removes weight normalization; the weight becomes an ordinary parameter."""
+    """Removes weight normalization. The weight becomes an ordinary parameter.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: if there is none.
+
+    Examples:
+        >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(3, 2)))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
+    """
     return _WeightNormBefore.remove(module, name, ("_g", "_v"))
 
 
 def spectral_norm_before(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                          dim: int | None = None) -> Module:  # fmt: skip
-    """`nn.utils.spectral_norm`: a parameter `weight_orig`, buffers `weight_u` and `weight_v`, and a hook."""
+    """Replaces a weight by a parameter `weight_orig`, from which a hook computes it, and buffers `weight_u` and
+    `weight_v`. It is `nn.utils.spectral_norm`.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of power iteration in each forward pass in training.
+        eps: the least norm that is divided by.
+        dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
+        >>> layer.weight_orig.shape
+        torch.Size([2, 3])
+    """
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
     weight = module._parameters[name]
@@ -203,7 +281,9 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
     rows = weight.dims[axis]
     sizes = {name + "_u": rows, name + "_v": weight.numel() // max(rows, 1)}
     draws = {
-        key: normalize(_creation.draw_floats("normal", [n], weight.dtype_name, weight.device_name), dim=0, eps=eps)
+        key: normalize(
+            _random_numbers.draw_floats("normal", [n], weight.dtype_name, weight.device_name), dim=0, eps=eps
+        )
         for key, n in sizes.items()
     }
     hook = _SpectralNormBefore(name, axis, n_power_iterations, eps)
@@ -211,7 +291,23 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Removes spectral normalization; the normalized weight becomes an ordinary parameter."""
+    """Removes spectral normalization. The normalized weight becomes an ordinary parameter.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: if there is none.
+
+    Examples:
+        >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(3, 2)))
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
+    """
     return _SpectralNormBefore.remove(module, name, ("_orig", "_u", "_v"))
 
 

@@ -13,7 +13,22 @@ from cuprous.torch.nn.parameter import Parameter
 
 class ParametrizationList(ModuleList):
     """The functions that compute one tensor, in order, and the parameters of the first: `original`, or `original0`,
-    `original1`, …"""
+    `original1` and so on.
+
+    Args:
+        modules: the functions.
+        original: the tensor.
+
+    Shapes:
+        args: has no effect.
+        kwargs: has no effect.
+        result: the tensor.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> len(layer.parametrizations.weight)
+        1
+    """
 
     def __init__(self, modules: list[Module], original: Tensor) -> None:
         super().__init__(modules)
@@ -43,7 +58,17 @@ class ParametrizationList(ModuleList):
         return x
 
     def right_inverse(self, value: Tensor) -> None:
-        """Sets the original parameters so that the tensor equals a value."""
+        """Sets the original parameters so that the tensor equals a value.
+
+        Args:
+            value: the value.
+
+        Examples:
+            >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 1))
+            >>> layer.parametrizations.weight.right_inverse(torch.tensor([[3.0, 0.0, 4.0]]))
+            >>> layer.parametrizations.weight.original0.detach()
+            tensor([[5.]])
+        """
         with no_grad():
             new: Any = value
             for module in reversed(list(self)):
@@ -55,7 +80,19 @@ class ParametrizationList(ModuleList):
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Returns True if a module (or one of its tensors) is parametrized."""
+    """Returns true if a module, or one of its tensors, is parametrized.
+
+    Args:
+        module: the module.
+        tensor_name: the tensor; None for any.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> nn.utils.parametrize.is_parametrized(nn.Linear(3, 2))
+        False
+    """
     found = module._modules.get("parametrizations")
     if not isinstance(found, ModuleDict):
         return False
@@ -73,20 +110,48 @@ def _computed(name: str) -> property:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """Returns the class that the module had."""
+    """Returns the class that the module had.
+
+    Args:
+        module: the module.
+
+    Returns:
+        A class.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
+        'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Registers a module that computes a parameter or buffer; several are applied one after another.
+    """Registers a module that computes a parameter or buffer. Several are applied one after another.
 
-    The `right_inverse` of the parametrization computes the original parameters from the present value. `unsafe` skips
-    the checks that shape and dtype stay the same.
+    The `right_inverse` of the parametrization computes the original parameters from the present value.
+
+    Args:
+        module: the module.
+        tensor_name: the name of the parameter or buffer.
+        parametrization: the module.
+        unsafe: whether to skip the checks that shape and dtype stay the same.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: if the tensor does not exist, or the parametrization changes its shape or dtype.
+
+    Examples:
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+        >>> torch.equal(layer.weight, layer.weight.T)
+        True
     """
     if is_parametrized(module, tensor_name):
         functions = module.parametrizations[tensor_name]
@@ -125,10 +190,24 @@ def _check(parametrization: Module, value: Tensor, unsafe: bool) -> None:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Makes a tensor an ordinary one again, with its last value or (`leave_parametrized=False`) that of the original.
+    """Makes a tensor an ordinary one again.
+
+    Args:
+        module: the module.
+        tensor_name: the name of the parameter or buffer.
+        leave_parametrized: whether it keeps its last value; it gets that of the original otherwise.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: if the tensor is not parametrized, or if there are several originals to choose from.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+        >>> nn.utils.parametrize.is_parametrized(layer)
+        False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")

@@ -8,14 +8,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch._creation import ones_like, rand_like, randperm
+from cuprous.torch._creation import ones_like
+from cuprous.torch._joining import cat
 from cuprous.torch._ordering import topk
-from cuprous.torch._shape import cat
+from cuprous.torch._random_numbers import rand_like, randperm
 from cuprous.torch.linalg import norm
 
 
 class BasePruningMethod(ABC):
-    """A rule that computes a mask. `PRUNING_TYPE` says what it selects: "global", "unstructured" or "structured"."""
+    """A rule that computes a mask. `PRUNING_TYPE` says what it selects: "global", "unstructured" or "structured".
+
+    Examples:
+        >>> issubclass(nn.utils.prune.L1Unstructured, nn.utils.prune.BasePruningMethod)
+        True
+    """
 
     _tensor_name: str
     PRUNING_TYPE: str
@@ -26,10 +32,36 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns a mask of what remains of a tensor, within a mask of what remained before."""
+        """Returns a mask of what remains of a tensor, within a mask of what remained before.
+
+        Args:
+            t: the tensor.
+            default_mask: the mask of what remained before.
+
+        Returns:
+            A tensor of zeros and ones.
+
+        Examples:
+            >>> nn.utils.prune.L1Unstructured(1).compute_mask(torch.tensor([1.0, -3.0]), torch.ones(2))
+            tensor([0., 1.])
+        """
 
     def apply_mask(self, module: Any) -> Any:
-        """Returns the parameter times its mask."""
+        """Returns the parameter times its mask.
+
+        Args:
+            module: the module.
+
+        Returns:
+            A tensor.
+
+        Examples:
+            >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
+            >>> rule = next(iter(layer._forward_pre_hooks.values()))
+            >>> rule = rule[0] if isinstance(rule, tuple) else rule
+            >>> rule.apply_mask(layer).shape
+            torch.Size([1, 2])
+        """
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
@@ -37,7 +69,24 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Prunes a parameter of a module; a parameter that is pruned already is pruned further."""
+        """Prunes a parameter of a module. A parameter that is pruned already is pruned further.
+
+        Args:
+            module: the module.
+            name: the name of the parameter.
+            *args: the arguments of the rule.
+            importance_scores: scores in place of the parameter's values, of its shape.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            The rule.
+
+        Examples:
+            >>> layer = nn.Linear(2, 1)
+            >>> _ = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
+            >>> int((layer.weight == 0).sum())
+            1
+        """
         earlier = _rules_of(module, name)
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -64,12 +113,36 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
-        """Returns a pruned tensor."""
+        """Returns a pruned tensor.
+
+        Args:
+            t: the tensor.
+            default_mask: the mask of what remained before.
+            importance_scores: scores in place of the parameter's values, of its shape.
+
+        Returns:
+            A tensor.
+
+        Examples:
+            >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
+            tensor([ 0., -3.])
+        """
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the pruning permanent."""
+        """Makes the pruning permanent.
+
+        Args:
+            module: the module.
+
+        Examples:
+            >>> layer = nn.Linear(2, 1)
+            >>> rule = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
+            >>> rule.remove(layer)
+            >>> nn.utils.prune.is_pruned(layer)
+            True
+        """
         name = self._tensor_name
         weight = self.apply_mask(module).detach()
         original = module._parameters.pop(f"{name}_orig")
@@ -107,7 +180,15 @@ def _count(amount: Any, size: int) -> int:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several rules for one parameter, one after another."""
+    """Several rules for one parameter, one after another.
+
+    Args:
+        *args: the rules.
+
+    Examples:
+        >>> len(nn.utils.prune.PruningContainer())
+        0
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -119,9 +200,21 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: Any) -> None:
         """Adds a rule for the same parameter.
 
+        Args:
+            method: the rule.
+
         Raises:
             TypeError: for anything but a rule.
             ValueError: for a rule of another parameter.
+
+        Examples:
+            >>> container = nn.utils.prune.PruningContainer()
+            >>> container._tensor_name = "weight"
+            >>> rule = nn.utils.prune.L1Unstructured(1)
+            >>> rule._tensor_name = "weight"
+            >>> container.add_pruning_method(rule)
+            >>> len(container)
+            1
         """
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -139,7 +232,6 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns the mask of the last rule among what remained, within the mask before."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(t.dtype)
         if method.PRUNING_TYPE == "global":
@@ -161,12 +253,16 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but gives the parameter a mask."""
+    """A rule that prunes nothing, but gives the parameter a mask.
+
+    Examples:
+        >>> nn.utils.prune.Identity().compute_mask(torch.ones(2), torch.ones(2))
+        tensor([1., 1.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns the mask of before."""
         return default_mask
 
 
@@ -178,7 +274,6 @@ class _Unstructured(BasePruningMethod):
         self.amount = amount
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns the mask without the elements that the rule selects."""
         count = _count(self.amount, t.numel())
         mask = default_mask.clone()
         if count:
@@ -190,21 +285,46 @@ class _Unstructured(BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes random elements: a number or a fraction of them."""
+    """A rule that prunes random elements.
+
+    Args:
+        amount: the number of elements or channels, or the fraction of them.
+
+    Examples:
+        >>> nn.utils.prune.RandomUnstructured(1).prune(torch.ones(3)).sum()
+        tensor(2.)
+    """
 
     def _keys(self, t: Any) -> Any:
         return rand_like(t.float())
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements with the smallest absolute values: a number or a fraction of them."""
+    """A rule that prunes the elements with the smallest absolute values.
+
+    Args:
+        amount: the number of elements or channels, or the fraction of them.
+
+    Examples:
+        >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
+        tensor([ 0., -3.])
+    """
 
     def _keys(self, t: Any) -> Any:
         return t.abs()
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes random channels along a dimension: a number or a fraction of them."""
+    """A rule that prunes random channels along a dimension.
+
+    Args:
+        amount: the number of elements or channels, or the fraction of them.
+        dim: the dimension of the channels.
+
+    Examples:
+        >>> nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
+        tensor(2.)
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -212,7 +332,6 @@ class RandomStructured(BasePruningMethod):
         self.amount, self.dim = amount, dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns the mask without the channels that the rule selects."""
         size = t.shape[self.dim]
         count = _count(self.amount, size)
         mask = default_mask.clone()
@@ -227,7 +346,18 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(RandomStructured):
-    """Prunes the channels along a dimension that have the smallest n-norms: a number or a fraction of them."""
+    """A rule that prunes the channels along a dimension that have the smallest norms.
+
+    Args:
+        amount: the number of elements or channels, or the fraction of them.
+        n: the order of the norm.
+        dim: the dimension of the channels.
+
+    Examples:
+        >>> nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[1.0, 0.0], [3.0, 4.0]]))
+        tensor([[0., 0.],
+                [3., 4.]])
+    """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -241,7 +371,15 @@ class LnStructured(RandomStructured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask of the user's own."""
+    """A rule that prunes by a mask.
+
+    Args:
+        mask: the mask, of the parameter's shape.
+
+    Examples:
+        >>> nn.utils.prune.CustomFromMask(torch.tensor([1, 0])).prune(torch.tensor([5.0, 6.0]))
+        tensor([5., 0.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -249,57 +387,146 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Returns the mask within that of before."""
         return default_mask * self.mask.to(default_mask.dtype)
 
 
 def identity(module: Any, name: str) -> Any:
-    """Gives a parameter a mask without pruning it. Returns the module."""
+    """Gives a parameter a mask without pruning it.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.identity(nn.Linear(2, 1), "weight").weight_mask
+        tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Prunes random elements of a parameter. Returns the module."""
+    """Prunes random elements of a parameter.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        amount: the number of elements or channels, or the fraction of them.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.random_unstructured(nn.Linear(2, 1), "weight", amount=1).weight_mask.sum()
+        tensor(1.)
+    """
     RandomUnstructured.apply(module, name, amount=amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prunes the elements of a parameter with the smallest absolute values. Returns the module."""
+    """Prunes the elements of a parameter with the smallest absolute values.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        amount: the number of elements or channels, or the fraction of them.
+        importance_scores: scores in place of the parameter's values, of its shape.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=0.5).weight_mask.sum()
+        tensor(1.)
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prunes random channels of a parameter. Returns the module."""
+    """Prunes random channels of a parameter.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        amount: the number of elements or channels, or the fraction of them.
+        dim: the dimension of the channels.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.random_structured(nn.Linear(2, 2), "weight", amount=1, dim=0).weight_mask.sum()
+        tensor(2.)
+    """
     RandomStructured.apply(module, name, amount=amount, dim=dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Prunes the channels of a parameter with the smallest n-norms. Returns the module."""
+    """Prunes the channels of a parameter with the smallest norms.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        amount: the number of elements or channels, or the fraction of them.
+        n: the order of the norm.
+        dim: the dimension of the channels.
+        importance_scores: scores in place of the parameter's values, of its shape.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.ln_structured(nn.Linear(2, 2), "weight", amount=1, n=2, dim=0).weight_mask.sum()
+        tensor(2.)
+    """
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prunes a parameter by a mask. Returns the module."""
+    """Prunes a parameter by a mask.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        mask: the mask, of the parameter's shape.
+
+    Returns:
+        The module.
+
+    Examples:
+        >>> nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "weight", torch.tensor([[1, 0]])).weight_mask
+        tensor([[1., 0.]])
+    """
     CustomFromMask.apply(module, name, mask=mask)
     return module
 
 
 def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None,
                         **kwargs: Any) -> None:  # fmt: skip
-    """Prunes several parameters together: the selected elements may lie in any of them.
+    """Prunes several parameters together. The selected elements may lie in any of them.
 
     Args:
         parameters: pairs of a module and a parameter's name.
         pruning_method: the class of an unstructured rule.
         importance_scores: scores in place of the parameters' values, by pair.
+        **kwargs: the arguments of the rule.
 
     Raises:
         TypeError: for a structured rule.
+
+    Examples:
+        >>> first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+        >>> nn.utils.prune.global_unstructured(
+        ...     [(first, "weight"), (second, "weight")], nn.utils.prune.L1Unstructured, amount=2)
+        >>> first.weight_mask.sum() + second.weight_mask.sum()
+        tensor(6.)
     """
     if pruning_method.PRUNING_TYPE != "unstructured":
         raise TypeError(f"Only unstructured PRUNING_TYPE supported for the pruning_method {pruning_method}")
@@ -319,10 +546,22 @@ def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: A
 
 
 def remove(module: Any, name: str) -> Any:
-    """Makes the pruning of a parameter permanent. Returns the module.
+    """Makes the pruning of a parameter permanent.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
+    Returns:
+        The module.
 
     Raises:
         ValueError: if the parameter is not pruned.
+
+    Examples:
+        >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
+        >>> nn.utils.prune.is_pruned(nn.utils.prune.remove(layer, "weight"))
+        False
     """
     for number, rule in _rules_of(module, name).items():
         rule.remove(module)
@@ -332,7 +571,18 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Returns True if a parameter of a module or a submodule is pruned."""
+    """Returns True if a parameter of a module or a submodule is pruned.
+
+    Args:
+        module: the module.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> nn.utils.prune.is_pruned(nn.Linear(2, 1))
+        False
+    """
     return any(_rules(part) for part in module.modules())
 
 

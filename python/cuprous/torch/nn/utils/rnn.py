@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _shape
+from cuprous.torch import _indexing, _joining
 from cuprous.torch._creation import tensor
 from cuprous.torch._types import DTYPES
 
@@ -17,10 +17,15 @@ from cuprous.torch._types import DTYPES
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
     """Sequences sorted by decreasing length, stored step by step: first the first elements of all sequences.
 
-    Attributes:
-        data: (all elements, *).
-        batch_sizes: the number of sequences that have an element at each step (int64, on the CPU).
-        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were already sorted.
+    Args:
+        data: all elements, a tensor of shape (elements, ...).
+        batch_sizes: the number of sequences that have an element at each step, int64 on the CPU.
+        sorted_indices: the order of the sequences; None if they were already sorted.
+        unsorted_indices: its inverse; None if they were already sorted.
+
+    Examples:
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
+        tensor([2, 1])
     """
 
     __slots__ = ()
@@ -37,36 +42,111 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
             i if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)))  # fmt: skip
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Casts the data to another dtype, or moves it to another device."""
+        """Casts the data to another dtype, or moves it to another device.
+
+        Args:
+            *args: the arguments of `Tensor.to`.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).to(torch.float32).data
+            tensor([1., 2.])
+        """
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with_data(data)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Moves the data to a GPU."""
+        """Moves the data to a GPU.
+
+        Args:
+            *args: the arguments of `Tensor.cuda`.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            A `PackedSequence`.
+
+        Raises:
+            RuntimeError: on a machine without a GPU.
+
+        Examples:
+            >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2])])
+            >>> packed = packed.cuda() if torch.cuda.is_available() else packed
+        """
         return self._with_data(self.data.cuda(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
-        """Moves the data to host memory."""
+        """Moves the data to host memory.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).cpu().data
+            tensor([1, 2])
+        """
         return self.to("cpu")
 
     def float(self) -> PackedSequence:
-        """Casts the data to float32."""
+        """Casts the data to float32.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).float().data
+            tensor([1., 2.])
+        """
         return self._with_data(self.data.float())
 
     def double(self) -> PackedSequence:
-        """Casts the data to float64."""
+        """Casts the data to float64.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).double().data.dtype
+            torch.float64
+        """
         return self._with_data(self.data.double())
 
     def half(self) -> PackedSequence:
-        """Casts the data to float16."""
+        """Casts the data to float16.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).half().data.dtype
+            torch.float16
+        """
         return self._with_data(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
-        """Copies the data to page-locked memory."""
+        """Copies the data to page-locked memory.
+
+        Returns:
+            A `PackedSequence`.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).pin_memory().data
+            tensor([1, 2])
+        """
         return self._with_data(self.data.pin_memory())
 
     def is_pinned(self) -> bool:
-        """Returns True if the data is in page-locked memory."""
+        """Returns true if the data is in page-locked memory.
+
+        Returns:
+            A bool.
+
+        Examples:
+            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).is_pinned()
+            False
+        """
         return bool(self.data.is_pinned())
 
     @property
@@ -76,7 +156,18 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Returns the inverse permutation."""
+    """Returns the inverse permutation.
+
+    Args:
+        permutation: the permutation, an int64 vector; None is returned as it is.
+
+    Returns:
+        An int64 vector.
+
+    Examples:
+        >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     return None if permutation is None else permutation.argsort()
 
 
@@ -92,10 +183,24 @@ def _host(lengths: Any) -> list[int]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs a padded block (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
+    """Packs a padded block of sequences.
+
+    Args:
+        input: a tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
+        lengths: the length of each sequence.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        enforce_sorted: whether lengths have to decrease; sequences are sorted otherwise.
+
+    Returns:
+        A `PackedSequence`.
 
     Raises:
         RuntimeError: for lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
+
+    Examples:
+        >>> packed = nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
+        >>> packed.data
+        tensor([1, 3, 2])
     """
     x = input.transpose(0, 1) if batch_first else input
     sizes = _host(lengths)
@@ -115,7 +220,7 @@ def pack_padded_sequence(
                            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
                            "requirement if you do not need ONNX exportability.")  # fmt: skip
     counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
-    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
+    data = _joining.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
     return PackedSequence(data, _int_tensor(counts), order)
 
 
@@ -136,7 +241,23 @@ def _constant_ranges(counts: Sequence[int]) -> list[tuple[int, int, int]]:
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Returns the padded block of sequences, and their lengths (int64, on the CPU)."""
+    """Returns the padded block of sequences, and their lengths.
+
+    Args:
+        sequence: the packed sequences.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        padding_value: what fills the block after the ends of sequences.
+        total_length: the number of steps, by default the largest length.
+
+    Returns:
+        The pair of a tensor of shape (T, B, ...) or (B, T, ...) and an int64 vector on the CPU.
+
+    Examples:
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+        >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2],
+                [3, 0]]), tensor([2, 1]))
+    """
     data, counts = sequence.data, _host(sequence.batch_sizes)
     steps, batch, rest = len(counts), counts[0], data.dims[1:]
     if total_length is not None and total_length < steps:
@@ -150,10 +271,10 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     for a, b, n in _constant_ranges(counts):
         block = data[at : at + (b - a) * n].reshape(b - a, n, *rest)
         at += (b - a) * n
-        blocks.append(block if n == batch else _shape.cat([block, filled(b - a, batch - n)], 1))
+        blocks.append(block if n == batch else _joining.cat([block, filled(b - a, batch - n)], 1))
     if total_length is not None and total_length > steps:
         blocks.append(filled(total_length - steps, batch))
-    x = _shape.cat(blocks) if len(blocks) > 1 else blocks[0]
+    x = _joining.cat(blocks) if len(blocks) > 1 else blocks[0]
     lengths = [sum(n > k for n in counts) for k in range(batch)]
     if sequence.unsorted_indices is not None:
         x = _indexing.index_select(x, 1, sequence.unsorted_indices)
@@ -163,7 +284,22 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:  # fmt: skip
-    """Returns sequences (length, *) as a padded block (longest, B, *), or (B, longest, *) if `batch_first`."""
+    """Returns sequences as a padded block.
+
+    Args:
+        sequences: tensors of shape (length, ...).
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+        padding_value: what fills the block beside the sequences.
+        padding_side: "right" or "left".
+
+    Returns:
+        A tensor of shape (longest, B, ...), or (B, longest, ...) with `batch_first`.
+
+    Examples:
+        >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
+    """
     parts = list(sequences)
     if not parts:
         raise RuntimeError("received an empty list of sequences")
@@ -175,24 +311,60 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
         more = steps - x.dims[0]
         edge = _core.t_full([more, *x.dims[1:]], padding_value, x.dtype_name, x.device_name)
         pieces = [x] if not more else [x, edge] if padding_side == "right" else [edge, x]
-        rows.append(_shape.cat(pieces) if more else x)
-    return _shape.stack(rows, 0 if batch_first else 1)
+        rows.append(_joining.cat(pieces) if more else x)
+    return _joining.stack(rows, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """Returns the sequences of a padded block."""
+    """Returns the sequences of a padded block.
+
+    Args:
+        padded_sequences: a tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
+        lengths: the length of each sequence.
+        batch_first: whether the batch is the first dimension; the steps are otherwise.
+
+    Returns:
+        A list of tensors.
+
+    Examples:
+        >>> nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+        [tensor([1, 2]), tensor([3])]
+    """
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [x[k, :n] for k, n in enumerate(_host(lengths))]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences (length, *)."""
+    """Packs sequences.
+
+    Args:
+        sequences: tensors of shape (length, ...).
+        enforce_sorted: whether lengths have to decrease; sequences are sorted otherwise.
+
+    Returns:
+        A `PackedSequence`.
+
+    Examples:
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
+        tensor([1, 3, 2])
+    """
     lengths = [x.dims[0] for x in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Returns the sequences of a packed sequence."""
+    """Returns the sequences of a packed sequence.
+
+    Args:
+        packed_sequences: the packed sequences.
+
+    Returns:
+        A list of tensors.
+
+    Examples:
+        >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
+        [tensor([1, 2]), tensor([3])]
+    """
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 

@@ -11,18 +11,28 @@ from cuprous.torch.nn.modules.module import Module
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with the given tensors (by dotted names) instead of its own.
+    """Calls a module with other tensors, by dotted names, in place of its own.
 
     Args:
-        parameter_and_buffer_dicts: names and tensors, in one dict or several.
-        args: an argument, or a tuple of them.
-        kwargs: keyword arguments.
-        tie_weights: replaces a tensor that a module has under several names under all of them.
-        strict: requires exactly the names of the module's tensors.
+        module: the module.
+        parameter_and_buffer_dicts: the tensors by name, a dict or several.
+        args: the argument, or a tuple of arguments.
+        kwargs: the keyword arguments.
+        tie_weights: whether a tensor that a module has under several names is replaced under all of them.
+        strict: whether exactly the names of the module's tensors have to be given.
+
+    Returns:
+        The result of the module.
 
     Raises:
         KeyError: for unknown names.
         RuntimeError: if `strict` is not satisfied.
+
+    Examples:
+        >>> layer = nn.Linear(2, 1)
+        >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+        >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
+        tensor([7.])
     """
     given: dict[str, Tensor] = {}
     dicts = parameter_and_buffer_dicts

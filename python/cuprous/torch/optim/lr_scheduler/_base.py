@@ -9,10 +9,25 @@ from cuprous.torch.optim._optimizer import Optimizer
 
 
 class LRScheduler:
-    """Base class that sets the learning rate of each group at each `step()`.
+    """Base class of schedulers, which set the learning rate of each group at each `step()`.
 
     A subclass computes the rates of step `last_epoch` in `get_lr`, usually from the current rates, so that several
     schedulers can be combined. If a formula gives the rates without the current ones, it is `_closed_form`.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [group["lr"] * (0.5 if self.last_epoch else 1.0) for group in self.optimizer.param_groups]
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> scheduler = Halving(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> optimizer.param_groups[0]["lr"]
+        0.05
     """
 
     #: Attributes that `state_dict` excludes.
@@ -43,7 +58,19 @@ class LRScheduler:
         return [lr * factor for lr in self._rates]
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`; raises NotImplementedError unless a subclass implements it."""
+        """Returns the rates of step `last_epoch`. It is called by `step`.
+
+        Returns:
+            A list of one rate for each group.
+
+        Raises:
+            NotImplementedError: unless a subclass implements it.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).get_lr()
+            [0.1]
+        """
         raise NotImplementedError
 
     def _closed_form(self) -> list[Any] | None:
@@ -51,11 +78,32 @@ class LRScheduler:
         return None
 
     def get_last_lr(self) -> list[Any]:
-        """Returns the rates that were set last."""
+        """Returns the rates that were set last.
+
+        Returns:
+            A list of one rate for each group.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
+            [0.05]
+        """
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the rates of the next epoch, or of a given one."""
+        """Sets the rates of the next epoch.
+
+        Args:
+            epoch: an epoch to set the rates of instead.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            >>> optimizer.step()
+            >>> scheduler.step()
+            >>> scheduler.get_last_lr()
+            [0.05]
+        """
         self._step_count += 1
         if self._step_count == 2 and not (self._warned or getattr(self.optimizer, "_opt_called", True)):
             # An optimizer that overrides `step` does not record that it was called.
@@ -80,11 +128,31 @@ class LRScheduler:
         self._last_lr: list[Any] = self._rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state, without the optimizer."""
+        """Returns the state, without the optimizer.
+
+        Returns:
+            A dict.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> torch.optim.lr_scheduler.StepLR(optimizer, step_size=3).state_dict()["step_size"]
+            3
+        """
         return {name: value for name, value in self.__dict__.items() if name not in self._not_saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state that `state_dict` returned."""
+        """Restores a state.
+
+        Args:
+            state_dict: what `state_dict` returned.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3)
+            >>> scheduler.load_state_dict({"step_size": 5})
+            >>> scheduler.step_size
+            5
+        """
         self.__dict__.update(state_dict)
 
 

@@ -20,12 +20,30 @@ class _ByFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state, without the optimizer and plain functions; callable objects are saved by their
-        attributes."""
+        """Returns the state, without the optimizer and plain functions. Functions that are objects are saved with their
+        attributes.
+
+        Returns:
+            A dict.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step).state_dict()["lr_lambdas"]
+            [None]
+        """
         return {**super().state_dict(), "lr_lambdas": own_values(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores a state that `state_dict` returned."""
+        """Restores a state.
+
+        Args:
+            state_dict: what `state_dict` returned.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+            >>> scheduler.load_state_dict(scheduler.state_dict())
+        """
         state = dict(state_dict)
         for function, own in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if own is not None:
@@ -34,32 +52,79 @@ class _ByFunctions(LRScheduler):
 
 
 class LambdaLR(_ByFunctions):
-    """The initial rate times `lr_lambda(epoch)`; one function, or one for each group."""
+    """A scheduler that sets the first rate times a function of the step.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        lr_lambda: the function, or one for each group.
+        last_epoch: the index of the last step, -1 to start.
+
+    Raises:
+        ValueError: for another number of functions than groups.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_ByFunctions):
-    """The previous rate times `lr_lambda(epoch)`."""
+    """A scheduler that multiplies the rate by a function of the step.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        lr_lambda: the function, or one for each group.
+        last_epoch: the index of the last step, -1 to start.
+
+    Raises:
+        ValueError: for another number of functions than groups.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._rates
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._rates, strict=True)]
 
 
 class StepLR(LRScheduler):
-    """Multiplies the rate by `gamma` every `step_size` steps."""
+    """A scheduler that multiplies the rate by a factor after each number of steps.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        step_size: the number of steps.
+        gamma: the factor.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0)
 
     def _closed_form(self) -> list[Any]:
@@ -67,7 +132,23 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiplies the rate by `gamma` at each milestone."""
+    """A scheduler that multiplies the rate by a factor at each milestone.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        milestones: the steps.
+        gamma: the factor.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -75,7 +156,6 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma ** self.milestones[self.last_epoch])
 
     def _closed_form(self) -> list[Any]:
@@ -84,7 +164,19 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for `total_iters` steps, then the rate itself."""
+    """A scheduler that multiplies the rate by a factor for some steps.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        factor: the factor.
+        total_iters: the number of steps.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
+        [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -94,7 +186,6 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.factor)
         return self._all(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
@@ -104,7 +195,23 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that changes linearly from `start_factor` to `end_factor` over `total_iters` steps."""
+    """A scheduler that multiplies the rate by a factor that changes linearly.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        start_factor: the first factor.
+        end_factor: the last factor.
+        total_iters: the number of steps.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
+    """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
@@ -119,7 +226,6 @@ class LinearLR(LRScheduler):
         return self.start_factor + (self.end_factor - self.start_factor) * min(epoch / self.total_iters, 1.0)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.start_factor)
         if self.last_epoch > self.total_iters:
@@ -131,14 +237,27 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiplies the rate by `gamma` at each step."""
+    """A scheduler that multiplies the rate by a factor at each step.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        gamma: the factor.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch else 1.0)
 
     def _closed_form(self) -> list[Any]:
@@ -146,14 +265,28 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate times `(1 - step / total_iters) ** power`, which ends at 0."""
+    """A scheduler that sets the first rate times `(1 - step / total_iters) ** power`, which ends at 0.
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        total_iters: the number of steps.
+        power: the exponent.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0 or self.last_epoch > self.total_iters:
             return self._rates
         now, before = (1.0 - k / self.total_iters for k in (self.last_epoch, self.last_epoch - 1))
@@ -165,7 +298,22 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine wave from the rate to `eta_min` in `T_max` steps, and back (Loshchilov and Hutter, 2017)."""
+    """A scheduler that lowers the rate by half a cosine wave, and then raises it again (Loshchilov and Hutter, 2017).
+
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        T_max: the number of steps of half a wave.
+        eta_min: the lowest rate.
+        last_epoch: the index of the last step, -1 to start.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -175,7 +323,6 @@ class CosineAnnealingLR(LRScheduler):
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates of step `last_epoch`."""
         t, low = self.last_epoch, self.eta_min
         if t == 0:
             return self._rates
@@ -192,10 +339,26 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing in `T_0` steps, restarted with periods of `T_0 * T_mult` and so on (Loshchilov and Hutter,
-    2017).
+    """A scheduler with cosine annealing that starts again after each period (Loshchilov and Hutter, 2017).
 
-    `step` also accepts fractions of epochs.
+    Args:
+        optimizer: the optimizer, whose rates are set.
+        T_0: the number of steps of the first period.
+        T_mult: the ratio of successive periods.
+        eta_min: the lowest rate.
+        last_epoch: the index of the last step, -1 to start.
+
+    Raises:
+        ValueError: for a period or ratio that is not a positive integer.
+
+    Examples:
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> for _ in range(2):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
@@ -209,15 +372,25 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the rates at `T_cur` of `T_i`."""
         wave = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * wave for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Sets the rates of the next epoch, or of a given (fraction of an) epoch.
+        """Sets the rates of the next epoch.
+
+        Args:
+            epoch: an epoch to set the rates of instead, which may have a fraction.
 
         Raises:
             ValueError: for a negative epoch.
+
+        Examples:
+            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+            >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+            >>> optimizer.step()
+            >>> scheduler.step(1.0)
+            >>> scheduler.get_last_lr()
+            [0.5]
         """
         self._step_count += 1
         if epoch is None and self.last_epoch < 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._shape import stack
+from cuprous.torch._joining import stack
 
 
 def _rebuilt(like: Any, values: list[Any]) -> Any:
@@ -28,12 +28,24 @@ def _rebuilt_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Returns a batch of items: arrays, tensors and numbers are stacked along a new first dimension, dictionaries,
-    tuples and lists are collated recursively, and strings stay a list.
+    """Returns a batch of items.
+
+    Arrays, tensors and numbers are stacked along a new first dimension, dictionaries, tuples and lists are collated
+    recursively, and strings stay a list.
+
+    Args:
+        batch: the items.
+
+    Returns:
+        A tensor, or a container of tensors.
 
     Raises:
         TypeError: for items of other types.
         RuntimeError: if items that are sequences differ in length.
+
+    Examples:
+        >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
+        [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -67,7 +79,18 @@ def _refusal(kind: Any) -> str:
 
 
 def default_convert(data: Any) -> Any:
-    """Returns one item with its arrays converted to tensors, for loaders without batches."""
+    """Returns one item with its arrays converted to tensors, for loaders without batches.
+
+    Args:
+        data: the item.
+
+    Returns:
+        The item, with tensors in place of arrays.
+
+    Examples:
+        >>> torch.utils.data.default_convert(np.arange(2))
+        tensor([0, 1])
+    """
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (str, bytes)):
         return data if data.dtype.kind in "OSUV" else _creation.as_tensor(data)
     if isinstance(data, Mapping):

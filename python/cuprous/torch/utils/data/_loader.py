@@ -26,13 +26,37 @@ class _InfiniteIndices:
 class DataLoader:
     """Batches of a dataset, in order or shuffled.
 
-    With `num_workers`, processes fetch and collate the items. On Linux they are forked (so a dataset need not be
-    picklable, and must not use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once, on the
-    device of its tensors. `pin_memory` copies batches to page-locked memory, from which `.to(device,
-    non_blocking=True)` copies while host and GPU continue.
+    With `num_workers`, processes fetch and collate the items. On Linux they are forked, so that a dataset need not
+    be picklable and must not use a GPU, and elsewhere spawned. Batches of a `TensorDataset` are gathered at once, on
+    the device of its tensors.
+
+    Args:
+        dataset: the dataset, a sequence or a stream.
+        batch_size: the number of items of a batch; None for single items.
+        shuffle: whether items come in another random order in each epoch.
+        sampler: the order of indices, in place of `shuffle`.
+        batch_sampler: lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        num_workers: the number of processes; 0 for this process.
+        collate_fn: makes a batch of a list of items, by default `default_collate`.
+        pin_memory: whether batches are copied to page-locked memory, from which `.to(device, non_blocking=True)` copies
+            while host and GPU continue.
+        drop_last: whether a last batch that is smaller is left out.
+        timeout: the seconds to wait for a worker; 0 for no limit.
+        worker_init_fn: a function that each worker calls with its number first.
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context.
+        generator: the generator of random orders, by default the one that `torch.manual_seed` seeds.
+        prefetch_factor: the number of batches that each worker fetches ahead, 2 by default.
+        persistent_workers: whether processes stay for the next epoch.
+        pin_memory_device: has no effect.
+        in_order: whether batches come in order when several workers fetch them.
 
     Raises:
         ValueError: for settings that exclude each other.
+
+    Examples:
+        >>> data = torch.utils.data.TensorDataset(torch.arange(5))
+        >>> [len(batch) for (batch,) in torch.utils.data.DataLoader(data, batch_size=2, shuffle=True)]
+        [2, 2, 1]
     """
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,

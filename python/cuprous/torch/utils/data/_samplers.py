@@ -9,14 +9,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from cuprous.torch import _creation
+from cuprous.torch import _random_numbers
 
 T = TypeVar("T", covariant=True)
 
 
 def host_numbers(generator: Any = None) -> np.random.Generator:
     """Returns a NumPy generator seeded from the next number of a generator (None: the default one)."""
-    source = _creation.default_generator if generator is None else generator
+    source = _random_numbers.default_generator if generator is None else generator
     key = np.array([source._seed, source._position.take(1)], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
@@ -26,7 +26,18 @@ _CHUNK_SIZE = 1 << 16
 
 
 class Sampler(Generic[T]):
-    """Base class of orders: subclasses define `__iter__`, and `__len__` if the order ends."""
+    """Base class of orders. Subclasses define `__iter__`, and `__len__` if the order ends.
+
+    Args:
+        data_source: has no effect.
+
+    Examples:
+        >>> class Backward(torch.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter([2, 1, 0])
+        >>> list(torch.utils.data.DataLoader([10, 11, 12], batch_size=3, sampler=Backward()))
+        [tensor([12, 11, 10])]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -36,7 +47,15 @@ class Sampler(Generic[T]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All items in order."""
+    """All items in order.
+
+    Args:
+        data_source: the dataset, or anything with a length.
+
+    Examples:
+        >>> list(torch.utils.data.SequentialSampler(range(3)))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -49,7 +68,21 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All items in random order; with `replacement`, items drawn independently."""
+    """All items in random order.
+
+    Args:
+        data_source: the dataset, or anything with a length.
+        replacement: whether items are drawn independently, so that one may come several times.
+        num_samples: the number of items, by default that of the dataset.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Raises:
+        ValueError: for a number that is not positive.
+
+    Examples:
+        >>> sorted(torch.utils.data.RandomSampler(range(3)))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
                  generator: Any = None) -> None:  # fmt: skip
@@ -77,7 +110,16 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order."""
+    """Some indices in random order.
+
+    Args:
+        indices: the indices.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Examples:
+        >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
+        [4, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -90,7 +132,21 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with probabilities proportional to weights."""
+    """Indices that are drawn with probabilities proportional to weights.
+
+    Args:
+        weights: the weight of each index.
+        num_samples: the number of indices.
+        replacement: whether an index may come several times.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+
+    Raises:
+        ValueError: for a number that is not positive.
+
+    Examples:
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+    """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
@@ -112,7 +168,20 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of another sampler; the last may be shorter, or is dropped."""
+    """Lists of indices of another sampler.
+
+    Args:
+        sampler: the sampler.
+        batch_size: the number of indices of a list.
+        drop_last: whether a last list that is shorter is left out.
+
+    Raises:
+        ValueError: for a size that is not positive.
+
+    Examples:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

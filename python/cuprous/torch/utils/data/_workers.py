@@ -22,7 +22,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _types
+from cuprous.torch import _random_numbers, _types
 from cuprous.torch.utils.data._fetch import fetcher
 
 #: Batches up to this size in bytes are sent through the pipe.
@@ -43,7 +43,15 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Returns `id`, `num_workers`, `seed` and `dataset` in a worker, None elsewhere."""
+    """Returns what a worker process knows about itself.
+
+    Returns:
+        `id`, `num_workers`, `seed` and `dataset`; None outside of a worker.
+
+    Examples:
+        >>> torch.utils.data.get_worker_info() is None
+        True
+    """
     return _info
 
 
@@ -168,7 +176,7 @@ def _seed(info: WorkerInfo) -> None:
     _info = info
     random.seed(info.seed)
     np.random.seed(info.seed % (1 << 32))
-    _creation.manual_seed(info.seed)
+    _random_numbers.manual_seed(info.seed)
 
 
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:

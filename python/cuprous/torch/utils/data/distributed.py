@@ -14,14 +14,23 @@ from cuprous.torch.utils.data._samplers import Sampler
 class DistributedSampler(Sampler[int]):
     """Every `num_replicas`-th index, starting at `rank`, of an order that is the same in all processes.
 
-    Each `set_epoch` gives another order. All parts have the same length: some indices are repeated, or with `drop_last`
-    some are dropped.
+    All parts have the same length: some indices are repeated or dropped.
 
-    Number and rank are those of the process group unless they are given.
+    Args:
+        dataset: the dataset, or anything with a length.
+        num_replicas: the number of processes, by default that of the process group.
+        rank: the number of this process, by default its rank in the process group.
+        shuffle: whether the order is random, and another one after each `set_epoch`.
+        seed: the seed of the order, the same in all processes.
+        drop_last: whether indices are dropped rather than repeated.
 
     Raises:
         RuntimeError: if they are not given and there is no process group.
         ValueError: for a rank out of range.
+
+    Examples:
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0, shuffle=False))
+        [0, 2, 4]
     """
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
@@ -53,7 +62,15 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch, which determines the order."""
+        """Sets the epoch, which determines the order.
+
+        Args:
+            epoch: the epoch.
+
+        Examples:
+            >>> sampler = torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0)
+            >>> sampler.set_epoch(1)
+        """
         self.epoch = epoch
 
 

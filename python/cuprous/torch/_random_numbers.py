@@ -1,0 +1,409 @@
+"""Tensors of random numbers, and the generators of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._creation import _configured, _extents, _like, _options, from_numpy
+from cuprous.torch._types import resolve_device
+
+
+class Generator:
+    """A random number generator whose numbers are the same on every device.
+
+    They differ from PyTorch's for the same seed.
+
+    Args:
+        device: the device of the generator, which does not change its numbers.
+
+    Examples:
+        >>> g = torch.Generator().manual_seed(0)
+        >>> a = torch.rand(2, generator=g)
+        >>> g = g.manual_seed(0)
+        >>> torch.equal(a, torch.rand(2, generator=g))
+        True
+    """
+
+    def __init__(self, device: Any = None) -> None:
+        self.device = resolve_device(device or "cpu")
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Sets the seed and starts from its first number.
+
+        Args:
+            seed: an integer.
+
+        Returns:
+            The generator itself.
+
+        Examples:
+            >>> torch.Generator().manual_seed(7).initial_seed()
+            7
+        """
+        self._seed, self._position = int(seed) & (1 << 64) - 1, _core.Counter(0)
+        return self
+
+    def initial_seed(self) -> int:
+        """Returns the seed.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> torch.Generator().manual_seed(7).initial_seed()
+            7
+        """
+        return self._seed
+
+    def seed(self) -> int:
+        """Sets a seed from the operating system's entropy and returns it.
+
+        Returns:
+            An integer.
+
+        Examples:
+            >>> g = torch.Generator()
+            >>> g.seed() == g.initial_seed()
+            True
+        """
+        import secrets
+
+        return self.manual_seed(secrets.randbits(63)).initial_seed()
+
+    def get_state(self) -> Tensor:
+        """Returns the state: the seed and the position in its sequence.
+
+        Returns:
+            A uint8 tensor.
+
+        Examples:
+            >>> g = torch.Generator().manual_seed(0)
+            >>> state = g.get_state()
+            >>> a = torch.rand(2, generator=g)
+            >>> g.set_state(state)
+            >>> torch.equal(a, torch.rand(2, generator=g))
+            True
+        """
+        import numpy as np
+
+        return from_numpy(np.array([self._seed, self._position.value], np.uint64).view(np.uint8))
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Restores a state that `get_state` returned.
+
+        Args:
+            new_state: a state from `get_state`.
+
+        Examples:
+            >>> g = torch.Generator()
+            >>> g.set_state(torch.Generator().manual_seed(5).get_state())
+            >>> g.initial_seed()
+            5
+        """
+        import numpy as np
+
+        seed, position = new_state.cpu().numpy().view(np.uint64)
+        self.manual_seed(int(seed))._position.value = int(position)
+
+    def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
+        """Returns the next random numbers of a distribution.
+
+        Args:
+            kind: the name of the distribution in the engine, such as "random_unit32".
+            shape: the extents.
+            device_name: the device of the result.
+
+        Returns:
+            A tensor.
+
+        Examples:
+            >>> torch.Generator().draw("random_unit32", [2], "cpu").shape
+            torch.Size([2])
+        """
+        size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
+        # One block of the counter-based generator yields four 32-bit words or two 64-bit words, so advancing by one
+        # block for each element is more than enough.
+        return _core.t_random(kind, list(shape), self._seed, self._position.take(size), device_name)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seeds the default generator.
+
+    Args:
+        seed: an integer.
+
+    Returns:
+        The default generator.
+
+    Examples:
+        >>> _ = torch.manual_seed(0)
+        >>> a = torch.rand(2)
+        >>> _ = torch.manual_seed(0)
+        >>> torch.equal(a, torch.rand(2))
+        True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seeds the default generator from the operating system's entropy.
+
+    Returns:
+        The seed, an integer.
+
+    Examples:
+        >>> torch.seed() == torch.initial_seed()
+        True
+    """
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Returns the default generator's seed.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> _ = torch.manual_seed(7)
+        >>> torch.initial_seed()
+        7
+    """
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Returns the default generator's state.
+
+    Returns:
+        A uint8 tensor.
+
+    Examples:
+        >>> state = torch.get_rng_state()
+        >>> a = torch.rand(2)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(a, torch.rand(2))
+        True
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Restores the default generator's state.
+
+    Args:
+        new_state: a state from `get_rng_state`.
+
+    Examples:
+        >>> torch.set_rng_state(torch.get_rng_state())
+    """
+    default_generator.set_state(new_state)
+
+
+def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, generator: Any = None) -> Tensor:
+    """Returns uniform ("unit") or normal random numbers of a float dtype.
+
+    Raises:
+        RuntimeError: for dtypes other than floats.
+    """
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise RuntimeError(f'"{kind}" not implemented for {name!r}')
+    wide = name == "float64"
+    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
+    return astype(result, name)
+
+
+def draw_unit(like: Tensor, shape: Sequence[int] | None = None, generator: Any = None) -> Tensor:
+    """Returns uniform random numbers in [0, 1) of at least single precision, by default one for each element."""
+    name = "float64" if like.dtype_name == "float64" else "float32"
+    return draw_floats("unit", like.dims if shape is None else shape, name, like.device_name, generator)
+
+
+def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
+    def make(*sizes_: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Tensor:  # fmt: skip
+        name, device_name = _options(function, out, dtype, device, layout)
+        draw = draw_floats(kind, _extents(sizes_, size), name, device_name, generator)
+        return _configured(draw, requires_grad, pin_memory)
+
+    return named(
+        make,
+        function,
+        f"""{doc}
+
+    Args:
+        *sizes_: the extents, as integers or as one sequence.
+        size: the extents as a sequence, in place of `sizes_`.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of the given extents, of a floating dtype.
+
+    Examples:
+        >>> torch.{function}(2, 3).shape
+        torch.Size([2, 3])
+    """,
+    )
+
+
+rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
+
+
+randn = _floats("randn", "normal", "Returns normal random numbers with mean 0 and standard deviation 1.")
+
+
+def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, generator: Any = None) -> Tensor:
+    """Returns random integers in [low, high) as int64. Their probabilities differ by at most one part in 2**(64 - bits
+    of the range)."""
+    if high <= low:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    bits = (generator or default_generator).draw("random_bits64", shape, device_name)
+    # 63 bits, so that the remainder of a signed integer is not negative.
+    positive = _core.t_cast(_core.t_map("right_shift", bits, 1, dtype="uint64"), "int64")
+    return _core.t_map("add", _core.t_map("remainder", positive, high - low, dtype="int64"), low, dtype="int64")
+
+
+def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+            device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
+            size: Any = None) -> Tensor:  # fmt: skip
+    """Returns random integers from `low` to below `high`.
+
+    Args:
+        *args: `low`, which is 0 by default, `high` and `size`.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default int64.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        low: the least integer.
+        high: the bound, which is not included.
+        size: the extents.
+
+    Returns:
+        A tensor of the given extents.
+
+    Raises:
+        TypeError: if `high` or `size` is missing.
+
+    Examples:
+        >>> x = torch.randint(0, 10, (3,))
+        >>> x.shape, bool((x < 10).all())
+        (torch.Size([3]), True)
+    """
+    given = list(args)
+    if size is None and given and not isinstance(given[-1], int):
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if low is None and given:
+        low = given.pop()
+    if size is None or high is None or given:
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    name, device_name = _options("randint", out, dtype, device, layout, "int64")
+    result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
+    return _configured(astype(result, name), requires_grad)
+
+
+def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Returns a random permutation of the integers from 0 to below n: the order that sorts random 64-bit keys.
+
+    Args:
+        n: the number of integers.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: a tensor of the result's shape to write to.
+        dtype: the dtype, by default int64.
+        layout: `torch.strided`, the only layout of tensors.
+        device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+
+    Returns:
+        A tensor of shape (n).
+
+    Examples:
+        >>> torch.randperm(5).sort().values
+        tensor([0, 1, 2, 3, 4])
+    """
+    name, device_name = _options("randperm", out, dtype, device, layout, "int64")
+    keys = (generator or default_generator).draw("random_bits64", [n], device_name)
+    order = _core.t_wrap(_core.argsort(keys.as_array()))
+    return _configured(astype(order, name), requires_grad, pin_memory)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
+           dtype: Any = None, device: Any = None) -> Tensor:  # fmt: skip
+    """Returns normal random numbers with a mean and a standard deviation, either of which may be a tensor.
+
+    Args:
+        mean: the mean, a number or tensor.
+        std: the standard deviation, a number or tensor.
+        size: the extents, if neither is a tensor.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: for PyTorch's signature; only None.
+        dtype: the dtype, by default the default dtype.
+        device: the device, by default the default device.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.normal(0.0, 1.0, (2, 3)).shape
+        torch.Size([2, 3])
+    """
+    unsupported("normal", out=(out, None))
+    like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
+    if like is None:
+        return randn(*(size or ()), generator=generator, dtype=dtype, device=device) * std + mean
+    return randn_like(mean + std * 0.0 if isinstance(mean, Tensor) else like, generator=generator) * std + mean
+
+
+def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Returns ones with the given probabilities, and zeros otherwise.
+
+    Args:
+        input: the probabilities, a floating tensor of any shape.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+        out: for PyTorch's signature; only None.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Examples:
+        >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+    unsupported("bernoulli", out=(out, None))
+    return _core.t_cast(draw_unit(input, generator=generator) < input.detach(), input.dtype_name)
+
+
+rand_like = _like("rand_like", lambda t, **options: rand(t.dims, **options))
+
+
+randn_like = _like("randn_like", lambda t, **options: randn(t.dims, **options))
+
+
+randint_like = _like("randint_like", lambda t, *bounds, **options: randint(*bounds, size=t.dims, **options), "10")
+
+
+__all__ = [
+    "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+]  # fmt: skip
