@@ -117,9 +117,18 @@ def _cached(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return accepting(name, function)
 
 
+#: Functions that may lack a name. So may those that have a parameter `dim` or `keepdim`.
+_NAMED = frozenset((*RENAMED, *POSITIONAL, *OUT, *OUT_DTYPE))
+
+
 def complete(table: Mapping[str, Any]) -> dict[str, Any]:
     """Returns functions by name that take all of PyTorch's names of parameters."""
-    return {name: _cached(name, f) if parameters(f) else f for name, f in table.items()}
+    completed = {}
+    for name, f in table.items():
+        own = parameters(f)
+        lacks = own and (name in _NAMED or "dim" in own or "keepdim" in own)
+        completed[name] = _cached(name, f) if lacks else f
+    return completed
 
 
 __all__ = ["OUT", "OUT_DTYPE", "POSITIONAL", "RENAMED", "accepted", "complete", "parameters"]

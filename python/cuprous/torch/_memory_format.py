@@ -41,7 +41,7 @@ class memory_format(Immutable):
 
 
 class layout(Immutable):
-    """How elements are stored. All tensors are strided: each dimension has a stride.
+    """The way in which elements are stored. All tensors are strided: each dimension has a stride.
 
     Args:
         name: the name.
