@@ -270,23 +270,23 @@ def take_part(seed: int, name: str, which: int) -> None:
     dist.destroy_process_group()
 
 
-def _shared_memory() -> Iterator[str]:
-    """Returns the memory of groups, and what processes that have ended published."""
+def _shared_memory(pages: bool) -> Iterator[str]:
+    """Returns the memory of groups, and with `pages` what processes that have ended published."""
     for path in Path("/dev/shm").glob("cuprous-*"):
         if path.is_file():
             yield str(path)
-    for page in Path("/dev/shm").glob("cuprous-*/*-*"):
+    for page in Path("/dev/shm").glob("cuprous-*/*-*") if pages else ():
         if not Path("/proc", page.name.partition("-")[2]).exists():
             yield str(page)
 
 
 @contextmanager
-def _nothing_left() -> Iterator[list[str]]:
+def _nothing_left(pages: bool) -> Iterator[list[str]]:
     """Adds to the list what the processes of a job leave behind."""
-    shared = set(_shared_memory())
+    shared = set(_shared_memory(pages))
     left: list[str] = []
     yield left
-    left += [f"{path} is left" for path in set(_shared_memory()) - shared]
+    left += [f"{path} is left" for path in set(_shared_memory(pages)) - shared]
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             command = stat.with_name("cmdline").read_bytes()
@@ -301,8 +301,10 @@ def inject(seed: int, names: list[str] | None = None) -> list[str]:
     rng = np.random.default_rng([seed, 0])
     name = str((names or list(FAULTS))[seed % len(names or FAULTS)])
     n = int(rng.integers(2, 5))
-    with ExitStack() as stack, _nothing_left() as left:
-        job = Job(seed, FAULTS[name], n, int(rng.integers(n)), rng, stack)
+    # The ranks of a job remove the pages of those that were killed; before they have met, the next job does.
+    fault = FAULTS[name]
+    with ExitStack() as stack, _nothing_left(pages=not fault.before_meeting) as left:
+        job = Job(seed, fault, n, int(rng.integers(n)), rng, stack)
         if job.fault.start is not None:
             job.fault.start(job)
         job.run()
