@@ -223,6 +223,9 @@ def reduce(op: str, a: ndarray, axes: Sequence[int] | None, keepdims: bool = Fal
     Computes in a's dtype (float16 accumulates in float32). None reduces all axes. An empty max raises ValueError.
     The remaining axes keep their order in memory ("argmax" and "argmin": C order)."""
 
+def int_range(a: ndarray) -> tuple[int, int]:
+    """Returns the smallest and the largest element of an int64 array, which is copied to the host."""
+
 def scan(op: str, a: ndarray, axis: int) -> ndarray:
     """Scan: "sum", "prod", "max", "min" in a's dtype; the result has a's memory order."""
 

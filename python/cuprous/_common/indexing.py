@@ -21,6 +21,9 @@ from cuprous._common.operands import is_numpy_array, is_scalar, on_array_device
 _MODES = ("raise", "wrap", "clip")
 
 
+#: Indices that are checked on the host: a length that is new then plans nothing.
+_FEW = 1 << 16
+
 #: The index of one axis: an array (int64) or a number, nonnegative and not multiplied by the stride yet.
 _Index: TypeAlias = "ndarray | int"
 
@@ -77,7 +80,10 @@ def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
             raise IndexError(f"an array of {index.size} indices is out of bounds for axis {axis} with size 0")
         return index % n if n else index
     if index.size:
-        low, high = int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))
+        if index.size <= _FEW:
+            low, high = _core.int_range(index)
+        else:
+            low, high = int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))
         for extreme in (low, high):
             checked_index(extreme, n, axis)
         if low >= 0:

@@ -16,6 +16,8 @@ use super::{BIG_WORK, Engine, Replay};
 const NODE_CAP: usize = 512;
 /// Nodes after which a tape that repeats itself ends, at the same operation of each repetition.
 const PERIODIC_CAP: usize = 160;
+/// Nodes that equal those before them in a repetition, at least.
+const LEAST_REPEATED: usize = 32;
 /// Nodes between two searches for a repetition.
 const SEARCH_STEP: usize = 32;
 /// Nodes after which a tape ends at the next routine on a device that works while the host goes on: after a wait for the
@@ -89,8 +91,9 @@ impl State {
     }
 }
 
+/// Returns true if two nodes do the same with operands of any extents.
 fn alike(a: &Node, b: &Node) -> bool {
-    (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out)
+    (a.kind, a.fun, a.nin) == (b.kind, b.fun, b.nin)
 }
 
 /// Looks for a repetition at the end of a tape, and for the operation of it at which the tape should end.
@@ -100,11 +103,13 @@ pub(super) fn search(tape: &mut Tape) {
     tape.phase = if tape.period > 0 { phase(&tape.nodes, tape.period) } else { 0 };
 }
 
-/// Returns the length of the repetition with which a list of nodes ends, seen three times, or 0. A loop that never reads
-/// a value is cut at the same node of its body each time, so that its programs are recognized.
+/// Returns the length of the repetition with which a list of nodes ends, or 0. It is seen three times, and over as many
+/// nodes that it is no accident within the body of a loop. A loop that never reads a value is cut at the same node of its
+/// body each time, so that its programs are recognized.
 fn period(nodes: &[Node]) -> usize {
     let n = nodes.len();
-    (1..=n / 3).find(|&p| (n - 2 * p..n).all(|k| alike(&nodes[k], &nodes[k - p]))).unwrap_or(0)
+    let repeats = |p: usize| (n - (2 * p).max(LEAST_REPEATED).min(n - p)..n).all(|k| alike(&nodes[k], &nodes[k - p]));
+    (1..=n / 3).find(|&p| repeats(p)).unwrap_or(0)
 }
 
 /// Returns the position in the repetition, counted from the start of the tape, at which a tape that ends with three
@@ -152,7 +157,8 @@ mod tests {
         Node { kind: NodeKind::Map, fun, nin: back.len() as u8, spare: 0, out: 1, ins }
     }
 
-    /// Repetitions of five nodes after some others. Between the second and the third node a single value lives.
+    /// Repetitions of five nodes after some others. A single value passes from the first node to the second, and from the
+    /// second to the third.
     fn tape(before: usize, count: usize) -> Vec<Node> {
         let body: [(u8, &[usize]); 5] = [(1, &[1, 2]), (2, &[1, 1]), (3, &[1]), (4, &[1, 2]), (5, &[1, 2])];
         let mut nodes: Vec<Node> = (0..before).map(|k| node(k, 20 + k as u8, &[])).collect();
@@ -166,7 +172,7 @@ mod tests {
     #[test]
     fn a_repetition_is_cut_at_the_same_node_wherever_it_begins() {
         let cut = |before: usize, rest: usize| {
-            let mut nodes = tape(before, 6);
+            let mut nodes = tape(before, 9);
             nodes.truncate(nodes.len() - rest);
             assert_eq!(period(&nodes), 5);
             let phase = phase(&nodes, 5);
@@ -174,14 +180,14 @@ mod tests {
         };
         for before in 1..12 {
             for rest in 0..5 {
-                assert_eq!(cut(before, rest), Some(3), "{before} {rest}");
+                assert_eq!(cut(before, rest), Some(2), "{before} {rest}");
             }
         }
     }
 
     #[test]
     fn a_tape_that_repeats_itself_from_the_start_is_cut_at_its_start() {
-        assert_eq!(phase(&tape(0, 6), 5), 0);
+        assert_eq!(phase(&tape(0, 9), 5), 0);
         assert_eq!(period(&tape(0, 2)), 0);
     }
 }
