@@ -13,8 +13,11 @@ import pytest
 import cuprous.torch as torch
 from cuprous import _core
 
-#: The programs of issue "shapes that change", and the passes over the lengths.
+#: The passes over the lengths, by program.
 PROGRAMS = {"generate": 4, "cached": 4, "train": 1, "lstm": 1}
+#: New kernels of the later lengths. The steps of an LSTM without cuDNN are recorded one by one, so a tape may end in
+#: the last steps of a pass, where none has ended before.
+KERNELS = {"lstm": 2}
 #: Prints the counters of the parts of a measurement.
 COUNT = """
 import json, sys
@@ -44,7 +47,7 @@ def test_new_lengths_compile_nothing(name: str) -> None:
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
     new = counts["new"]
-    assert new["modules_loaded"] == new["kernels_compiled"] == 0
+    assert new["kernels_compiled"] <= new["modules_loaded"] <= KERNELS.get(name, 0)
     # Each length is planned once, in programs of enough nodes, and no other program is looked at.
     assert 9 <= new["planned"] <= 9 + new["nodes"] / 32
     assert new["keys_seen"] == 0
