@@ -208,11 +208,10 @@ def tensor_parallel(steps: int, bound: float) -> dict[str, Any]:
     return {"difference": worst}
 
 
-def collectives(steps: int) -> dict[str, Any]:
+def collectives(sequences: int) -> dict[str, Any]:
     """Random collectives of any dtype, size and group, in order and overlapping, have NumPy's results."""
-    from tests.distributed.sequences import SEQUENCES
+    from tests.distributed.sequences import run_sequences
 
-    os.environ |= {"TEST_DEVICE": DEVICE, "TEST_STEPS": str(steps), "TEST_SEED": "5"}
-    names: dict[str, Any] = {"np": np, "os": os, "torch": torch, "dist": dist, "rank": RANK, "n": N}
-    exec(compile(SEQUENCES, "sequences.py", "exec"), names)
-    return {"steps": steps}
+    os.environ["TEST_DEVICE"] = DEVICE
+    run_sequences(5000, sequences)
+    return {"sequences": sequences}

@@ -62,7 +62,7 @@ def checks(run: Run) -> None:
         ("fsdp", "fully_shard: losses and parameters of one GPU", {"steps": steps, "bound": bound}),
         ("tensor_parallel", "parallelize_module: outputs and gradients of one GPU", {"steps": 3, "bound": bound}),
         ("same_bits", "parameters equal bit for bit, rank 0 logs, reads, saves", {"steps": 20 if run.quick else 1000}),
-        ("collectives", "random collectives have NumPy's results", {"steps": 20 if run.quick else 150}),
+        ("collectives", "random collectives have NumPy's results", {"sequences": 2 if run.quick else 20}),
     ]  # fmt: skip
     with run.ranks("cuprous") as ranks:
         for name, title, arguments in calls:
