@@ -143,30 +143,32 @@ fn phase(nodes: &[Node], p: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use cuprous_core::{In, NodeKind, Src};
+    use cuprous_core::{DType, In, Layout, NodeKind, Src};
 
     use super::*;
 
-    /// A node of a function of earlier nodes, `back` nodes before.
-    fn node(at: usize, fun: u8, back: &[usize]) -> Node {
+    /// Records a function of earlier nodes, `back` nodes before.
+    fn record(tape: &mut Tape, fun: u8, back: &[usize]) {
+        let at = tape.nodes.len();
         let mut ins = [In::default(); 3];
         for (to, back) in ins.iter_mut().zip(back) {
             let src = if *back <= at { Src::node((at - back) as u32) } else { Src::leaf(0) };
             *to = In { src, layout: 1 };
         }
-        Node { kind: NodeKind::Map, fun, nin: back.len() as u8, spare: 0, out: 1, ins }
+        tape.push_intermediate(NodeKind::Map, fun, back.len() as u8, &Layout::contiguous(DType::F32, &[4]), ins, 0);
     }
 
     /// Repetitions of five nodes after some others. A single value passes from the first node to the second, and from the
     /// second to the third.
     fn tape(before: usize, count: usize) -> Vec<Node> {
         let body: [(u8, &[usize]); 5] = [(1, &[1, 2]), (2, &[1, 1]), (3, &[1]), (4, &[1, 2]), (5, &[1, 2])];
-        let mut nodes: Vec<Node> = (0..before).map(|k| node(k, 20 + k as u8, &[])).collect();
+        let mut tape = Tape::new(0);
+        (0..before).for_each(|k| record(&mut tape, 20 + k as u8, &[]));
         for k in 0..5 * count {
             let (fun, back) = body[k % 5];
-            nodes.push(node(before + k, fun, back));
+            record(&mut tape, fun, back);
         }
-        nodes
+        std::mem::take(&mut tape.nodes)
     }
 
     #[test]
