@@ -239,7 +239,7 @@ OTHERWISE = {
          "`distributed.tensor.DTensor`: gradients of `Replicate`",
          "`distributed.tensor.DTensor`: functions that it does not support", "`distributed.checkpoint`: files",
          "`distributed.checkpoint`: planners, other storages",
-         "`fully_shard` of DTensors, along other dimensions, `reshard_after_forward` as a number, `CPUOffloadPolicy`"],
+         "`fully_shard`: `reshard_after_forward` as a number", "`fully_shard` of what tensor parallelism divides"],
         "needs several processes: tests/distributed",
     ),
     **dict.fromkeys(

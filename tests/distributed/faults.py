@@ -145,6 +145,8 @@ class Job:
     ended: dict[int, float] = field(default_factory=dict)
     outs: dict[int, str] = field(default_factory=dict)
     codes: dict[int, int] = field(default_factory=dict)
+    #: What the ranks run.
+    path: Path = Path()
 
     def run(self) -> None:
         """Starts the ranks, waits until all have ended, and notes when and how."""
@@ -152,7 +154,7 @@ class Job:
         name = next(name for name, fault in FAULTS.items() if fault is self.fault)
         succeeds = not self.fault.others
         program = f"from tests.distributed.faults import take_part\ntake_part({self.seed}, {name!r}, {self.rank})\n"
-        path = jobs.write(program)
+        path = self.path = jobs.write(program)
         own = {"TEST_TIMEOUT": str(TIMEOUT), "TEST_STOP": str(STEPS if succeeds else 1 << 30), **self.environment}
         own["CUPROUS_DISTRIBUTED_TRANSPORT"] = "" if self.preexec else str(self.rng.choice(["shm", "socket"]))
         threads, processes = [], {}
@@ -282,18 +284,27 @@ def _shared_memory(pages: bool) -> Iterator[str]:
 
 @contextmanager
 def _nothing_left(pages: bool) -> Iterator[list[str]]:
-    """Adds to the list what the processes of a job leave behind."""
+    """Adds to the list the shared memory that a job leaves behind."""
     shared = set(_shared_memory(pages))
     left: list[str] = []
     yield left
-    left += [f"{path} is left" for path in set(_shared_memory(pages)) - shared]
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    # Other jobs of this machine may have begun meanwhile; theirs goes away.
+    more, end = set(_shared_memory(pages)) - shared, time.monotonic() + jobs.LIMIT
+    while more and time.monotonic() < end:
+        time.sleep(0.1)
+        more &= set(_shared_memory(pages))
+    left += [f"{path} is left" for path in more]
+
+
+def _processes(program: Path) -> Iterator[str]:
+    """Returns the processes that run a program."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            command = stat.with_name("cmdline").read_bytes()
+            command = file.read_bytes()
         except OSError:
             continue
-        if b"cuprous-test-" in command and int(stat.read_text().rpartition(")")[2].split()[1]) in (1, os.getpid()):
-            left.append(f"process {stat.parent.name} is left: {command!r}")
+        if str(program).encode() in command:
+            yield f"process {file.parent.name} is left: {command!r}"
 
 
 def inject(seed: int, names: list[str] | None = None) -> list[str]:
@@ -308,7 +319,7 @@ def inject(seed: int, names: list[str] | None = None) -> list[str]:
         if job.fault.start is not None:
             job.fault.start(job)
         job.run()
-    problems = [*job.problems(), *left]
+    problems = [*job.problems(), *left, *_processes(job.path)]
     if not problems:
         return []
     outs = [f"--- rank {rank}, code {job.codes.get(rank)}, {job.ended.get(rank, np.inf) - job.at:.1f} s:\n{out}"

@@ -34,8 +34,8 @@ struct Submitted {
 
 impl Drop for Submitted {
     fn drop(&mut self) {
-        // SAFETY: the value is dropped, so nothing uses the field any more. A stream that was told to wait for the event
-        // waits for what was recorded then.
+        // SAFETY: the value is dropped, so nothing uses the field any more. A stream that waits for the event waits for
+        // what it recorded before that call.
         let event = unsafe { ManuallyDrop::take(&mut self.event) };
         lock(&self.spare).push(event);
     }
