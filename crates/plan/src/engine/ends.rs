@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{Node, Tape};
+use cuprous_core::{Node, NodeKind, Tape};
 
 use super::state::State;
 use super::{BIG_WORK, Engine, Replay};
@@ -93,7 +93,8 @@ impl State {
 
 /// Returns true if two nodes do the same with operands of any extents.
 fn alike(a: &Node, b: &Node) -> bool {
-    (a.kind, a.fun, a.nin) == (b.kind, b.fun, b.nin)
+    let launched = |node: &Node| (node.kind == NodeKind::Launch).then(|| (node.launch_id(), node.launch_array()));
+    (a.kind, a.fun, a.nin) == (b.kind, b.fun, b.nin) && launched(a) == launched(b)
 }
 
 /// Looks for a repetition at the end of a tape, and for the operation of it at which the tape should end.
@@ -143,7 +144,7 @@ fn phase(nodes: &[Node], p: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use cuprous_core::{DType, In, Layout, NodeKind, Src};
+    use cuprous_core::{DType, In, Layout, Src};
 
     use super::*;
 
