@@ -37,7 +37,8 @@ torch.from_numpy = lambda values: _on_host(values).to("cuda")
 
 
 def _on_gpus(program: str, n: int = 2, **more: str) -> list[jobs.Ended]:
-    program = _DATA + program.replace('"cpu"', '"cuda"')
+    # The parts of a mesh of GPUs stay on them.
+    program = _DATA + program.replace('"cpu"', '"cuda"').replace("CPUOffloadPolicy", "OffloadPolicy")
     return jobs.run(program, n, TEST_DEVICE="cuda", TEST_BACKEND="cpu:gloo,cuda:nccl", **more)
 
 
