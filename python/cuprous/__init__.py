@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.logic import *
     from cuprous._functions.manipulation import *
     from cuprous._functions.matrices import *
+    from cuprous._functions.memory import *
     from cuprous._functions.nan_reductions import *
     from cuprous._functions.padding import *
     from cuprous._functions.polynomials import *
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.products import *
     from cuprous._functions.quantiles import *
     from cuprous._functions.ranges import *
+    from cuprous._functions.rearrangement import *
     from cuprous._functions.reductions import *
     from cuprous._functions.selection import *
     from cuprous._functions.sets import *
@@ -105,11 +107,11 @@ _PUBLIC = {
         "isrealobj isscalar iterable"
     ),
     "._functions.manipulation": (
-        "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to copyto expand_dims "
-        "flip fliplr flipud matrix_transpose may_share_memory moveaxis ndim permute_dims ravel reshape resize "
-        "roll rollaxis rot90 shape shares_memory size squeeze swapaxes transpose trim_zeros"
+        "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to expand_dims matrix_transpose "
+        "moveaxis ndim permute_dims ravel reshape rollaxis shape size squeeze swapaxes transpose"
     ),
     "._functions.matrices": "diag diagflat eye fromfunction identity indices meshgrid tri tril triu vander",
+    "._functions.memory": "copyto may_share_memory shares_memory",
     "._functions.nan_reductions": (
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"
     ),
@@ -119,6 +121,7 @@ _PUBLIC = {
     "._functions.products": "cross dot inner kron outer tensordot trace vdot",
     "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "._functions.ranges": "arange geomspace linspace logspace",
+    "._functions.rearrangement": "flip fliplr flipud resize roll rot90 trim_zeros",
     "._functions.reductions": (
         "all amax amin any argmax argmin average cumprod cumsum cumulative_prod cumulative_sum max mean min "
         "prod ptp std sum var"

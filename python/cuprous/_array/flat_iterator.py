@@ -12,7 +12,7 @@ from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype as cast
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array, is_scalar
-from cuprous._functions import manipulation
+from cuprous._functions import rearrangement
 
 
 class FlatIterator:
@@ -38,7 +38,7 @@ class FlatIterator:
         source = value if is_scalar(value) else convert(value)
         if isinstance(source, ndarray):  # values repeat as needed
             source = cast(source, self.base.dtype_name)
-            source = source.reshape(()) if source.size == 1 else manipulation.resize(source, index.shape)
+            source = source.reshape(()) if source.size == 1 else rearrangement.resize(source, index.shape)
         _core.scatter(self.base, indexing.flat_offsets(self.base, index.copy()), source)
 
     def __delitem__(self, key: Any) -> None:

@@ -14,8 +14,9 @@ from cuprous._functions.calculus import convolve
 from cuprous._functions.complex_parts import real
 from cuprous._functions.joining import concatenate
 from cuprous._functions.logic import isclose
-from cuprous._functions.manipulation import atleast_1d, trim_zeros
+from cuprous._functions.manipulation import atleast_1d
 from cuprous._functions.matrices import eye, vander
+from cuprous._functions.rearrangement import trim_zeros
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import sum as sum_
 from cuprous.linalg._decompositions import eigvals, real_if_all_are

@@ -10,7 +10,8 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, with_axis, write_out
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.layout import axis_order, inverse
-from cuprous._functions.manipulation import flip, moveaxis
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.rearrangement import flip
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.selection import take, take_along_axis
 

@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._functions.creation import asarray
-from cuprous._functions.manipulation import roll
+from cuprous._functions.rearrangement import roll
 
 
 def _scaled(index: ndarray, step: float, dtype: Any, device: Any) -> ndarray:
