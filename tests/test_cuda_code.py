@@ -48,3 +48,20 @@ def test_code_grows_linearly_with_integer_divisions(tmp_path: Path) -> None:
         checked(["-c", code.format(divisions)], "sm_90", CUPROUS_CACHE_DIR=str(folder))
         sizes.append(max(path.stat().st_size for path in folder.glob("*.cubin")))
     assert sizes[1] < 2.5 * sizes[0], sizes
+
+
+@pytest.mark.nvrtc
+def test_float32_products_of_tensor_cores_compile() -> None:
+    """Every variant: operands along, down and in neither direction, pairs or not, factors, addends, biases, parts."""
+    code = """
+import cuprous as cp
+ones = lambda *shape: cp.ones(shape, dtype=cp.float32)
+a, b, c, row = ones(2048, 2048), ones(2048, 2048), ones(2048, 2048), ones(2048)
+programs = [a @ b, a @ b.T + row, 2 * (a.T @ b) - c, a[:, ::2] @ b[::2], ones(2047, 2047) @ ones(2047, 2045)]
+programs += [ones(1024, 16384) @ ones(16384, 1024) + ones(1024)]
+for product in programs:
+    assert "tf32_dot" in cp.show_code(product, device="cuda")
+    product[0, 0].item()
+assert "cuBLASLt" in cp.show_code(ones(64, 64) @ ones(64, 64), device="cuda")
+"""
+    checked(["-c", code], "sm_90")

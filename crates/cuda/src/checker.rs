@@ -110,7 +110,8 @@ impl Checker {
             return self.check_source(&unit.source(), &unit.name, &extra);
         }
         let (name, prelude, code) = (unit.name, unit.prelude, unit.code);
-        let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
+        let (args, grid, block) = (Vec::new(), [1; 3], [1; 3]);
+        let stage = Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false };
         // Users' kernels exercise all of the assembler, so they are not compiled to PTX only.
         self.add(|target| target.starts_with("sm_"), |_| Ok(vec![stage.clone()])).map_err(translate)
     }
@@ -130,6 +131,7 @@ impl Checker {
     }
 
     fn queue(&self, target: &str, stage: Stage) -> Result<()> {
+        let target = &*stage.target(target);
         let mut state = self.lock();
         if !state.seen.insert(format!("{target}\n{}", stage.source())) {
             return Ok(());
@@ -228,7 +230,8 @@ mod tests {
     fn kernel(body: &str) -> Stage {
         let code = format!("extern \"C\" __global__ void store(int* x) {{ {body} }}");
         let prelude = vec![Part::Base.text()];
-        Stage { name: "store".into(), code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 }
+        let (name, args, grid, block) = ("store".into(), Vec::new(), [1; 3], [1; 3]);
+        Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false }
     }
 
     #[test]

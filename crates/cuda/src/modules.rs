@@ -38,8 +38,11 @@ pub(crate) fn load(gpu: &Gpu, stages: &[&Stage], progress: &mut dyn FnMut(usize,
         missing
             .extend((0..sources.len()).filter(|&k| !loaded.contains_key(&sources[k]) && distinct.insert(&sources[k])));
     }
-    let options = compile_options(&gpu.target);
-    let cubins = in_parallel(&missing, |&k| cubin(gpu, &stages[k].source(), &stages[k].name, &options), progress);
+    let compiled = |&k: &usize| {
+        let stage = stages[k];
+        cubin(gpu, &stage.source(), &stage.name, &compile_options(&stage.target(&gpu.target)))
+    };
+    let cubins = in_parallel(&missing, compiled, progress);
     let mut loaded = lock(&gpu.kernels);
     for (&k, cubin) in missing.iter().zip(cubins) {
         let module = Module::load(gpu.context, &cubin?)?;
@@ -106,7 +109,9 @@ pub(crate) fn cubin(gpu: &Gpu, source: &str, name: &str, options: &CompileOption
     }
     Counters::add(&gpu.counters.kernels_compiled, 1);
     // A device newer than NVRTC gets code for the newest compatible target that NVRTC supports.
-    let options = CompileOptions { arch: nvrtc::best_arch((gpu.arch.major, gpu.arch.minor))?, ..options.clone() };
+    let best = nvrtc::best_arch((gpu.arch.major, gpu.arch.minor))?;
+    let arch = if options.arch.ends_with('a') { best + "a" } else { best };
+    let options = CompileOptions { arch, ..options.clone() };
     let cubin = nvrtc::compile(source, name, &options)?.cubin;
     gpu.cache.put(&key, &cubin);
     Ok(cubin.into())

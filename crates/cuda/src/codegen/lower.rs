@@ -293,6 +293,7 @@ impl KernelDraft {
             grid: shape.grid,
             block: shape.block,
             shared: shape.shared,
+            own_instructions: false,
         }
     }
 }

@@ -17,7 +17,7 @@ use cuprous_plan::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;
-pub(crate) use routines::{Builder, Source, fft, linalg, lu};
+pub(crate) use routines::{Builder, Source, fft, linalg, lu, tf32};
 pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 

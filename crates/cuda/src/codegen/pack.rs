@@ -87,5 +87,6 @@ fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
         grid: Shape::linear(blocks, threads).grid,
         block: [threads, 1, 1],
         shared: 0,
+        own_instructions: false,
     }
 }

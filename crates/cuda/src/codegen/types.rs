@@ -1,5 +1,6 @@
 //! The generator's results, as plain data.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use cuprous_core::DType;
@@ -155,9 +156,16 @@ pub struct Stage {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory. Above 48 KiB the function's limit must be raised first.
     pub shared: u32,
+    /// True for instructions that only one architecture has, such as those of `sm_90a`.
+    pub own_instructions: bool,
 }
 
 impl Stage {
+    /// Returns the compiler's target for a device of target `device`, such as `sm_90`.
+    pub(crate) fn target<'a>(&self, device: &'a str) -> Cow<'a, str> {
+        if self.own_instructions { format!("{device}a").into() } else { device.into() }
+    }
+
     /// Returns the translation unit.
     pub fn source(&self) -> String {
         translation_unit(&self.prelude, &self.code)

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
-use crate::codegen::{Arch, Arg, Generated, Options, generate_routine};
+use crate::codegen::{Arch, Arg, Generated, Options, generate_routine, tf32};
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
 use crate::gpu::Gpu;
@@ -125,6 +125,9 @@ impl Planned {
 
 /// Plans a routine: by a library, or by generated code.
 pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<Planned> {
+    if let Some(product) = tf32::product(call, arch, options) {
+        return Ok(product.into());
+    }
     if let Some(product) = dot::product(call) {
         return Ok(Planned::routine(product));
     }

@@ -15,6 +15,7 @@ mod scan;
 mod search;
 mod select;
 mod sort;
+pub(crate) mod tf32;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Dims, Fun, Layout, RoutineOp};
@@ -252,6 +253,7 @@ pub(crate) struct Launch {
     lines: Vec<String>,
     passed: Vec<String>,
     shared: u32,
+    own_instructions: bool,
     /// Blocks of a cluster, which can access each other's shared memory.
     cluster: i64,
 }
@@ -270,6 +272,7 @@ impl Launch {
             lines: vec![],
             passed: vec![],
             shared: 0,
+            own_instructions: false,
             cluster: 1,
         }
     }
@@ -283,6 +286,12 @@ impl Launch {
     /// Sets the dynamic shared memory.
     pub(crate) fn shared(mut self, bytes: usize) -> Launch {
         self.shared = bytes as u32;
+        self
+    }
+
+    /// Marks instructions that only one architecture has.
+    pub(crate) fn own_instructions(mut self) -> Launch {
+        self.own_instructions = true;
         self
     }
 
@@ -312,11 +321,38 @@ impl Launch {
         self
     }
 
+    /// Adds a pointer to an element that is written.
+    pub(crate) fn target(mut self, name: &str, ctype: &str, at: Source) -> Launch {
+        self.declare(&format!("{ctype}*"), name, at.at);
+        self.declare("int64", &format!("{name}_offset"), Arg::I64(at.offset));
+        self.passed.push(format!("{name} + {name}_offset"));
+        self
+    }
+
     /// Adds an int64.
     pub(crate) fn int(mut self, name: &str, value: i64) -> Launch {
         self.declare("int64", name, Arg::I64(value));
         self.passed.push(name.into());
         self
+    }
+
+    /// Adds a float32 number.
+    pub(crate) fn float(mut self, name: &str, value: f32) -> Launch {
+        self.declare("float", name, Arg::I32(value.to_bits() as i32));
+        self.passed.push(name.into());
+        self
+    }
+
+    /// Adds a float32 scalar of the program.
+    pub(crate) fn scalar(mut self, name: &str, slot: u32) -> Launch {
+        self.declare("float", name, Arg::Scalar { slot, dtype: DType::F32 });
+        self.passed.push(name.into());
+        self
+    }
+
+    /// Adds a pointer to an operand's first element; null if there is none.
+    pub(crate) fn optional(self, name: &str, ctype: &str, source: Option<Source>) -> Launch {
+        self.source(name, ctype, source.unwrap_or(Source { at: Arg::I64(0), offset: 0 }))
     }
 
     /// Adds an array of int64.
@@ -350,6 +386,7 @@ impl Launch {
             grid: [blocks.max(1) as u32, 1, 1],
             block: [threads, 1, 1],
             shared: self.shared,
+            own_instructions: self.own_instructions,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{Builder, DivUp, Launch, Source, vector};
 const TEXT: &str = include_str!("scan.cuh");
 const STREAM_TEXT: &str = include_str!("scan_stream.cuh");
 /// Bulk copies, for kernels of sm_90 and later.
-const BULK: &str = include_str!("bulk.cuh");
+pub(super) const BULK: &str = include_str!("bulk.cuh");
 /// Tiles of a group and groups of a span: `SCAN_GROUP` and `SCAN_SPAN` of the template.
 const GROUP: i64 = 128;
 const SPAN: i64 = 64;
