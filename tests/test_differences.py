@@ -227,6 +227,8 @@ LINES: dict[str, str] = {
     "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
     '`distributed`: the backend "gloo"': "raises(NotImplementedError, 'torch.distributed.init_process_group(\"cuda:gloo\")')",
     "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",
+    "`distributions`: `log_prob` of values outside the support": "d = torch.distributions.Gamma\nok = bool(d(1.5, 1.0).log_prob(torch.tensor(-1.0)).isnan()) and raises(ValueError, 'torch.distributions.Gamma(1.5, 1.0, validate_args=True).log_prob(torch.tensor(-1.0))')",
+    "`distributions.Kumaraswamy(…).mode`": "abs(torch.distributions.Kumaraswamy(2.0, 3.0).mode.item() - 0.2**0.5) < 1e-6",
     "`Function` with `mark_dirty`, `grad(is_grads_batched=True)`": "raises(NotImplementedError, 'torch.autograd.grad(torch.ones(1, requires_grad=True).mul(2), [], is_grads_batched=True)')",
 }
 

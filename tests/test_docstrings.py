@@ -161,7 +161,7 @@ def callables(module: str) -> Iterator[tuple[str, Any, Any]]:
     """Returns names and functions, classes and methods of a module, with the class of a layer's `forward`."""
     found = dict(public(module))
     for name, value in found.items():
-        if callable(value):
+        if callable(value) and not isinstance(value, property):  # as properties of constraints are
             layer, _, method = name.rpartition(".")
             own = method == "forward" and layer != "Module"
             yield name, value, found.get(layer) if own else None

@@ -45,7 +45,6 @@ from cuprous.torch import (
     autograd,
     backends,
     cuda,
-    distributions,
     fft,
     func,
     linalg,
@@ -99,9 +98,9 @@ _EXPORTS = _exports.Exports(
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
-    "multiprocessing", "overrides",
-             "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
+    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub", "jit",
+             "library", "multiprocessing", "overrides", "profiler", "serialization", "signal", "special", "storage",
+             "testing", "torch_version", "types"),
 )  # fmt: skip
 
 
@@ -114,7 +113,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "autocast", "autograd", "backends", "cuda", "device",
-    "distributions", "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_dtype", "iinfo", "inference_mode",
+    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_dtype", "iinfo", "inference_mode",
     "is_autocast_enabled", "is_tensor", "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip
