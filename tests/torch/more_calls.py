@@ -119,6 +119,12 @@ torch.distributions.StickBreakingTransform()(x); torch.distributions.CorrCholesk
 torch.distributions.biject_to(torch.distributions.constraints.simplex)(x)
 torch.distributions.transform_to(torch.distributions.constraints.interval(1.0, p))(x)
 torch.distributions.Independent(torch.distributions.Normal(x, p), 1).expand((2, 3)).log_prob(y)
+torch.linalg.lu(s).L; torch.linalg.lu(x.T).U; torch.linalg.lu_factor(s).pivots
+torch.lu_unpack(*torch.linalg.lu_factor(s)).P
+torch.linalg.lu_solve(*torch.linalg.lu_factor(s), x.T); torch.triangular_solve(x.T, s).solution; torch.geqrf(x)
+torch.autograd.grad(torch.linalg.lu(w).L.sin().sum(), w); torch.autograd.grad(torch.linalg.lu(w.T).U.sin().sum(), w)
+torch.linalg.householder_product(*torch.geqrf(x.T)); torch.ormqr(*torch.geqrf(x.T), x.T, True, True)
+torch.svd_lowrank(x @ s, 3)[1]; torch.pca_lowrank(x, 2)[1]
 torch.autograd.grad(F.logsigmoid(w * 0).sum(), w); torch.autograd.grad(torch.xlogy(w * 0, p).sum(), w)
 torch.autograd.grad(F.binary_cross_entropy_with_logits(w * 0, m.float()), w)
 torch.autograd.grad(torch.special.i0e(w).sum(), w); torch.autograd.grad(torch.special.log_ndtr(w).sum(), w)

@@ -68,7 +68,7 @@ from cuprous.torch.func import vmap  # noqa: F401
 from cuprous.torch.nn._embedding import cdist  # noqa: F401
 from cuprous.torch.version import __version__  # noqa: F401
 
-_tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
+_tensor.register(linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,

@@ -281,9 +281,7 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
-        "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve "
-        "lobpcg",
-        "use cuprous.scipy.special on arrays": "igamma igammac polygamma",
+        "use linalg.eigh or scipy.sparse.linalg.eigsh": "lobpcg",
         _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
