@@ -42,8 +42,8 @@ TENSORS = ["", "accelerator", "amp", "autograd", "autograd.functional", "autogra
            "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional", "nn.init",
            "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize",
            "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils",
-           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "special", "storage",
-           "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
+           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "sparse", "special",
+           "storage", "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
            "utils.hooks"]  # fmt: skip
 KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]

@@ -7,6 +7,7 @@ solve and one matrix product.
 from __future__ import annotations
 
 from cuprous._common.arguments import ndarray
+from cuprous._common.casting import astype
 from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.creation import ones_like, zeros
 from cuprous._functions.elementwise import where
@@ -56,7 +57,7 @@ def lu_factor(a: ndarray, pivot: bool = True) -> tuple[ndarray, ndarray, ndarray
         rest = right
     found = concatenate([*done, rest], -1) if done else rest
     rows = concatenate([p[..., None] for p in pivots], -1) if pivots else zeros((*batch, 0), "int64")
-    return found, rows.astype("int32"), order, info
+    return found, astype(rows, "int32"), order, info
 
 
 def _size(a: ndarray) -> ndarray:
@@ -81,7 +82,7 @@ def _eliminate(panel: ndarray, start: int, info: ndarray,
         top = panel[..., k : k + 1, :]
         at = top[..., j : j + 1]
         zero = at == 0
-        info = where((info == 0) & zero[..., 0, 0], k + 1, info).astype("int32")
+        info = astype(where((info == 0) & zero[..., 0, 0], k + 1, info), "int32")
         factor = where(row[:, None] > k, panel[..., j : j + 1] / where(zero, ones_like(at), at), 0)
         eliminated = panel - factor * where(column > j, top, 0)
         panel = where((column == j) & (row[:, None] > k), factor, eliminated)
@@ -93,7 +94,7 @@ def order_of(pivots: ndarray, m: int) -> ndarray:
     row = arange(m)
     order = zeros((*pivots.shape[:-1], m), "int64") + row
     for k in range(pivots.shape[-1]):
-        other = pivots[..., k : k + 1].astype("int64")
+        other = astype(pivots[..., k : k + 1], "int64")
         swap = where(row == k, other, where(row == other, k, row))
         order = take_along_axis(order, swap, -1)
     return order

@@ -34,6 +34,7 @@ from cuprous.torch import (
     _scatter_reduce,
     _settings,
     _shape,
+    _sparse_methods,
     _statistics,
     _stft,
     _tensor,
@@ -68,7 +69,9 @@ from cuprous.torch.func import vmap  # noqa: F401
 from cuprous.torch.nn._embedding import cdist  # noqa: F401
 from cuprous.torch.version import __version__  # noqa: F401
 
-_tensor.register(linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
+_tensor.register(
+    linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS | _sparse_methods.METHODS
+)
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
@@ -95,12 +98,13 @@ _EXPORTS = _exports.Exports(
     {
         ".serialization": "load save",
         ".library": "classes ops",
+        ".sparse": "smm sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm",
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
     modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub", "jit",
-             "library", "multiprocessing", "overrides", "profiler", "serialization", "signal", "special", "storage",
-             "testing", "torch_version", "types"),
+             "library", "multiprocessing", "overrides", "profiler", "serialization", "signal", "sparse", "special",
+             "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 
 

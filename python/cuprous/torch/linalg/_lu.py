@@ -461,8 +461,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
     Examples:
         >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
-        >>> S
-        tensor([3., 2.])
+        >>> torch.allclose(S, torch.tensor([3.0, 2.0]))
+        True
     """
     matrix = A if M is None else A - M
     random = matrix.new_empty((*matrix.dims[:-2], matrix.dims[-1], 6 if q is None else q)).normal_()
@@ -489,8 +489,9 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         ValueError: for a number of components that the matrix does not have.
 
     Examples:
-        >>> torch.pca_lowrank(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
-        tensor([1.4142])
+        >>> S = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
+        >>> torch.allclose(S, torch.tensor([2.0]).sqrt())
+        True
     """
     m, n = A.dims[-2:]
     q = min(6, m, n) if q is None else q
