@@ -11,21 +11,24 @@ import scipy.sparse
 import cuprous.torch as torch
 
 RANDOM = np.random.RandomState(0)
-POSITIONS = torch.tensor([[0, 1, 1, 3, 0, 1], [2, 0, 2, 1, 2, 4]])  # (0, 2) twice
-VALUES = torch.tensor(RANDOM.randn(6))
-DENSE = torch.tensor(RANDOM.randn(5, 3))
+NUMBERS, FACTORS = RANDOM.randn(6), RANDOM.randn(5, 3)
 KINDS = ["coo", "coalesced", "csr", "csc"]
 
 
-def made(kind: str, values: Any = VALUES) -> Any:
-    found = torch.sparse_coo_tensor(POSITIONS, values, (4, 5))
+def positions() -> Any:
+    return torch.tensor([[0, 1, 1, 3, 0, 1], [2, 0, 2, 1, 2, 4]])  # (0, 2) twice
+
+
+def made(kind: str, values: Any = None) -> Any:
+    values = torch.tensor(NUMBERS) if values is None else values
+    found = torch.sparse_coo_tensor(positions(), values, (4, 5))
     if kind == "coalesced":
         return found.coalesce()
     return found if kind == "coo" else found.to_sparse(layout=getattr(torch, f"sparse_{kind}"))
 
 
-def dense(values: Any = VALUES) -> Any:
-    rows, columns = POSITIONS
+def dense() -> Any:
+    values, (rows, columns) = torch.tensor(NUMBERS), positions()
     return torch.zeros(4, 5).to(values.dtype).index_put((rows, columns), values, accumulate=True)
 
 
@@ -38,19 +41,28 @@ def near(ours: Any, wanted: Any) -> None:
 def test_products(kind: str) -> None:
     x, y = made(kind), dense()
     left, vector = torch.tensor(RANDOM.randn(2, 4)), torch.tensor(RANDOM.randn(5))
-    for ours in (x @ DENSE, torch.mm(x, DENSE), torch.sparse.mm(x, DENSE), torch.matmul(x, DENSE), x.matmul(DENSE)):
-        near(ours, y @ DENSE)
+    for ours in (
+        x @ torch.tensor(FACTORS),
+        torch.mm(x, torch.tensor(FACTORS)),
+        torch.sparse.mm(x, torch.tensor(FACTORS)),
+        torch.matmul(x, torch.tensor(FACTORS)),
+        x.matmul(torch.tensor(FACTORS)),
+    ):
+        near(ours, y @ torch.tensor(FACTORS))
     near(left @ x, left @ y)
     near(x @ vector, y @ vector)
     near(torch.mv(x, vector), y @ vector)
     near(x.t() @ left.mT, y.t() @ left.mT)
-    near(torch.sparse.addmm(torch.ones(4, 3).double(), x, DENSE, beta=2.0, alpha=0.5), 2 + 0.5 * (y @ DENSE))
+    near(
+        torch.sparse.addmm(torch.ones(4, 3).double(), x, torch.tensor(FACTORS), beta=2.0, alpha=0.5),
+        2 + 0.5 * (y @ torch.tensor(FACTORS)),
+    )
     near(torch.sparse.mm(x, x.t()), y @ y.t())
     assert torch.sparse.mm(x, x.t()).layout in (torch.sparse_coo, torch.sparse_csr)
     with pytest.raises(RuntimeError, match="Expected dim 0 size 5, got 3"):
         x @ torch.ones(3, 3).double()
     with pytest.raises(RuntimeError, match="same dtype"):
-        x @ DENSE.float()
+        x @ torch.tensor(FACTORS).float()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,8 +115,16 @@ def test_layouts(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("complex_numbers", [False, True])
 def test_gradients(kind: str, complex_numbers: bool) -> None:
-    values = (VALUES + 1j * VALUES.flip(0) if complex_numbers else VALUES).clone().requires_grad_()
-    other = (DENSE + 0.5j * DENSE if complex_numbers else DENSE).clone().requires_grad_()
+    values = (
+        (torch.tensor(NUMBERS) + 1j * torch.tensor(NUMBERS).flip(0) if complex_numbers else torch.tensor(NUMBERS))
+        .clone()
+        .requires_grad_()
+    )
+    other = (
+        (torch.tensor(FACTORS) + 0.5j * torch.tensor(FACTORS) if complex_numbers else torch.tensor(FACTORS))
+        .clone()
+        .requires_grad_()
+    )
     torch.autograd.gradcheck(lambda v, d: made(kind, v) @ d, (values, other))
     torch.autograd.gradcheck(lambda v: torch.sparse.mm(made(kind, v), made(kind, v).t()).to_dense(), (values,))
     torch.autograd.gradcheck(lambda v: made(kind, v).to_dense(), (values,))
@@ -143,7 +163,7 @@ def test_a_graph_convolution_trains() -> None:
 
 
 def test_creation_and_errors() -> None:
-    assert torch.sparse_coo_tensor(POSITIONS, VALUES).shape == (4, 5)
+    assert torch.sparse_coo_tensor(positions(), torch.tensor(NUMBERS)).shape == (4, 5)
     assert torch.sparse_coo_tensor((2, 3))._nnz() == torch.sparse_coo_tensor(size=(2, 3))._nnz() == 0
     hybrid = torch.sparse_coo_tensor([[0, 2, 0]], torch.tensor(RANDOM.randn(3, 2)), (3, 2))
     assert hybrid.sparse_dim() == hybrid.dense_dim() == 1 and hybrid.coalesce()._nnz() == 2
@@ -152,12 +172,12 @@ def test_creation_and_errors() -> None:
     with pytest.raises(RuntimeError, match="uncoalesced"):
         made("coo").indices()
     with pytest.raises(RuntimeError, match="same nnz"):
-        torch.sparse_coo_tensor(POSITIONS, VALUES[:2], (4, 5))
+        torch.sparse_coo_tensor(positions(), torch.tensor(NUMBERS)[:2], (4, 5))
     with (
         pytest.raises(RuntimeError, match="size is 2 but found index 3"),
         torch.sparse.check_sparse_tensor_invariants(),
     ):
-        torch.sparse_coo_tensor(POSITIONS, VALUES, (2, 5))
+        torch.sparse_coo_tensor(positions(), torch.tensor(NUMBERS), (2, 5))
     with pytest.raises(RuntimeError, match=r"add\(sparse, dense\)"):
         made("coo") + dense()
     with pytest.raises(TypeError, match="to_dense"):
