@@ -24,6 +24,7 @@ from cuprous.torch import (
     _keywords,
     _legacy_linalg,
     _memory_format,
+    _more_methods,
     _ordering,
     _placeholders,
     _pointwise,
@@ -71,12 +72,13 @@ from cuprous.torch.version import __version__  # noqa: F401
 
 _tensor.register(
     linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS | _sparse_methods.METHODS
-)
+    | _more_methods.METHODS
+)  # fmt: skip
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
               _rearrangement, _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach,
-              _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
+              _legacy_linalg, _more_methods, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
