@@ -309,11 +309,11 @@ def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: s
 _SIGNED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 is_signed = _answer("is_signed", lambda x: x.dtype_name in _SIGNED, "whether a dtype has negative numbers",
                     "torch.is_signed(torch.ones(1)) -> True")  # fmt: skip
-is_conj = _answer("is_conj", lambda x: False, "False: conjugation is computed and not remembered",
+is_conj = _answer("is_conj", lambda _: False, "False: conjugation is computed and not remembered",
                   "torch.is_conj(torch.ones(1).conj()) -> False")  # fmt: skip
-is_neg = _answer("is_neg", lambda x: False, "False: negation is computed and not remembered",
+is_neg = _answer("is_neg", lambda _: False, "False: negation is computed and not remembered",
                  "torch.is_neg(-torch.ones(1)) -> False")  # fmt: skip
-is_distributed = _answer("is_distributed", lambda x: False, "False: the older kind of distributed tensors",
+is_distributed = _answer("is_distributed", lambda _: False, "False: the older kind of distributed tensors",
                          "torch.is_distributed(torch.ones(1)) -> False")  # fmt: skip
 
 

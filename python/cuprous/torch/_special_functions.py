@@ -223,7 +223,7 @@ def _one(x: Tensor) -> Tensor:
     return x * 0 + 1
 
 
-def _twice(k: int, x: Tensor, now: Tensor, before: Tensor) -> Tensor:
+def _twice(_: int, x: Tensor, now: Tensor, before: Tensor) -> Tensor:
     return 2 * x * now - before
 
 

@@ -65,7 +65,7 @@ def _infinite_where(outside: Tensor, found: Tensor) -> Tensor:
     return _map("where", outside, math.inf, found)
 
 
-def _infinite(p: Any, q: Any) -> Tensor:
+def _infinite(p: Any, _: Any) -> Tensor:
     """Returns infinity: p has values that q has not."""
     return _core.t_full(list(p.batch_shape), math.inf, p.mean.dtype_name, p.mean.device_name)
 

@@ -110,10 +110,10 @@ def _stack(registry: ConstraintRegistry) -> _Factory:
 
 #: The functions of both tables.
 _BOTH: dict[Any, _Factory] = {
-    constraints.real: lambda c: transforms.identity_transform,
+    constraints.real: lambda _: transforms.identity_transform,
     constraints.greater_than: _above, constraints.greater_than_eq: _above, constraints.less_than: _below,
     constraints.interval: _affine_interval, constraints.half_open_interval: _affine_interval,
-    constraints.corr_cholesky: lambda c: transforms.CorrCholeskyTransform(),
+    constraints.corr_cholesky: lambda _: transforms.CorrCholeskyTransform(),
 }  # fmt: skip
 for _registry in (biject_to, transform_to):
     for _constraint, _make in _BOTH.items():
@@ -121,10 +121,10 @@ for _registry in (biject_to, transform_to):
     _registry.register(constraints.independent, _independent(_registry))
     _registry.register(constraints.cat, _cat(_registry))
     _registry.register(constraints.stack, _stack(_registry))
-biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
-transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())
-transform_to.register(constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform())
+biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda _: transforms.LowerCholeskyTransform())
 for _constraint in (constraints.positive_definite, constraints.positive_semidefinite):
-    transform_to.register(_constraint, lambda c: transforms.PositiveDefiniteTransform())
+    transform_to.register(_constraint, lambda _: transforms.PositiveDefiniteTransform())
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]

@@ -59,7 +59,7 @@ class _Lu(Function):
         return lu, pivots, order, info
 
     @staticmethod
-    def backward(ctx: Any, g: Any, *rest: Any) -> Any:
+    def backward(ctx: Any, g: Any, *_: Any) -> Any:
         lu, order = ctx.saved_tensors
         m, n = lu.dims[-2:]
         k = min(m, n)

@@ -26,7 +26,7 @@ def _made(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     return found.detach().requires_grad_() if requires_grad else found
 
 
-def _whole(name: str, given: Any, device: Any) -> Tensor:
+def _whole(given: Any, device: Any) -> Tensor:
     found = given if isinstance(given, Tensor) else _creation.tensor(given)
     found = found.to(dtype=torch.int64, device=device)
     return found.detach()
@@ -69,7 +69,7 @@ def sparse_coo_tensor(*args: Any, size: Sequence[int] | None = None, dtype: Any 
         nowhere = _creation.zeros((len(empty_shape), 0), dtype=torch.int64, device=device)
         return SparseTensor(nowhere, empty, empty_shape, _COO, True)
     values = _made(given["values"], dtype, device, requires_grad)
-    indices = _whole("indices", given["indices"], values.device)
+    indices = _whole(given["indices"], values.device)
     shape = given.get("size", size)
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.dims)}")
@@ -99,7 +99,7 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
         if pin_memory:
             raise NotImplementedError(f"[{name}] pin_memory=True is not supported; pin the values")
         stored = _made(values, dtype, device, requires_grad)
-        offsets, indices = (_whole(name, x, stored.device) for x in (compressed, plain))
+        offsets, indices = (_whole(x, stored.device) for x in (compressed, plain))
         if offsets.ndim != 1 or stored.ndim != 1:
             raise NotImplementedError(f"[{name}] batches and blocks are not supported; use torch.sparse_coo_tensor")
         if indices.dims != stored.dims:

@@ -282,7 +282,7 @@ def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: 
     return (x.to_sparse().coalesce()._stored if x.is_coo else x._stored).norm(2 if p == "fro" else p, dtype=dtype)
 
 
-def zeros_like(x: Any, **options: Any) -> SparseTensor:
+def zeros_like(x: Any) -> SparseTensor:
     """Returns a sparse tensor of the same shape without values."""
     rows = _core.t_full([x.sparse_dim(), 0], 0, "int64", x.device_name)
     values = _core.t_full([0, *x.dims[x.sparse_dim() :]], 0, x.dtype_name, x.device_name)

@@ -199,6 +199,10 @@ class SparseTensor:
         """Returns the tensor in another sparse layout, by default that of coordinates."""
         if blocksize is not None or dense_dim is not None:
             raise NotImplementedError("[to_sparse] blocks and dense dimensions of sparse tensors are not supported")
+        if sparse_dim not in (None, self.sparse_dim()):
+            raise NotImplementedError(
+                "[to_sparse] sparse_dim= of sparse tensors is not supported; use to_dense()"
+            )
         name = "sparse_coo" if layout is None else layout.name
         if name == self.layout.name:
             return self
@@ -331,7 +335,7 @@ class SparseTensor:
 
     T = mT = property(t)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         parts: list[tuple[str, Tensor]]
         if self.is_coo:
             parts = [("indices", self._at)]
