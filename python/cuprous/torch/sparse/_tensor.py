@@ -200,9 +200,7 @@ class SparseTensor:
         if blocksize is not None or dense_dim is not None:
             raise NotImplementedError("[to_sparse] blocks and dense dimensions of sparse tensors are not supported")
         if sparse_dim not in (None, self.sparse_dim()):
-            raise NotImplementedError(
-                "[to_sparse] sparse_dim= of sparse tensors is not supported; use to_dense()"
-            )
+            raise NotImplementedError("[to_sparse] sparse_dim= of sparse tensors is not supported; use to_dense()")
         name = "sparse_coo" if layout is None else layout.name
         if name == self.layout.name:
             return self
