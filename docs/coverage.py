@@ -52,8 +52,8 @@ STREAMS = dict.fromkeys(
 SAME = "NumPy's own"
 #: Modules of SciPy's that are here.
 SCIPY = (
-    "fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
-    "special", "stats",
+    "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+    "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 

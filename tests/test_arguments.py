@@ -86,10 +86,20 @@ _HINTS = {
     "the other format shares nothing": "scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy",
     "an order of elimination, which changes rounding alone": "scipy.sparse.linalg._matfuncs.spsolve.permc_spec",
 }
+_HINTS["a permission that is not used: operands are never changed"] = """
+    scipy.linalg._solving.lu.overwrite_a scipy.linalg._solving.lu_factor.overwrite_a
+    scipy.linalg._solving.lu_solve.overwrite_b scipy.linalg._solving.solve_triangular.overwrite_b"""
 HINTS = {name: reason for reason, names in _HINTS.items() for name in names.split()}
 
 #: The same for `cuprous.torch`.
 _TORCH_HINTS = {
+    "for PyTorch's signature, where it is about other layouts": """
+        _sparse_methods.to_dense.masked_grad sparse._tensor.clone.memory_format sparse._tensor.to_dense.masked_grad""",
+    "for PyTorch's signature: a subclass need not create its copy": """
+        distributions._base.expand._instance distributions._mixed.expand._instance
+        distributions._transformed.expand._instance""",
+    "some Jacobians depend on the argument alone": """
+        distributions._transform.log_abs_det_jacobian.y distributions.transforms.log_abs_det_jacobian.y""",
     _ORDERED: """
         _tensor.record_stream.stream cuda._streams.record.stream cuda._streams.wait.stream
         cuda._streams.wait_stream.stream cuda._streams.wait_event.event cuda._streams.current_stream.device

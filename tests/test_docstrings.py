@@ -29,8 +29,8 @@ from cuprous.torch import nn
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
-SCIPY = ["fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
-         "special", "stats"]  # fmt: skip
+SCIPY = ["fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+         "spatial.distance", "special", "stats"]  # fmt: skip
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
          "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
          "torchvision.datasets", "torchvision.transforms", "torchvision.utils"]  # fmt: skip
@@ -42,9 +42,9 @@ TENSORS = ["", "accelerator", "amp", "autograd", "autograd.functional", "autogra
            "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional", "nn.init",
            "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize",
            "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils",
-           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "special", "storage",
-           "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack", "utils.flop_counter",
-           "utils.hooks"]  # fmt: skip
+           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "sparse", "special",
+           "storage", "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack",
+           "utils.flop_counter", "utils.hooks"]  # fmt: skip
 KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
 COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]
@@ -161,7 +161,7 @@ def callables(module: str) -> Iterator[tuple[str, Any, Any]]:
     """Returns names and functions, classes and methods of a module, with the class of a layer's `forward`."""
     found = dict(public(module))
     for name, value in found.items():
-        if callable(value):
+        if callable(value) and not isinstance(value, property):  # as properties of constraints are
             layer, _, method = name.rpartition(".")
             own = method == "forward" and layer != "Module"
             yield name, value, found.get(layer) if own else None

@@ -154,7 +154,7 @@ alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ f
 fractional_max_pool3d multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
 multi_head_attention_forward load save bartlett_window bitwise_not_ blackman_window empty_strided frombuffer gcd_
 hamming_window hann_window i0_ isfinite_ isinf_ isnan_ isneginf isposinf isreal kaiser_window lcm_ logical_not_
-scalar_tensor signbit_ sym_ite sym_not typename unravel_index
+scalar_tensor signbit_ sym_ite sym_not typename unravel_index geqrf histogram pca_lowrank svd_lowrank
 """
 
 

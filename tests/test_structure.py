@@ -145,7 +145,9 @@ def test_a_function_is_a_row_its_derivative_and_its_name() -> None:
     sources = [path for path in tracked() if path.relative_to(ROOT).parts[0] in ("crates", "python", "xtask")]
     if not sources:
         pytest.skip("not a clone")
-    found = {str(path.relative_to(ROOT)) for path in sources if re.search("exprel", path.read_text("utf-8"), re.I)}
+    found = {
+        str(path.relative_to(ROOT)) for path in sources if re.search("exprel(?!axed)", path.read_text("utf-8"), re.I)
+    }
     special = "python/cuprous/scipy/special"
     names = {f"{special}/_table.py", f"{special}/_documentation.py"}
     assert found == {"crates/core/src/ops.rs", "crates/core/src/vjp.rs", *names}

@@ -17,8 +17,8 @@ from cuprous._unsupported import Unsupported
 Call = Callable[[Any, Any], Any]
 
 MODULES = (
-    "fft", "interpolate", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg", "spatial.distance",
-    "special", "stats",
+    "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+    "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 
@@ -332,6 +332,10 @@ ELSEWHERE = {
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",
                      "sparse.isspmatrix_csr", "sparse.load_npz", "sparse.save_npz", "sparse.rand", "sparse.random",
                      "sparse.random_array", "sparse.spdiags", "sparse.sparray", "sparse.spmatrix"), "test_sparse.py"),
+    **{f"linalg.{name}": "test_scipy_linalg.py" for name in (
+        "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm", "dft", "expm", "fiedler",
+        "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
+        "sinhm", "solve_triangular", "tanhm", "toeplitz")},
     "sparse.linalg.LinearOperator": "test_sparse_linalg.py",
     "special.SpecialFunction": "test_special.py",
 }  # fmt: skip

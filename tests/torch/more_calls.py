@@ -91,4 +91,52 @@ torch.distributions.Binomial(4, logits=x).mean; torch.distributions.Binomial(4, 
 torch.distributions.kl_divergence(torch.distributions.Gamma(p, 1.5), torch.distributions.Gamma(2.0, p))
 torch.distributions.kl_divergence(torch.distributions.Beta(p, 1.5), torch.distributions.Beta(2.0, p))
 torch.distributions.kl_divergence(torch.distributions.Dirichlet(p), torch.distributions.Dirichlet(p * 2))
+torch.distributions.ContinuousBernoulli(p / 3).log_prob(p / 3); torch.distributions.ContinuousBernoulli(p / 3).variance
+torch.distributions.FisherSnedecor(p, p + 4).log_prob(p); torch.distributions.FisherSnedecor(p, p + 4).variance
+torch.distributions.GeneralizedPareto(0.0, p, 0.3).entropy(); torch.distributions.GeneralizedPareto(x, p, 0.3).mean
+torch.distributions.HalfCauchy(p).log_prob(p); torch.distributions.HalfCauchy(p).icdf(p / 3)
+torch.distributions.InverseGamma(p, 2.0).log_prob(p); torch.distributions.InverseGamma(p, 2.0).entropy()
+torch.distributions.Kumaraswamy(p, 2.0).log_prob(p / 3); torch.distributions.Kumaraswamy(p, 2.0).variance
+torch.distributions.Pareto(p, 3.0).log_prob(p * 2); torch.distributions.Weibull(p, 3.0).log_prob(p)
+torch.distributions.LogisticNormal(x, p).log_prob(torch.full((5,), 0.2)); torch.distributions.VonMises(x, p).log_prob(y)
+torch.distributions.LowRankMultivariateNormal(x[0], x.T, p[0]).log_prob(y)
+torch.distributions.LowRankMultivariateNormal(x[0], x.T, p[0]).precision_matrix
+torch.distributions.MultivariateNormal(x, precision_matrix=s @ s.T + torch.eye(4)).log_prob(y)
+torch.distributions.MultivariateNormal(x, scale_tril=s.tril(-1) + torch.eye(4)).covariance_matrix
+torch.distributions.Wishart(6.0, s @ s.T + torch.eye(4)).log_prob(torch.eye(4))
+torch.distributions.LogNormal(x, p).mode
+torch.distributions.Wishart(6.0, s @ s.T + torch.eye(4)).entropy()
+torch.distributions.LKJCholesky(3, p[0]).log_prob(torch.eye(3)); torch.distributions.Multinomial(4, p).entropy()
+torch.distributions.Multinomial(6, p).log_prob(i.float())
+torch.distributions.NegativeBinomial(p, p / 9).log_prob(p.round())
+torch.distributions.RelaxedBernoulli(0.7 + 0 * p[0, 0], p / 3).log_prob(p / 3)
+torch.distributions.RelaxedOneHotCategorical(0.7 + 0 * p[0, 0], p).log_prob(p.softmax(1))
+[d := torch.distributions, d.MixtureSameFamily(d.Categorical(p), d.Normal(x, p)).variance][1]
+[d := torch.distributions, d.MixtureSameFamily(d.Categorical(p), d.Normal(x, p)).log_prob(v[1:])][1]
+[d := torch.distributions, d.TransformedDistribution(d.Normal(x, p), d.TanhTransform()).log_prob(y)][1]
+torch.distributions.OneHotCategoricalStraightThrough(p).rsample().shape; torch.distributions.Dirichlet(p).mode
+torch.distributions.StickBreakingTransform()(x); torch.distributions.CorrCholeskyTransform()(x[:, :3])
+torch.distributions.biject_to(torch.distributions.constraints.simplex)(x)
+torch.distributions.transform_to(torch.distributions.constraints.interval(1.0, p))(x)
+torch.distributions.Independent(torch.distributions.Normal(x, p), 1).expand((2, 3)).log_prob(y)
+torch.linalg.lu(s).L; torch.linalg.lu(x.T).U; torch.linalg.lu_factor(s).pivots
+torch.lu_unpack(*torch.linalg.lu_factor(s)).P
+torch.linalg.lu_solve(*torch.linalg.lu_factor(s), x.T); torch.triangular_solve(x.T, s).solution; torch.geqrf(x)
+torch.autograd.grad(torch.linalg.lu(w).L.sin().sum(), w); torch.autograd.grad(torch.linalg.lu(w.T).U.sin().sum(), w)
+torch.linalg.householder_product(*torch.geqrf(x.T)); torch.ormqr(*torch.geqrf(x.T), x.T, True, True)
+torch.svd_lowrank(x @ s, 3)[1]; torch.pca_lowrank(x, 2)[1]
+torch.igamma(p, p); torch.igammac(p, p); torch.polygamma(1, p); p.polygamma(1); torch.nanmedian(x / (x > 0), 1)
+torch.nanmedian(x); torch.narrow_copy(x, 1, 1, 2); torch.put(x, i[0], v); x.put(i[0, :3], v[:3], True)
+torch.histogram(x, 4); torch.histogram(x, 3, range=(-1.0, 0.5), density=True); x.histogram(v.sort()[0])
+torch.histogram(x, 5, weight=p); torch.frobenius_norm(x, (0, 1)); torch.is_signed(i); torch.is_conj(x)
+torch.resolve_conj(z.conj()); torch.unsafe_chunk(x, 2, 1); torch.unsafe_split(x, 2); c(x).cumsum_(1); c(x).cumprod_(0)
+e(3, 3).addmm_(x, y.T, alpha=2); e(3).addmv_(x, v); e(5, 2, 2).baddbmm_(seq, seq.mT, beta=0.5); e(3, 4).addr_(v[:3], v)
+c(x).ldexp_(i); (p + 3).mvlgamma_(2); c(p).igamma_(p); c(p).polygamma_(2); c(x).put_(i[0], v)
+v.repeat(20).stft(16, 4, return_complex=True)
+torch.autograd.grad(F.logsigmoid(w * 0).sum(), w); torch.autograd.grad(torch.xlogy(w * 0, p).sum(), w)
+torch.autograd.grad(F.binary_cross_entropy_with_logits(w * 0, m.float()), w)
+torch.autograd.grad(torch.special.i0e(w).sum(), w); torch.autograd.grad(torch.special.log_ndtr(w).sum(), w)
+torch.special.chebyshev_polynomial_t(x, 4); torch.special.laguerre_polynomial_l(x, i.float())
+torch.special.zeta(p + 1, p)
+torch.special.polygamma(2, p); torch.special.modified_bessel_k1(p); torch.special.hermite_polynomial_he(x, 5)
 """

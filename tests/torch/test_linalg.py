@@ -202,3 +202,52 @@ def test_equal_singular_values_and_eigenvalues_have_gradients() -> None:
         a = (2 * torch.eye(3, dtype=torch.float64)).requires_grad_()
         function(a).sum().backward()
         np.testing.assert_allclose(a.grad.tolist(), np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (5, 3), (2, 4, 4), (70, 70), (0, 0)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_lu(shape: tuple[int, ...], dtype: Any) -> None:
+    generator = np.random.RandomState(0)
+    numbers = generator.randn(*shape) + (1j * generator.randn(*shape) if dtype.is_complex else 0)
+    a = torch.tensor(numbers, requires_grad=True)
+    p, lower, upper = torch.linalg.lu(a)
+    assert torch.allclose(p @ lower @ upper, a) and torch.equal(lower.tril(), lower)
+    assert float(lower.detach().abs().max() if a.numel() else 1) <= 2**0.5  # pivots were chosen
+    compact, pivots, info = torch.linalg.lu_factor_ex(a)
+    parts = torch.lu_unpack(compact, pivots)
+    assert torch.equal(parts.P, p) and torch.equal(parts.L, lower) and torch.equal(parts.U, upper)
+    assert int(info.sum()) == 0 and pivots.dtype == torch.int32
+    if 0 < shape[-1] < 9:
+        torch.autograd.gradcheck(lambda x: torch.linalg.lu(x)[1:], (a,))
+        torch.autograd.gradcheck(lambda x: torch.linalg.lu_factor(x)[0], (a,))
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("adjoint", [True, False])
+def test_solutions_by_lu(left: bool, adjoint: bool) -> None:
+    generator = np.random.RandomState(1)
+    a = torch.tensor(generator.randn(2, 3, 3) + 1j * generator.randn(2, 3, 3), requires_grad=True)
+    b = torch.tensor(generator.randn(3, 3) + 0j, requires_grad=True)
+    matrix = a.adjoint() if adjoint else a
+    x = torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=left, adjoint=adjoint)
+    assert torch.allclose(matrix @ x if left else x @ matrix, b.expand(2, 3, 3))
+    torch.autograd.gradcheck(
+        lambda m, y: torch.linalg.lu_solve(*torch.linalg.lu_factor(m), y, left=left, adjoint=adjoint), (a, b)
+    )
+    singular = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(torch.linalg.LinAlgError, match=r"U\[1,1\] is zero"):
+        torch.linalg.lu_factor(singular)
+    assert int(torch.linalg.lu_factor_ex(singular).info) == 1
+
+
+def test_reflections() -> None:
+    a = torch.tensor(np.random.RandomState(2).randn(5, 3))
+    compact, tau = torch.geqrf(a)
+    q = torch.linalg.householder_product(compact, tau)
+    assert torch.allclose(q @ compact[:3].triu(), a)
+    whole = torch.ormqr(compact, tau, torch.eye(5).double())
+    assert torch.allclose(whole @ whole.mT, torch.eye(5).double()) and torch.allclose(whole[:, :3], q)
+    assert torch.allclose(torch.ormqr(compact, tau, a, transpose=True), whole.mT @ a)
+    torch.autograd.gradcheck(torch.linalg.householder_product, (compact.requires_grad_(), tau.requires_grad_()))
+    u, s, v = torch.svd_lowrank(a, 3)
+    assert torch.allclose(u * s @ v.mT, a)

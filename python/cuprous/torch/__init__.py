@@ -24,6 +24,7 @@ from cuprous.torch import (
     _keywords,
     _legacy_linalg,
     _memory_format,
+    _more_methods,
     _ordering,
     _placeholders,
     _pointwise,
@@ -34,6 +35,7 @@ from cuprous.torch import (
     _scatter_reduce,
     _settings,
     _shape,
+    _sparse_methods,
     _statistics,
     _stft,
     _tensor,
@@ -45,7 +47,6 @@ from cuprous.torch import (
     autograd,
     backends,
     cuda,
-    distributions,
     fft,
     func,
     linalg,
@@ -69,12 +70,15 @@ from cuprous.torch.func import vmap  # noqa: F401
 from cuprous.torch.nn._embedding import cdist  # noqa: F401
 from cuprous.torch.version import __version__  # noqa: F401
 
-_tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS)
+_tensor.register(
+    linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS | _sparse_methods.METHODS
+    | _more_methods.METHODS
+)  # fmt: skip
 
 globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
               _rearrangement, _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach,
-              _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
+              _legacy_linalg, _more_methods, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
@@ -96,12 +100,13 @@ _EXPORTS = _exports.Exports(
     {
         ".serialization": "load save",
         ".library": "classes ops",
+        ".sparse": "smm sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm",
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
-    "multiprocessing", "overrides",
-             "profiler", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
+    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub", "jit",
+             "library", "multiprocessing", "overrides", "profiler", "serialization", "signal", "sparse", "special",
+             "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 
 
@@ -114,7 +119,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "autocast", "autograd", "backends", "cuda", "device",
-    "distributions", "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_dtype", "iinfo", "inference_mode",
+    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_dtype", "iinfo", "inference_mode",
     "is_autocast_enabled", "is_tensor", "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip

@@ -477,9 +477,14 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))
         tensor([0., 0.])
     """
-    zero = _map("equal", tensor_of(input), 0)
-    safe = _map("where", zero, 1, other)
-    return write_out(out, _map("multiply", input, _map("log", safe)))
+    return write_out(out, _map("multiply", input, _map("log", without_logarithm(input, other, 0))))
+
+
+def without_logarithm(input: Any, other: Any, least: float) -> Any:
+    """Returns the second factor's argument, with 1 + least where the first is 0 and there is no finite logarithm."""
+    other = tensor_of(other)
+    infinite = _map("less_equal", other, least) | _map("equal", other, math.inf)
+    return _map("where", _map("equal", tensor_of(input), 0) & infinite, least + 1, other)
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:

@@ -139,10 +139,11 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
         suffixes.append(f"grad_fn={self.grad_fn!r}")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
-    return _joined(prefix + body, suffixes)
+    return joined(prefix + body, suffixes)
 
 
-def _joined(text: str, suffixes: list[str]) -> str:
+def joined(text: str, suffixes: list[str]) -> str:
+    """Returns the text with further parts, in lines of the set width, and the closing bracket."""
     last = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > int(_options["linewidth"]):

@@ -17,7 +17,6 @@ _DEVICES = "only CPUs and NVIDIA GPUs are supported"
 _EXPORT = "programs are recorded as they run, and not exported; save the state with torch.save and export it in PyTorch"
 _SYMBOLIC = "programs are recorded as they run, and not traced symbolically"
 _QUANTIZED = "quantized tensors are not supported"
-_SPARSE = "sparse tensors are not supported; use the sparse matrices of cuprous.scipy.sparse"
 _NESTED = "nested tensors are not supported; pad the sequences, or use nn.utils.rnn"
 _MASKED = "masked tensors are not supported; use where, or a mask of your own"
 _PACKAGES = "packages are not supported; use torch.save"
@@ -131,12 +130,6 @@ PARTS: dict[str, Part] = {
         "get_default_static_quant_module_mappings get_fuser_method get_quantized_operator "
         "get_static_quant_module_class prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic "
         "quantize_dynamic_jit quantize_jit quantize_qat swap_module",
-    ),
-    "sparse": Part(
-        _SPARSE,
-        "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS addmm "
-        "as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm softmax solve sum "
-        "to_sparse_semi_structured",
     ),
     "nested": Part(
         _NESTED,
@@ -269,10 +262,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 #: Names of modules that exist otherwise: module -> reason -> names.
 NAMES: dict[str, dict[str, str]] = {
     "": {
-        _SPARSE: (
-            "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
-            "sparse_csr_tensor"
-        ),
+        "sparse tensors have no blocks here; use sparse_csr_tensor": "sparse_bsc_tensor sparse_bsr_tensor hspmm",
         _QUANTIZED: "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_channel "
         "quantize_per_tensor quantized_batch_norm quantized_max_pool1d quantized_max_pool2d",
         "use linalg.eig, linalg.lstsq or linalg.solve": "eig lstsq solve symeig",
@@ -281,9 +271,7 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
-        "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve "
-        "lobpcg",
-        "use cuprous.scipy.special on arrays": "igamma igammac polygamma",
+        "use linalg.eigh or scipy.sparse.linalg.eigsh": "lobpcg",
         _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
@@ -314,6 +302,28 @@ NAMES: dict[str, dict[str, str]] = {
         "float8 products are not supported; use float16 or bfloat16": (
             "scaled_mm scaled_grouped_mm ScalingType SwizzleType"
         )
+    },
+    "sparse": {
+        "sparse tensors of two in four elements are not supported; use dense products": (
+            "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS "
+            "to_sparse_semi_structured"
+        ),
+        "use cuprous.scipy.sparse.linalg": "solve spsolve",
+        "use torch.autograd.gradcheck of a function of the values": "as_sparse_gradcheck",
+        **{
+            f"there is no {name}; use torch.sparse_coo_tensor": name
+            for name in (
+                "BFloat16Tensor",
+                "ByteTensor",
+                "CharTensor",
+                "DoubleTensor",
+                "FloatTensor",
+                "HalfTensor",
+                "IntTensor",
+                "LongTensor",
+                "ShortTensor",
+            )
+        },
     },
     "optim": {
         "gradients are dense here; use Adam": "SparseAdam",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cuprous import _core
@@ -11,17 +13,12 @@ from cuprous._core import Tensor
 from cuprous.torch import _random_numbers, _reductions, _shape
 from cuprous.torch._args import tensor_of
 from cuprous.torch._types import Size
+from cuprous.torch.autograd import grad
 from cuprous.torch.autograd._modes import no_grad
+from cuprous.torch.distributions import constraints
+from cuprous.torch.distributions.constraints import Constraint
 
 _map = _core.t_map
-
-#: Named conditions that parameters must satisfy.
-CONDITIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "positive": lambda x: x > 0,
-    "nonnegative": lambda x: x >= 0,
-    "unit": lambda x: (x >= 0) & (x <= 1),
-    "real": lambda x: x == x,
-}
 
 
 def common(*parameters: Any) -> list[Tensor]:
@@ -54,6 +51,15 @@ def normal(shape: Sequence[int], like: Tensor) -> Tensor:
     return _random_numbers.draw_floats("normal", list(shape), like.dtype_name, like.device_name)
 
 
+def _abstract(name: str, doc: str) -> Any:
+    """Returns a property that subclasses define."""
+
+    def refuse(self: Any) -> Any:
+        raise NotImplementedError(f"[{type(self).__name__}] {name} is not supported")
+
+    return property(refuse, doc=doc)
+
+
 class Distribution:
     """Base class of distributions over values of `event_shape`, one for each element of `batch_shape`.
 
@@ -70,21 +76,104 @@ class Distribution:
         True
     """
 
-    has_rsample = False
-    #: The names of the parameters, and the condition of each.
-    _parameters: ClassVar[dict[str, str]] = {}
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    _validate_args = True
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (),
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        if validate_args is False:
+        #: Values are validated on request alone, because that reads them on the host.
+        self._validates_values = validate_args is True
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if not self._validate_args:
             return
-        for name, condition in self._parameters.items():
+        for name, constraint in self._constraints().items():
             value = self.__dict__.get(name)
-            if value is not None and not bool(CONDITIONS[condition](value.detach()).all()):
-                raise ValueError(f"Expected parameter {name} (Tensor of shape {tuple(value.dims)}) of distribution "
-                                 f"{type(self).__name__} to be {condition}, but found invalid values:\n{value}"
-                                 )  # fmt: skip
+            if constraints.is_dependent(constraint) or not isinstance(value, Tensor):
+                continue
+            if not bool(constraint.check(value.detach()).all()):
+                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.dims)}) of "
+                                 f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
+                                 f"values:\n{value}")  # fmt: skip
+
+    def _constraints(self) -> Mapping[str, Constraint]:
+        try:
+            return self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                          "initialize the distribution with `validate_args=False` to turn off validation.",
+                          stacklevel=3)  # fmt: skip
+            return {}
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Sets whether distributions validate their parameters unless they say so themselves.
+
+        Args:
+            value: whether they do.
+
+        Raises:
+            ValueError: for other values than True and False.
+
+        Examples:
+            >>> torch.distributions.Distribution.set_default_validate_args(True)
+        """
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    arg_constraints: ClassVar[Any] = _abstract("arg_constraints", "The parameters and the set of each.")
+    support: Any = _abstract("support", "The set of values.")
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        """Returns the distribution with parameters that are expanded to a larger batch.
+
+        Args:
+            batch_shape: the shape of the batch, to which the present one broadcasts.
+            _instance: for PyTorch's signature.
+
+        Returns:
+            A distribution of the same class.
+
+        Examples:
+            >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
+            torch.Size([2, 3])
+        """
+        new = copy.copy(self)
+        new._batch_shape = Size(batch_shape)
+        for name, value in self.__dict__.items():
+            if isinstance(value, Tensor):
+                own = value.dims[len(self._batch_shape) :]  # after the batch's
+                new.__dict__[name] = value.expand([*batch_shape, *own])
+            elif isinstance(value, Distribution):
+                inner = value._batch_shape[len(self._batch_shape) :]
+                new.__dict__[name] = value.expand([*batch_shape, *inner])
+        return new
+
+    def _validate_sample(self, value: Any) -> None:
+        """Checks values.
+
+        Raises:
+            ValueError: for a value whose shape does not fit, or with validate_args=True if one is outside the support.
+        """
+        if not self._validate_args:
+            return
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        at = len(value.dims) - len(self._event_shape)
+        if value.dims[max(at, 0) :] != tuple(self._event_shape) or at < 0:
+            raise ValueError("The right-most size of value must match event_shape: "
+                             f"{tuple(value.dims)} vs {self._event_shape}.")  # fmt: skip
+        for i, j in zip(reversed(value.dims), reversed([*self._batch_shape, *self._event_shape]), strict=False):
+            if 1 not in (i, j) and i != j:
+                raise ValueError("Value is not broadcastable with batch_shape+event_shape: "
+                                 f"{tuple(value.dims)} vs {self._batch_shape + self._event_shape}.")  # fmt: skip
+        if self._validates_values and not bool(self.support.check(value.detach()).all()):
+            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(value.dims)}) to be "
+                             f"within the support ({self.support!r}) of the distribution {self!r}, but found invalid "
+                             f"values:\n{value}")  # fmt: skip
 
     @property
     def batch_shape(self) -> Size:
@@ -114,6 +203,11 @@ class Distribution:
         """The standard deviation."""
         return _map("sqrt", self.variance)
 
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns samples without a gradient.
 
@@ -129,6 +223,45 @@ class Distribution:
         """
         with no_grad():
             return self.rsample(sample_shape).detach()
+
+    def sample_n(self, n: int) -> Tensor:
+        """Returns n samples; `sample((n,))` is the present name.
+
+        Args:
+            n: the number of samples.
+
+        Returns:
+            A tensor of shape (n,) + batch_shape + event_shape.
+
+        Examples:
+            >>> torch.distributions.Normal(0.0, 1.0).sample_n(2).shape
+            torch.Size([2])
+        """
+        warnings.warn("sample_n will be deprecated. Use .sample((n,)) instead", UserWarning, stacklevel=2)
+        return self.sample((n,))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """Returns all values of a discrete distribution.
+
+        Args:
+            expand: whether the result has the batch's dimensions, rather than dimensions of extent 1.
+
+        Returns:
+            A tensor whose first dimension is that of values.
+
+        Raises:
+            NotImplementedError: for distributions with too many values.
+
+        Examples:
+            >>> torch.distributions.Bernoulli(0.5).enumerate_support()
+            tensor([0., 1.])
+        """
+        raise NotImplementedError(f"[{type(self).__name__}] enumerate_support is not supported")
+
+    def _spread(self, values: Tensor, expand: bool) -> Tensor:
+        """Returns a vector of values as the first of the batch's dimensions."""
+        found = values.reshape([-1, *(1 for _ in self._batch_shape)])
+        return found.expand([-1, *self._batch_shape]) if expand else found
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns reparameterized samples, through which gradients flow to the parameters.
@@ -229,9 +362,64 @@ class Distribution:
         return _map("exp", self.entropy())
 
     def __repr__(self) -> str:
-        shown = [(name, self.__dict__[name]) for name in self._parameters if name in self.__dict__]
-        text = ", ".join(f"{n}: {p if p.numel() == 1 else p.shape}" for n, p in shown)
+        try:
+            names = list(self.arg_constraints)
+        except NotImplementedError:
+            names = []
+        shown = [(name, self.__dict__[name]) for name in names if name in self.__dict__]
+        text = ", ".join(f"{n}: {p if p.numel() == 1 else p.shape}" for n, p in shown if isinstance(p, Tensor))
         return f"{type(self).__name__}({text})"
+
+
+class ExponentialFamily(Distribution):
+    """Base class of distributions whose density is the exponential of a product of natural parameters and statistics.
+
+    A subclass defines `_natural_params`, `_log_normalizer` and `_mean_carrier_measure`, from which the entropy
+    follows by a gradient.
+
+    Args:
+        batch_shape: the shape of the batch of distributions.
+        event_shape: the shape of one sample.
+        validate_args: whether parameters are validated, True by default.
+
+    Examples:
+        >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
+        True
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError(f"[{type(self).__name__}] _natural_params is not supported")
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        raise NotImplementedError(f"[{type(self).__name__}] _log_normalizer is not supported")
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        raise NotImplementedError(f"[{type(self).__name__}] _mean_carrier_measure is not supported")
+
+    def entropy(self) -> Tensor:
+        """Returns the entropy in nats, by the Bregman divergence of the logarithm of the normalizer.
+
+        Returns:
+            A tensor of shape batch_shape.
+
+        Raises:
+            NotImplementedError: for a subclass without natural parameters.
+
+        Examples:
+            >>> torch.distributions.Poisson(1.0).mean
+            tensor(1.)
+        """
+        carrier = self._mean_carrier_measure
+        natural = [p.detach().requires_grad_() for p in self._natural_params]
+        normalizer = self._log_normalizer(*natural)
+        found = normalizer - carrier
+        gradients = grad(normalizer.sum(), natural, create_graph=True)
+        for parameter, gradient in zip(natural, gradients, strict=True):
+            product = parameter * gradient
+            found = found - product.reshape([*self._batch_shape, -1]).sum(-1)
+        return found
 
 
 class Independent(Distribution):
@@ -253,19 +441,44 @@ class Independent(Distribution):
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
                  validate_args: bool | None = None) -> None:  # fmt: skip
-        self.base_dist, self.count = base_distribution, reinterpreted_batch_ndims
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
             raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
                              f"{reinterpreted_batch_ndims} vs {len(batch)}")  # fmt: skip
         at = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:at], (*batch[at:], *base_distribution.event_shape), validate_args)
-        self.has_rsample = base_distribution.has_rsample
+
+    @property
+    def has_rsample(self) -> bool:
+        """Whether `rsample` is supported."""
+        return self.base_dist.has_rsample
+
+    @property
+    def has_enumerate_support(self) -> bool:
+        """Whether `enumerate_support` is supported."""
+        return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
+
+    @property
+    def arg_constraints(self) -> Any:
+        """Empty: the parameters are those of the other distribution."""
+        return {}
+
+    @property
+    def support(self) -> Any:
+        """The set of values."""
+        inner, count = self.base_dist.support, self.reinterpreted_batch_ndims
+        return constraints.independent(inner, count) if count else inner
 
     @property
     def mean(self) -> Tensor:
         """The mean."""
         return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return self.base_dist.mode
 
     @property
     def variance(self) -> Tensor:
@@ -279,16 +492,27 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def _total(self, x: Tensor) -> Tensor:
-        return _reductions.sum(x, list(range(-self.count, 0))) if self.count else x
+        return sum_last(x, self.reinterpreted_batch_ndims)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return self._total(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
         return self._total(self.base_dist.entropy())
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
+
     def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.count})"
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+
+
+def sum_last(x: Tensor, count: int) -> Tensor:
+    """Returns the sum over the last dimensions."""
+    return _reductions.sum(x, list(range(-count, 0))) if count else x
 
 
 LOG_2PI = math.log(2 * math.pi)

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions
-from cuprous.torch._args import unsupported
-from cuprous.torch.distributions._base import LOG_2PI, Distribution, common, normal, unit
-from cuprous.torch.linalg import cholesky, solve_triangular
+from cuprous.torch._args import zeros_like
+from cuprous.torch.distributions import constraints
+from cuprous.torch.distributions._base import LOG_2PI, Distribution, ExponentialFamily, common, normal, unit
 
 _map = _core.t_map
 
@@ -21,7 +20,8 @@ class _LocationScale(Distribution):
     `scale`."""
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"loc": "real", "scale": "positive"}
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    support: Any = constraints.real
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = common(loc, scale)
@@ -37,10 +37,11 @@ class _LocationScale(Distribution):
         return self.loc + self._draw(self._extended(sample_shape)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return self._log_density((value - self.loc) / self.scale) - _map("log", self.scale)
 
 
-class Normal(_LocationScale):
+class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution.
 
     Args:
@@ -63,6 +64,21 @@ class Normal(_LocationScale):
         return -0.5 * _map("square", z) - 0.5 * LOG_2PI
 
     @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return self.loc
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        variance = _map("square", self.scale)
+        return self.loc / variance, -0.5 / variance
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        return -0.25 * _map("square", x) / y + 0.5 * _map("log", -math.pi / y)
+
+    _mean_carrier_measure = 0.0
+
+    @property
     def mean(self) -> Tensor:
         """The mean."""
         return self.loc
@@ -73,6 +89,7 @@ class Normal(_LocationScale):
         return _map("square", self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return _map("ndtr", (value - self.loc) / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -107,6 +124,11 @@ class Laplace(_LocationScale):
         return -_map("absolute", z) - math.log(2)
 
     @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return self.loc
+
+    @property
     def mean(self) -> Tensor:
         """The mean."""
         return self.loc
@@ -115,6 +137,15 @@ class Laplace(_LocationScale):
     def variance(self) -> Tensor:
         """The variance."""
         return 2 * _map("square", self.scale)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z = value - self.loc
+        return 0.5 - 0.5 * _map("sign", z) * _map("expm1", -_map("absolute", z) / self.scale)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        term = value - 0.5
+        return self.loc - self.scale * _map("sign", term) * _map("log1p", -2 * _map("absolute", term))
 
     def entropy(self) -> Tensor:
         return 1 + _map("log", 2 * self.scale)
@@ -143,6 +174,11 @@ class Gumbel(_LocationScale):
         return -z - _map("exp", -z)
 
     @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return self.loc
+
+    @property
     def mean(self) -> Tensor:
         """The mean."""
         return self.loc + self.scale * 0.5772156649015329
@@ -151,6 +187,13 @@ class Gumbel(_LocationScale):
     def variance(self) -> Tensor:
         """The variance."""
         return math.pi**2 / 6 * _map("square", self.scale)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return _map("exp", -_map("exp", (self.loc - value) / self.scale))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc - self.scale * _map("log", -_map("log", value))
 
     def entropy(self) -> Tensor:
         return _map("log", self.scale) + (1 + 0.5772156649015329)
@@ -178,52 +221,30 @@ class Cauchy(_LocationScale):
     def _log_density(self, z: Tensor) -> Tensor:
         return -math.log(math.pi) - _map("log1p", _map("square", z))
 
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + _map("log", self.scale)
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return _map("arctan", (value - self.loc) / self.scale) / math.pi + 0.5
 
-
-class LogNormal(Normal):
-    """The log-normal distribution: exponentials of normal random numbers.
-
-    Args:
-        loc: the mean of the logarithm, a number or tensor.
-        scale: the standard deviation of the logarithm, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
-
-    Raises:
-        ValueError: for a scale that is not positive.
-
-    Examples:
-        >>> torch.distributions.LogNormal(0.0, 1.0).mean
-        tensor(1.6487)
-    """
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return _map("exp", super().rsample(sample_shape))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        log = _map("log", value)
-        return super().log_prob(log) - log
+    def icdf(self, value: Tensor) -> Tensor:
+        return _map("tan", math.pi * (value - 0.5)) * self.scale + self.loc
 
     @property
     def mean(self) -> Tensor:
-        """The mean."""
-        return _map("exp", self.loc + _map("square", self.scale) / 2)
+        """NaN: there is no mean."""
+        return self.loc * math.nan
+
+    @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return self.loc
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
-        square = _map("square", self.scale)
-        return _map("expm1", square) * _map("exp", 2 * self.loc + square)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        return super().cdf(_map("log", value))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return _map("exp", super().icdf(value))
+        """Infinity: there is no variance."""
+        return _map("where", self.loc == self.loc, math.inf, self.loc)
 
     def entropy(self) -> Tensor:
-        return super().entropy() + self.loc
+        return math.log(4 * math.pi) + _map("log", self.scale)
 
 
 class HalfNormal(Distribution):
@@ -242,7 +263,8 @@ class HalfNormal(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"scale": "positive"}
+    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
+    support: Any = constraints.nonnegative
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = common(scale)
@@ -252,8 +274,14 @@ class HalfNormal(Distribution):
         return _map("absolute", normal(self._extended(sample_shape), self.scale)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         log = math.log(2) - 0.5 * LOG_2PI - _map("log", self.scale) - 0.5 * _map("square", value / self.scale)
         return _map("where", value >= 0, log, -math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return zeros_like(self.scale)
 
     @property
     def mean(self) -> Tensor:
@@ -265,11 +293,18 @@ class HalfNormal(Distribution):
         """The variance."""
         return _map("square", self.scale) * (1 - 2 / math.pi)
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return 2 * _map("ndtr", value / self.scale) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.scale * math.sqrt(2) * _map("erfinv", value)
+
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale) - math.log(2)
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The exponential distribution: the time between events that occur at a constant rate.
 
     Args:
@@ -285,7 +320,8 @@ class Exponential(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"rate": "positive"}
+    arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
+    support: Any = constraints.nonnegative
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = common(rate)
@@ -295,13 +331,29 @@ class Exponential(Distribution):
         return -_map("log1p", -unit(self._extended(sample_shape), self.rate)) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return _map("log", self.rate) - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return -_map("expm1", -self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:
         return -_map("log1p", -value) / self.rate
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return -_map("log", -x)
+
+    _mean_carrier_measure = 0.0
+
+    @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        return zeros_like(self.rate)
 
     @property
     def mean(self) -> Tensor:
@@ -334,26 +386,38 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"low": "real", "high": "real"}
+    arg_constraints: ClassVar[Any] = {"low": constraints.dependent, "high": constraints.dependent}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = common(low, high)
         super().__init__(self.low.dims, (), validate_args)
-        if validate_args is not False and not bool((self.low.detach() < self.high.detach()).all()):
+        if self._validate_args and not bool((self.low.detach() < self.high.detach()).all()):
             raise ValueError("Uniform is not defined when low>= high")
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """The set of values."""
+        return constraints.interval(self.low, self.high)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.low + unit(self._extended(sample_shape), self.low) * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         inside = (value >= self.low) & (value < self.high)
         return _map("where", inside, -_map("log", self.high - self.low), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
         return value * (self.high - self.low) + self.low
+
+    @property
+    def mode(self) -> Tensor:
+        """NaN: all values have the same density."""
+        return math.nan * self.high
 
     @property
     def mean(self) -> Tensor:
@@ -367,63 +431,3 @@ class Uniform(Distribution):
 
     def entropy(self) -> Tensor:
         return _map("log", self.high - self.low)
-
-
-class MultivariateNormal(Distribution):
-    """The multivariate normal distribution with a mean, and either a covariance matrix or its lower Cholesky factor.
-
-    Args:
-        loc: the mean, a tensor of shape (..., n).
-        covariance_matrix: a positive definite tensor of shape (..., n, n).
-        precision_matrix: for PyTorch's signature; only None.
-        scale_tril: the lower Cholesky factor of the covariance matrix.
-        validate_args: whether parameters are validated, True by default.
-
-    Raises:
-        ValueError: unless exactly one of the two matrices is given.
-
-    Examples:
-        >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
-        tensor(-1.8379)
-    """
-
-    has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"loc": "real"}
-
-    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
-                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
-        unsupported("MultivariateNormal", precision_matrix=(precision_matrix, None))
-        if (covariance_matrix is None) == (scale_tril is None):
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        self.loc = loc
-        self.scale_tril: Any = scale_tril if covariance_matrix is None else cholesky(covariance_matrix)
-        super().__init__(loc.dims[:-1], loc.dims[-1:], validate_args)
-
-    @property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance matrix."""
-        return self.scale_tril @ self.scale_tril.mT
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        """The variances."""
-        return _reductions.sum(_map("square", self.scale_tril), -1).expand(self.loc.dims)
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        z = normal(self._extended(sample_shape), self.loc)
-        return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
-
-    def _log_volume(self) -> Tensor:
-        return _reductions.sum(_map("log", self.scale_tril.diagonal(0, -2, -1)), -1)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        z = solve_triangular(self.scale_tril, (value - self.loc).unsqueeze(-1), upper=False).squeeze(-1)
-        return -0.5 * (_reductions.sum(_map("square", z), -1) + self.loc.dims[-1] * LOG_2PI) - self._log_volume()
-
-    def entropy(self) -> Tensor:
-        return 0.5 * self.loc.dims[-1] * (1 + LOG_2PI) + self._log_volume()

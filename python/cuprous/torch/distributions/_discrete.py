@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -9,11 +10,13 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _sampling, _shape
+from cuprous.torch._args import zeros_like
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch._pointwise import clamp, xlogy
 from cuprous.torch._random_numbers import default_generator
 from cuprous.torch._statistics import poisson
-from cuprous.torch.distributions._base import Distribution, common, unit
+from cuprous.torch.distributions import constraints
+from cuprous.torch.distributions._base import Distribution, ExponentialFamily, common, unit
 from cuprous.torch.nn._loss import binary_cross_entropy_with_logits
 
 _map = _core.t_map
@@ -46,7 +49,8 @@ class Categorical(Distribution):
         tensor(-0.2877)
     """
 
-    _parameters: ClassVar[dict[str, str]] = {"probs": "nonnegative", "logits": "real"}
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -57,19 +61,21 @@ class Categorical(Distribution):
             raise ValueError("`probs` parameter must be at least one-dimensional.")
         if probs is not None:
             self.probs = probs / _reductions.sum(probs, -1, True)
-            self._logits: Tensor | None = None
         else:
-            self._logits = given - _reductions.logsumexp(given, -1, True)
-            self.probs = _map("exp", self._logits)
+            self.logits = given - _reductions.logsumexp(given, -1, True)
+            self.probs = _map("exp", self.logits)
         self._num_events = given.dims[-1]
         super().__init__(given.dims[:-1], (), validate_args)
 
-    @property
+    @functools.cached_property
     def logits(self) -> Tensor:
-        """Returns the logarithms of the probabilities."""
-        if self._logits is None:
-            self._logits = _map("log", _inner(self.probs))
-        return self._logits
+        """The logarithms of the probabilities."""
+        return _map("log", _inner(self.probs))
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        """The set of values."""
+        return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def param_shape(self) -> Any:
@@ -82,6 +88,7 @@ class Categorical(Distribution):
         return _sampling.multinomial(flat, count, True).T.reshape(self._extended(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         shape = _shape.broadcast_shapes(value.dims, self.batch_shape)
         logits = self.logits.expand([*shape, self._num_events])
         index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
@@ -104,21 +111,7 @@ class Categorical(Distribution):
     variance = mean
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Returns all class indices.
-
-        Args:
-            expand: whether the result has the batch's dimensions, rather than dimensions of extent 1.
-
-        Returns:
-            An int64 tensor, whose first dimension is that of classes.
-
-        Examples:
-            >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).enumerate_support()
-            tensor([0, 1])
-        """
-        n = self._num_events
-        values = _core.t_iota([n], [1], 0, self.probs.device_name).reshape([n, *(1 for _ in self.batch_shape)])
-        return values.expand([n, *self.batch_shape]) if expand else values
+        return self._spread(_core.t_iota([self._num_events], [1], 0, self.probs.device_name), expand)
 
 
 class OneHotCategorical(Distribution):
@@ -137,6 +130,10 @@ class OneHotCategorical(Distribution):
         tensor([0., 1.])
     """
 
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support: Any = constraints.one_hot
+    has_enumerate_support = True
+
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self._categorical = Categorical(probs, logits, validate_args)
@@ -154,6 +151,16 @@ class OneHotCategorical(Distribution):
         return self._categorical.logits
 
     @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable vector."""
+        return self._vectors(self._categorical.mode)
+
+    @property
     def mean(self) -> Tensor:
         """The probabilities."""
         return self.probs
@@ -164,35 +171,57 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        index = self._categorical.sample(sample_shape).unsqueeze(-1)
+        return self._vectors(self._categorical.sample(sample_shape))
+
+    def _vectors(self, index: Tensor) -> Tensor:
         positions = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
-        return _core.t_cast(_map("equal", index, positions), self.probs.dtype_name)
+        return _core.t_cast(_map("equal", index.unsqueeze(-1), positions), self.probs.dtype_name)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self.event_shape[0]
+        values = self._vectors(_core.t_iota([n], [1], 0, self.probs.device_name))
+        values = values.reshape([n, *(1 for _ in self.batch_shape), n])
+        return values.expand([n, *self.batch_shape, n]) if expand else values
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return self._categorical.log_prob(_reductions.argmax(value, -1))
 
     def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
 
+def probability_and_logit(name: str, probs: Any, logits: Any) -> tuple[Tensor, Tensor]:
+    """Returns probabilities and the logarithms of their odds, of which one is given to the distribution of a name.
+
+    Raises:
+        ValueError: unless exactly one is given.
+    """
+    _one_of(name, probs, logits)
+    if probs is None:
+        (logits,) = common(logits)
+        return _map("expit", logits), logits
+    (probs,) = common(probs)
+    safe = _inner(probs)
+    return probs, _map("log", safe) - _map("log1p", -safe)
+
+
 class _BinaryOutcome(Distribution):
     """Distributions with one parameter, given as a probability or as its logit."""
 
-    _parameters: ClassVar[dict[str, str]] = {"probs": "unit", "logits": "real"}
+    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of(type(self).__name__, probs, logits)
-        if probs is not None:
-            (self.probs,) = common(probs)
-            safe = _inner(self.probs)
-            self.logits = _map("subtract", _map("log", safe), _map("log1p", -safe))
-        else:
-            (self.logits,) = common(logits)
-            self.probs = _map("expit", self.logits)
+        self.probs, self.logits = probability_and_logit(type(self).__name__, probs, logits)
         super().__init__(self.probs.dims, (), validate_args)
 
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return self.probs.shape
 
-class Bernoulli(_BinaryOutcome):
+
+class Bernoulli(_BinaryOutcome, ExponentialFamily):
     """The Bernoulli distribution: 1 with a probability, otherwise 0.
 
     Args:
@@ -208,16 +237,39 @@ class Bernoulli(_BinaryOutcome):
         tensor([-0.2877, -1.3863])
     """
 
+    support: Any = constraints.boolean
+    has_enumerate_support = True
+
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = self.probs.detach()
         return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         logits, value = _shape.broadcast_tensors(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return _map("logaddexp", 0, x)
+
+    _mean_carrier_measure = 0.0
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value; NaN where both are equally probable."""
+        found = _core.t_cast(self.probs >= 0.5, self.probs.dtype_name)
+        return _map("where", self.probs == 0.5, math.nan, found)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = _core.t_cast(_core.t_iota([2], [1], 0, self.probs.device_name), self.probs.dtype_name)
+        return self._spread(values, expand)
 
     @property
     def mean(self) -> Tensor:
@@ -246,16 +298,24 @@ class Geometric(_BinaryOutcome):
         tensor(3.)
     """
 
+    support: Any = constraints.nonnegative_integer
+
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = self.probs.detach()
         u = unit(self._extended(sample_shape), probs)
         return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return xlogy(value, 1 - self.probs) + _map("log", self.probs)
 
     def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return zeros_like(self.probs)
 
     @property
     def mean(self) -> Tensor:
@@ -268,7 +328,7 @@ class Geometric(_BinaryOutcome):
         return (1 / self.probs - 1) / self.probs
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """The Poisson distribution: the number of events that occur at a constant rate. Samples are drawn on the host.
 
     Args:
@@ -283,7 +343,8 @@ class Poisson(Distribution):
         tensor(-1.9206)
     """
 
-    _parameters: ClassVar[dict[str, str]] = {"rate": "nonnegative"}
+    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
+    support: Any = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = common(rate)
@@ -293,7 +354,20 @@ class Poisson(Distribution):
         return poisson(self.rate.detach().expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         return xlogy(value, self.rate) - self.rate - _map("gammaln", value + 1)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (_map("log", self.rate),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return _map("exp", x)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return _map("floor", self.rate)
 
     @property
     def mean(self) -> Tensor:
@@ -330,7 +404,11 @@ class Binomial(Distribution):
         tensor([-1.3863, -0.6931])
     """
 
-    _parameters: ClassVar[dict[str, str]] = {"total_count": "nonnegative", "probs": "unit", "logits": "real"}
+    arg_constraints: ClassVar[Any] = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
@@ -342,12 +420,41 @@ class Binomial(Distribution):
         self.logits = given[1] if logits is not None else _map("log", safe) - _map("log1p", -safe)
         super().__init__(self.probs.dims, (), validate_args)
 
+    has_enumerate_support = True
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        """The set of values."""
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return self.probs.shape
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        return _map("minimum", _map("floor", (self.total_count + 1) * self.probs), self.total_count)
+
+    def entropy(self) -> Tensor:
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -_reductions.sum(_map("exp", log_prob) * log_prob, 0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = int(self.total_count.max())
+        if int(self.total_count.min()) != count:
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        values = _core.t_iota([count + 1], [1], 0, self.probs.device_name)
+        return self._spread(_core.t_cast(values, self.probs.dtype_name), expand)
+
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
         probs, count = (_shape.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
         return _core.t_cast(_binomial(probs, count), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         n = self.total_count
         ways = _map("gammaln", n + 1) - _map("gammaln", value + 1) - _map("gammaln", n - value + 1)
         return ways + value * self.logits - n * _map("logaddexp", 0, self.logits)

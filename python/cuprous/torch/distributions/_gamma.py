@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _random_numbers, _reductions, _shape
+from cuprous.torch import _joining, _random_numbers, _reductions, _shape
 from cuprous.torch._args import astype
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch.autograd import Function
-from cuprous.torch.distributions._base import Distribution, common, normal
+from cuprous.torch.distributions import constraints
+from cuprous.torch.distributions._base import Distribution, ExponentialFamily, common, normal
 
 _map = _core.t_map
 _reduce = _reductions.FUNCTIONS["sum"]
@@ -79,7 +80,7 @@ def _digamma(x: Tensor) -> Tensor:
     return _map("digamma", x)
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution.
 
     Args:
@@ -96,7 +97,8 @@ class Gamma(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"concentration": "positive", "rate": "positive"}
+    arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
+    support: Any = constraints.nonnegative
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = common(concentration, rate)
@@ -106,6 +108,7 @@ class Gamma(Distribution):
         return standard_gamma(_shape.broadcast_to(self.concentration, self._extended(sample_shape))) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         a = self.concentration
         return a * _map("log", self.rate) + (a - 1) * _map("log", value) - self.rate * value - _log_gamma(a)
 
@@ -122,8 +125,18 @@ class Gamma(Distribution):
             >>> torch.distributions.Gamma(1.0, 1.0).cdf(torch.tensor(0.0))
             tensor(0.)
         """
+        self._validate_sample(value)
         x = (self.rate * value).detach()
         return _core.t_wrap(_gammainc(self.concentration.detach().as_array(), x.as_array()))
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        return _log_gamma(x + 1) - (x + 1) * _map("log", -y)
+
+    _mean_carrier_measure = 0.0
 
     @property
     def mean(self) -> Tensor:
@@ -188,7 +201,12 @@ class StudentT(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"df": "positive", "loc": "real", "scale": "positive"}
+    arg_constraints: ClassVar[Any] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+    support: Any = constraints.real
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = common(df, loc, scale)
@@ -200,6 +218,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * normal(shape, self.df) * _map("rsqrt", chi2 / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         y = (value - self.loc) / self.scale
         norm = (
             _map("log", self.scale) + 0.5 * _map("log", self.df) + 0.5 * math.log(math.pi) + _log_gamma(0.5 * self.df)
@@ -230,7 +249,7 @@ class StudentT(Distribution):
         return _map("log", self.scale) + more * (_digamma(more) - _digamma(half)) + 0.5 * _map("log", self.df) + beta
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution: vectors of positive numbers whose sum is 1.
 
     Args:
@@ -246,7 +265,8 @@ class Dirichlet(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"concentration": "positive"}
+    arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
+    support: Any = constraints.simplex
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -259,8 +279,25 @@ class Dirichlet(Distribution):
         return parts / _reduce(parts, -1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         a = self.concentration
         return _reduce((a - 1) * _map("log", value), -1) + _log_gamma(_reduce(a, -1)) - _reduce(_log_gamma(a), -1)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return _reduce(_log_gamma(x), -1) - _log_gamma(_reduce(x, -1))
+
+    @property
+    def mode(self) -> Tensor:
+        """The value of the highest density; a vertex if all parameters are below 1."""
+        less = _map("maximum", self.concentration - 1, 0)
+        mode = less / _reduce(less, -1, keepdim=True)
+        vertex = _map("equal", _reductions.argmax(mode, -1, keepdim=True),
+                      _core.t_iota([mode.dims[-1]], [1], 0, mode.device_name))  # fmt: skip
+        return _map("where", (self.concentration < 1).all(-1, keepdim=True), vertex, mode)
 
     @property
     def mean(self) -> Tensor:
@@ -280,7 +317,7 @@ class Dirichlet(Distribution):
         return norm - (n - total) * _digamma(total) - _reduce((a - 1) * _digamma(a), -1)
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """The beta distribution of numbers in (0, 1).
 
     Args:
@@ -297,7 +334,8 @@ class Beta(Distribution):
     """
 
     has_rsample = True
-    _parameters: ClassVar[dict[str, str]] = {"concentration1": "positive", "concentration0": "positive"}
+    arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support: Any = constraints.unit_interval
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = common(concentration1, concentration0)
@@ -309,9 +347,23 @@ class Beta(Distribution):
         return one / (one + standard_gamma(_shape.broadcast_to(self.concentration0, shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
         a, b = self.concentration1, self.concentration0
         norm = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
         return (a - 1) * _map("log", value) + (b - 1) * _map("log1p", -value) - norm
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        return _log_gamma(x) + _log_gamma(y) - _log_gamma(x + y)
+
+    @property
+    def mode(self) -> Tensor:
+        """The value of the highest density."""
+        pair = Dirichlet(_joining.stack([self.concentration1, self.concentration0], -1), validate_args=False)
+        return pair.mode[..., 0]
 
     @property
     def mean(self) -> Tensor:
@@ -328,25 +380,3 @@ class Beta(Distribution):
         a, b = self.concentration1, self.concentration0
         norm = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
         return norm - (a - 1) * _digamma(a) - (b - 1) * _digamma(b) + (a + b - 2) * _digamma(a + b)
-
-
-def gamma_divergence(p: Any, q: Any) -> Tensor:
-    """Returns the divergence of two gamma distributions."""
-    a, b = p.concentration, q.concentration
-    shapes = (a - b) * _digamma(a) - _log_gamma(a) + _log_gamma(b)
-    return shapes + b * _map("log", p.rate / q.rate) + a * (q.rate / p.rate - 1)
-
-
-def beta_divergence(p: Any, q: Any) -> Tensor:
-    """Returns the divergence of two beta distributions."""
-    (a, b), (c, d) = ((x.concentration1, x.concentration0) for x in (p, q))
-    norms = _log_gamma(c) + _log_gamma(d) + _log_gamma(a + b) - _log_gamma(c + d) - _log_gamma(a) - _log_gamma(b)
-    return norms + (a - c) * _digamma(a) + (b - d) * _digamma(b) + (c + d - a - b) * _digamma(a + b)
-
-
-def dirichlet_divergence(p: Any, q: Any) -> Tensor:
-    """Returns the divergence of two Dirichlet distributions."""
-    a, b = p.concentration, q.concentration
-    total = _reduce(a, -1)
-    norms = _log_gamma(total) - _log_gamma(_reduce(b, -1)) - _reduce(_log_gamma(a) - _log_gamma(b), -1)
-    return norms + _reduce((a - b) * (_digamma(a) - _digamma(total)[..., None]), -1)

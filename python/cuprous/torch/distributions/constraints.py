@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.linalg import cholesky_ex
+from cuprous.torch._info import finfo
+from cuprous.torch._joining import cat as join
+from cuprous.torch._joining import split
+from cuprous.torch._joining import stack as stacked
+from cuprous.torch.linalg import cholesky_ex, eigvalsh
 
 _map = _core.t_map
 
@@ -38,7 +43,10 @@ class Constraint:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__.removeprefix('_')}()"
+        words = type(self).__name__.strip("_").split("_")
+        name = "".join(word[:1].upper() + word[1:] for word in words)
+        bounds = [(key, self.__dict__.get(key)) for key in ("lower_bound", "upper_bound")]
+        return f"{name}({', '.join(f'{key}={bound}' for key, bound in bounds if bound is not None)})"
 
 
 class _Dependent(Constraint):
@@ -125,6 +133,10 @@ class _Interval(Constraint):
         if self.upper_bound is not None:
             found = found & _map("less" if self._open[1] else "less_equal", value, self.upper_bound)
         return found & (value % 1 == 0) if self.is_discrete else found
+
+
+class _Real(_Interval):
+    """The set of all numbers but NaN."""
 
 
 class interval(_Interval):
@@ -220,6 +232,13 @@ class integer_interval(_Interval):
         super().__init__(lower_bound, upper_bound, is_discrete=True)
 
 
+class _IntegerGreaterThan(_Interval):
+    """The set of integers from a bound on."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__(lower_bound, is_discrete=True)
+
+
 class _Boolean(Constraint):
     is_discrete = True
 
@@ -263,6 +282,15 @@ class multinomial(Constraint):
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
+class _CorrCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        tolerance = 10 * value.dims[-1] * finfo(value.dtype).eps
+        rows = ((value.square().sum(-1) - 1).abs() <= tolerance).all(-1)
+        return lower_cholesky.check(value) & rows
+
+
 class _Square(Constraint):
     event_dim = 2
 
@@ -279,6 +307,12 @@ class _PositiveDefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
         return symmetric & (cholesky_ex(value)[1] == 0)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return symmetric & (eigvalsh(value) >= 0).all(-1)
 
 
 class _LowerTriangular(Constraint):
@@ -311,28 +345,122 @@ class independent(Constraint):
         self.is_discrete = base_constraint.is_discrete
         self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
     def check(self, value: Any) -> Any:
+        if value.ndim < self.reinterpreted_batch_ndims:
+            raise ValueError(f"Expected value.dim() >= {self.reinterpreted_batch_ndims} but got {value.ndim}")
         found = self.base_constraint.check(value)
         for _ in range(self.reinterpreted_batch_ndims):
             found = found.all(-1)
         return found
 
 
+class MixtureSameFamilyConstraint(Constraint):
+    """The set of values of a mixture: those of its component with a dimension less in the batch.
+
+    Args:
+        base_constraint: the set of values of the components.
+
+    Examples:
+        >>> c = torch.distributions.constraints
+        >>> c.MixtureSameFamilyConstraint(c.positive).check(torch.tensor([1.0, -1.0]))
+        tensor([ True, False])
+    """
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+        self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
+
+    def check(self, value: Any) -> Any:
+        """Returns, for each value, whether it is a value of all components.
+
+        Args:
+            value: the values.
+
+        Returns:
+            A bool tensor without the dimensions of a value.
+
+        Raises:
+            ValueError: for values with fewer dimensions than one value has.
+
+        Examples:
+            >>> c = torch.distributions.constraints
+            >>> c.MixtureSameFamilyConstraint(c.unit_interval).check(torch.tensor(0.5))
+            tensor(True)
+        """
+        at = value.ndim - self.event_dim
+        if at < 0:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+        return self.base_constraint.check(value.unsqueeze(at)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+class cat(Constraint):
+    """Sets that apply to consecutive parts of a dimension.
+
+    Args:
+        cseq: the sets.
+        dim: the dimension.
+        lengths: the extent of each part, by default 1.
+
+    Examples:
+        >>> c = torch.distributions.constraints
+        >>> c.cat([c.positive, c.unit_interval], lengths=[1, 2]).check(torch.tensor([3.0, 0.5, 2.0]))
+        tensor([ True,  True, False])
+    """
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.is_discrete = any(c.is_discrete for c in self.cseq)
+        self.event_dim = max(c.event_dim for c in self.cseq)
+
+    def check(self, value: Any) -> Any:
+        parts = split(value, self.lengths, self.dim)
+        return join([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class stack(Constraint):
+    """Sets that apply to the elements along a dimension.
+
+    Args:
+        cseq: the sets.
+        dim: the dimension.
+
+    Examples:
+        >>> c = torch.distributions.constraints
+        >>> c.stack([c.positive, c.unit_interval]).check(torch.tensor([3.0, 2.0]))
+        tensor([ True, False])
+    """
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.is_discrete = any(c.is_discrete for c in self.cseq)
+        inner = max(c.event_dim for c in self.cseq)
+        self.event_dim = inner + 1 if dim + inner < 0 else inner
+
+    def check(self, value: Any) -> Any:
+        parts = [value.select(self.dim, i) for i in range(value.dims[self.dim])]
+        return stacked([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
 dependent = _Dependent()
 boolean, one_hot, simplex = _Boolean(), _OneHot(), _Simplex()
-real, nonnegative_integer, positive_integer = (
-    _Interval(),
-    _Interval(0, None, is_discrete=True),
-    _Interval(1, None, is_discrete=True),
-)
+real, nonnegative_integer, positive_integer = _Real(), _IntegerGreaterThan(0), _IntegerGreaterThan(1)
 real_vector = independent(real, 1)
 positive, nonnegative, unit_interval = greater_than(0.0), greater_than_eq(0.0), interval(0.0, 1.0)
 square, symmetric, positive_definite = _Square(), _Symmetric(), _PositiveDefinite()
+positive_semidefinite, corr_cholesky = _PositiveSemidefinite(), _CorrCholesky()
 lower_triangular, lower_cholesky = _LowerTriangular(), _LowerCholesky()
 
 __all__ = [
-    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
-    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
-    "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
-    "real", "real_vector", "simplex", "square", "symmetric", "unit_interval",
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip

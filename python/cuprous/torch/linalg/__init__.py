@@ -23,6 +23,9 @@ from cuprous.torch.linalg._decompositions import (
     svd,
     svdvals,
 )
+from cuprous.torch.linalg._lu import FUNCTIONS as _LU
+from cuprous.torch.linalg._lu import METHODS as _LU_METHODS
+from cuprous.torch.linalg._lu import householder_product, lu, lu_factor, lu_factor_ex, lu_solve
 from cuprous.torch.linalg._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from cuprous.torch.linalg._solving import (
     det,
@@ -129,15 +132,18 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return stack(powers[:n], -1)
 
 
-#: The functions that `torch` provides as well, under its own names.
-FUNCTIONS: dict[str, Any] = {
+#: The functions that `torch` and tensors provide as well, under their own names.
+METHODS: dict[str, Any] = {
     "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "det": det, "inverse": inv,
     "logdet": logdet, "matrix_exp": matrix_exp, "matrix_power": matrix_power, "pinverse": pinv, "slogdet": slogdet,
+    **_LU_METHODS,
 }  # fmt: skip
+FUNCTIONS: dict[str, Any] = METHODS | _LU
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
+    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
+    "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -298,7 +298,8 @@ def logsigmoid(input: Tensor) -> Tensor:
         >>> F.logsigmoid(torch.tensor([-1.0, 2.0]))
         tensor([-1.3133, -0.1269])
     """
-    return _map("subtract", clamp(input, max=0), _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
+    low = _map("minimum", input, 0)  # whose gradient at 0 is 1/2, that of the whole
+    return _map("subtract", low, _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:

@@ -1,5 +1,5 @@
-"""Image networks under torchvision's names, with the same parameter names: ResNets, VGGs and AlexNet. Weights
-are read from local files: see `torch.hub.load_state_dict_from_url`."""
+"""Image networks under torchvision's names, with the same parameter names. Weights are read from local files: see
+`torch.hub.load_state_dict_from_url`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,56 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous._unsupported import unsupported_function
-from cuprous.torchvision.models import _networks
+from cuprous.torchvision.models import (
+    _inceptions,
+    _networks,
+    convnext,
+    densenet,
+    efficientnet,
+    mnasnet,
+    mobilenetv2,
+    mobilenetv3,
+    regnet,
+    shufflenetv2,
+    squeezenet,
+    swin_transformer,
+    vision_transformer,
+)
+from cuprous.torchvision.models._inceptions import (
+    GoogLeNet,
+    GoogLeNetOutputs,
+    Inception3,
+    InceptionOutputs,
+    googlenet,
+    inception_v3,
+)
 from cuprous.torchvision.models._networks import *  # noqa: F403
 from cuprous.torchvision.models._weights import WEIGHTS, Weights, WeightsEnum
+from cuprous.torchvision.models.convnext import ConvNeXt
+from cuprous.torchvision.models.densenet import DenseNet
+from cuprous.torchvision.models.efficientnet import EfficientNet
+from cuprous.torchvision.models.mnasnet import MNASNet
+from cuprous.torchvision.models.mobilenetv2 import MobileNetV2
+from cuprous.torchvision.models.mobilenetv3 import MobileNetV3
+from cuprous.torchvision.models.regnet import RegNet
+from cuprous.torchvision.models.shufflenetv2 import ShuffleNetV2
+from cuprous.torchvision.models.squeezenet import SqueezeNet
+from cuprous.torchvision.models.swin_transformer import SwinTransformer
+from cuprous.torchvision.models.vision_transformer import VisionTransformer
 
 #: Modules of torchvision that contain these networks.
 resnet = vgg = _networks
+inception = _inceptions
+_FAMILIES = (_inceptions, convnext, densenet, efficientnet, mnasnet, mobilenetv2, mobilenetv3, regnet, shufflenetv2,
+             squeezenet, swin_transformer, vision_transformer)  # fmt: skip
+#: The functions that create networks.
+BUILDERS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(_networks, name) for name in WEIGHTS if hasattr(_networks, name)},
+    **{name: create for family in _FAMILIES for name, create in family.BUILDERS.items()},
+}
+globals().update(BUILDERS)
 globals().update({weights.__name__: weights for weights in WEIGHTS.values()})
-
-_OTHERS = (
-    "convnext_tiny convnext_small convnext_base convnext_large densenet121 densenet161 densenet169 densenet201 "
-    "efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 efficientnet_b5 efficientnet_b6 "
-    "efficientnet_b7 efficientnet_v2_s efficientnet_v2_m efficientnet_v2_l googlenet inception_v3 maxvit_t mnasnet0_5 "
-    "mnasnet1_0 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_y_400mf shufflenet_v2_x0_5 "
-    "shufflenet_v2_x1_0 "
-    "squeezenet1_0 squeezenet1_1 swin_t swin_s swin_b swin_v2_t swin_v2_s swin_v2_b vit_b_16 vit_b_32 vit_l_16 vit_l_32"
-)
-for _name in _OTHERS.split():
-    globals()[_name] = unsupported_function(_name, "create the network with timm", "torchvision.models.")
+maxvit_t = unsupported_function("maxvit_t", "create the network with timm", "torchvision.models.")
 
 
 def list_models(module: Any = None, include: Any = None, exclude: Any = None) -> list[str]:
@@ -53,8 +85,7 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     """
     if name.lower() not in WEIGHTS:
         raise ValueError(f"Unknown model {name}")
-    found: Callable[..., Any] = getattr(_networks, name.lower())
-    return found
+    return BUILDERS[name.lower()]
 
 
 def get_model(name: str, **config: Any) -> Any:
@@ -80,5 +111,9 @@ def get_weight(name: str) -> WeightsEnum:
     raise ValueError(f"The weight enum '{name}' does not exist.")
 
 
-__all__ = ["WEIGHTS", "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
-           "list_models", *_networks.__all__]  # fmt: skip
+__all__ = [
+    "WEIGHTS", "ConvNeXt", "DenseNet", "EfficientNet", "GoogLeNet", "GoogLeNetOutputs", "Inception3",
+    "InceptionOutputs", "MNASNet", "MobileNetV2", "MobileNetV3", "RegNet", "ShuffleNetV2", "SqueezeNet",
+    "SwinTransformer", "VisionTransformer", "Weights", "WeightsEnum", "get_model", "get_model_builder",
+    "get_model_weights", "get_weight", "googlenet", "inception_v3", "list_models", *_networks.__all__, *BUILDERS,
+]  # fmt: skip

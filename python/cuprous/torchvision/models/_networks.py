@@ -9,6 +9,7 @@ from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torch._args import unsupported
 from cuprous.torch._shape import flatten
+from cuprous.torchvision.models._build import with_weights
 from cuprous.torchvision.models._weights import chosen
 
 
@@ -154,6 +155,7 @@ _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
     "resnet152": (Bottleneck, [3, 8, 36, 3], {}),
     "resnext50_32x4d": (Bottleneck, [3, 4, 6, 3], {"groups": 32, "width_per_group": 4}),
     "resnext101_32x8d": (Bottleneck, [3, 4, 23, 3], {"groups": 32, "width_per_group": 8}),
+    "resnext101_64x4d": (Bottleneck, [3, 4, 23, 3], {"groups": 64, "width_per_group": 4}),
     "wide_resnet50_2": (Bottleneck, [3, 4, 6, 3], {"width_per_group": 128}),
     "wide_resnet101_2": (Bottleneck, [3, 4, 23, 3], {"width_per_group": 128}),
 }
@@ -162,18 +164,11 @@ _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
 _VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
 
 
-def _with_weights(model: Any, weights: Any, progress: bool) -> Any:
-    """Returns a network after it has got its weights, if some are requested."""
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress))
-    return model
-
-
 def _resnet(name: str) -> Callable[..., ResNet]:
     block, layers, more = _RESNETS[name]
 
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> ResNet:
-        return _with_weights(ResNet(block, layers, **(more | options)), chosen(name, weights, pretrained), progress)
+        return with_weights(ResNet(block, layers, **(more | options)), chosen(name, weights, pretrained), progress)
 
     return named(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
 
@@ -192,7 +187,7 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
                 features.append(nn.ReLU(inplace=True))
                 channels = out
             features.append(nn.MaxPool2d(2, 2))
-        return _with_weights(VGG(nn.Sequential(*features), **options), wanted, progress)
+        return with_weights(VGG(nn.Sequential(*features), **options), wanted, progress)
 
     doc = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
     return named(make, full, doc)
@@ -200,7 +195,7 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
     """Returns an AlexNet."""
-    return _with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
+    return with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
 
 
 for _name in _RESNETS:

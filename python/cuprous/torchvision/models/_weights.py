@@ -10,10 +10,11 @@ from typing import Any
 
 from cuprous.torch import hub
 from cuprous.torchvision import transforms
+from cuprous.torchvision.models import _weight_files
 
 _URL = "https://download.pytorch.org/models/"
 #: Models: the name of the enumeration, and the files of its members.
-FILES = {
+FILES = _weight_files.FILES | {
     "alexnet": ("AlexNet_Weights", "IMAGENET1K_V1=alexnet-owt-7be5be79.pth"),
     "vgg11": ("VGG11_Weights", "IMAGENET1K_V1=vgg11-8a719046.pth"),
     "vgg13": ("VGG13_Weights", "IMAGENET1K_V1=vgg13-19584684.pth"),
@@ -50,11 +51,14 @@ FILES = {
 }
 
 
-def _classification(crop_size: int, resize_size: int) -> transforms.Compose:
+def _classification(crop_size: int, resize_size: int, interpolation: str = "bilinear",
+                    centered: bool = False) -> transforms.Compose:  # fmt: skip
     """Returns the transforms with which the networks were evaluated."""
+    mean, std = ((0.5,) * 3, (0.5,) * 3) if centered else ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    mode = transforms.InterpolationMode(interpolation)
     return transforms.Compose([
-        transforms.Resize(resize_size), transforms.CenterCrop(crop_size), transforms.ToTensor(),
-        transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        transforms.Resize(resize_size, mode), transforms.CenterCrop(crop_size), transforms.ToTensor(),
+        transforms.Normalize(mean, std),
     ])  # fmt: skip
 
 
@@ -113,9 +117,12 @@ class WeightsEnum(Enum):
 def _enumeration(name: str, files: str) -> type[WeightsEnum]:
     members = {}
     for entry in files.split():
-        member, file = entry.split("=")
-        resize = 232 if member.endswith("V2") else 256
-        members[member] = Weights(_URL + file, partial(_classification, 224, resize), {"num_classes": 1000})
+        member, row = entry.split("=")
+        file, *more = row.split(":")
+        crop, resize = map(int, more[:2]) if more else (224, 232 if member.endswith("V2") else 256)
+        mode = "bicubic" if "bicubic" in more else "bilinear"
+        made_by = partial(_classification, crop, resize, mode, "half" in more)
+        members[member] = Weights(_URL + file, made_by, {"num_classes": 1000})
     members["DEFAULT"] = list(members.values())[1 if "IMAGENET1K_V2" in members else 0]
     create: Any = WeightsEnum
     made: type[WeightsEnum] = create(name, members, module="cuprous.torchvision.models")

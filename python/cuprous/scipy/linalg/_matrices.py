@@ -1,0 +1,368 @@
+"""Matrices of special structure, in closed form from the indices of rows and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._functions.creation import ones, zeros
+from cuprous._functions.elementwise import where
+from cuprous._functions.joining import concatenate
+from cuprous._functions.matrices import eye
+from cuprous._functions.products import kron as _kron
+from cuprous._functions.ranges import arange
+from cuprous._ufuncs.one_output import absolute, conj, exp, sqrt
+
+
+def _vector(a: ArrayLike) -> ndarray:
+    return array(a).reshape(-1)
+
+
+def _taken(values: ndarray, rows: int, columns: int, index: ndarray) -> ndarray:
+    return values[index.reshape(-1)].reshape(rows, columns)
+
+
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
+    """Returns a matrix with equal elements along each diagonal.
+
+    Args:
+        c: the first column.
+        r: the first row, of which the first element is not used; by default the conjugate of `c`.
+
+    Returns:
+        An array of shape (len(c), len(r)).
+
+    Examples:
+        >>> cp.scipy.linalg.toeplitz([1, 2], [1, 5])
+        array([[1, 5],
+               [2, 1]])
+    """
+    column = _vector(c)
+    row = conj(column) if r is None else _vector(r)
+    values = concatenate([column[::-1], row[1:]])
+    m, n = column.size, row.size
+    return _taken(values, m, n, m - 1 - arange(m)[:, None] + arange(n))
+
+
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
+    """Returns a matrix with equal elements along each diagonal from the lower left to the upper right.
+
+    Args:
+        c: the first column.
+        r: the last row, of which the first element is not used; by default zeros.
+
+    Returns:
+        An array of shape (len(c), len(r)).
+
+    Examples:
+        >>> cp.scipy.linalg.hankel([1, 2])
+        array([[1, 2],
+               [2, 0]])
+    """
+    column = _vector(c)
+    row = column * 0 if r is None else _vector(r)
+    values = concatenate([column, row[1:]])
+    return _taken(values, column.size, row.size, arange(column.size)[:, None] + arange(row.size))
+
+
+def circulant(c: ArrayLike) -> ndarray:
+    """Returns a matrix whose columns are rotations of the first.
+
+    Args:
+        c: the first column.
+
+    Returns:
+        A square array.
+
+    Examples:
+        >>> cp.scipy.linalg.circulant([1, 2, 3])
+        array([[1, 3, 2],
+               [2, 1, 3],
+               [3, 2, 1]])
+    """
+    column = _vector(c)
+    n = column.size
+    return _taken(column, n, n, (arange(n)[:, None] - arange(n)) % max(n, 1))
+
+
+def hadamard(n: int, dtype: Any = int) -> ndarray:
+    """Returns Sylvester's matrix of 1 and -1, whose rows are orthogonal.
+
+    Args:
+        n: the number of rows, a power of 2.
+        dtype: the dtype.
+
+    Returns:
+        A square array.
+
+    Raises:
+        ValueError: for other numbers.
+
+    Examples:
+        >>> cp.scipy.linalg.hadamard(2)
+        array([[ 1,  1],
+               [ 1, -1]])
+    """
+    if n < 1 or n & (n - 1):
+        raise ValueError("n must be an positive integer, and n must be a power of 2")
+    found = ones((1, 1), dtype)
+    while found.shape[0] < n:
+        found = concatenate([concatenate([found, found], 1), concatenate([found, -found], 1)])
+    return found
+
+
+def leslie(f: ArrayLike, s: ArrayLike) -> ndarray:
+    """Returns the Leslie matrix of a population.
+
+    Args:
+        f: the fecundities, n numbers.
+        s: the rates of survival, n - 1 numbers.
+
+    Returns:
+        An array of shape (n, n).
+
+    Raises:
+        ValueError: for other lengths.
+
+    Examples:
+        >>> cp.scipy.linalg.leslie([1.0, 2.0], [0.5])
+        array([[1. , 2. ],
+               [0.5, 0. ]])
+    """
+    first, below = array(f), array(s)
+    if first.ndim != 1 or below.ndim != 1:
+        raise ValueError("Incorrect shape for f or s. Both must be one-dimensional")
+    if first.size != below.size + 1:
+        raise ValueError("Incorrect lengths for f and s. The length of s must be one less than the length of f.")
+    if not below.size:
+        raise ValueError("The length of s must be at least 1.")
+    n = first.size
+    diagonal = where(arange(n - 1)[:, None] == arange(n), concatenate([below, below[:1]]), 0)
+    return concatenate([first[None], diagonal])
+
+
+def companion(a: ArrayLike) -> ndarray:
+    """Returns the companion matrix of a polynomial, whose eigenvalues are its roots.
+
+    Args:
+        a: the coefficients, the highest first.
+
+    Returns:
+        A square array with a row less than there are coefficients.
+
+    Raises:
+        ValueError: for fewer than two coefficients, or a leading 0, for which the coefficient is read.
+
+    Examples:
+        >>> cp.scipy.linalg.companion([1.0, -3.0, 2.0])
+        array([[ 3., -2.],
+               [ 1.,  0.]])
+    """
+    values = array(a)
+    if values.ndim != 1 or values.size < 2:
+        raise ValueError("The length of `a` along the last axis must be at least 2.")
+    if bool(values[0] == 0):
+        raise ValueError("The first coefficient(s) of `a` (i.e. elements of `a[..., 0]`) must not be zero.")
+    first = -values[1:] / values[0]
+    n = first.size
+    return concatenate([first[None], eye(n, dtype=first.dtype)[: n - 1]])
+
+
+def hilbert(n: int) -> ndarray:
+    """Returns the matrix with the elements 1 / (i + j + 1).
+
+    Args:
+        n: the number of rows.
+
+    Returns:
+        A square float64 array.
+
+    Examples:
+        >>> cp.scipy.linalg.hilbert(2)
+        array([[1.        , 0.5       ],
+               [0.5       , 0.33333333]])
+    """
+    return 1.0 / (1 + arange(n)[:, None] + arange(n))
+
+
+def helmert(n: int, full: bool = False) -> ndarray:
+    """Returns Helmert's matrix, whose rows are orthonormal.
+
+    Args:
+        n: the number of columns.
+        full: whether to return the first row too, which is constant.
+
+    Returns:
+        An array of shape (n - 1, n), or (n, n).
+
+    Examples:
+        >>> cp.scipy.linalg.helmert(2)
+        array([[ 0.70710678, -0.70710678]])
+    """
+    k, j = arange(n)[:, None], arange(n)
+    scale = sqrt(where(k == 0, n, k * (k + 1)))
+    found = where((k == 0) | (j < k), 1.0, where(j == k, -k, 0)) / scale
+    return found if full else found[1:]
+
+
+def dft(n: int, scale: str | None = None) -> ndarray:
+    """Returns the matrix of the discrete Fourier transform.
+
+    Args:
+        n: the number of points.
+        scale: None, "sqrtn" to divide by the root of n, or "n".
+
+    Returns:
+        A square complex array.
+
+    Raises:
+        ValueError: for another scale.
+
+    Examples:
+        >>> cp.scipy.linalg.dft(2).real
+        array([[ 1.,  1.],
+               [ 1., -1.]])
+    """
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
+    turns = (arange(n)[:, None] * arange(n)) % max(n, 1)
+    found = exp(turns * (-2j * math.pi / max(n, 1)))
+    return found if scale is None else found / (n if scale == "n" else math.sqrt(n))
+
+
+def fiedler(a: ArrayLike) -> ndarray:
+    """Returns the absolute differences of all pairs of numbers.
+
+    Args:
+        a: the numbers.
+
+    Returns:
+        A square array.
+
+    Raises:
+        ValueError: for more than one axis.
+
+    Examples:
+        >>> cp.scipy.linalg.fiedler([1, 4])
+        array([[0, 3],
+               [3, 0]])
+    """
+    values = array(a)
+    if values.ndim != 1:
+        raise ValueError("Input 'a' must be a 1D array.")
+    return absolute(values[:, None] - values)
+
+
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> ndarray:
+    """Returns the matrix whose product with a vector of n numbers is their convolution.
+
+    Args:
+        a: the other operand of the convolution.
+        n: the length of the vector.
+        mode: "full", "same" or "valid", as of `convolve`.
+
+    Returns:
+        An array with n columns.
+
+    Raises:
+        ValueError: for another mode, an empty operand, or n below 1.
+
+    Examples:
+        >>> cp.scipy.linalg.convolution_matrix([1, 2], 2)
+        array([[1, 0],
+               [2, 1],
+               [0, 2]])
+    """
+    values = array(a)
+    if n <= 0:
+        raise ValueError("n must be a positive integer.")
+    if values.ndim != 1:
+        raise ValueError("convolution_matrix expects a one-dimensional array as input")
+    if not values.size:
+        raise ValueError("len(a) must be at least 1.")
+    if mode not in ("full", "valid", "same"):
+        raise ValueError("'mode' argument must be one of ('full', 'valid', 'same')")
+    column = concatenate([values, zeros(n - 1, values.dtype)])
+    full = toeplitz(column, concatenate([values[:1], zeros(n - 1, values.dtype)]))
+    m, least = values.size, min(n, values.size)
+    if mode == "full":
+        return full
+    cut = least - 1 if mode == "valid" else (least - 1) // 2
+    rows = max(n, m) - least + 1 if mode == "valid" else max(n, m)
+    return full[cut : cut + rows]
+
+
+def block_diag(*arrs: ArrayLike) -> ndarray:
+    """Returns a matrix with matrices along its diagonal, and 0 elsewhere.
+
+    Args:
+        *arrs: the matrices; vectors are rows.
+
+    Returns:
+        An array.
+
+    Raises:
+        ValueError: for more than two axes.
+
+    Examples:
+        >>> cp.scipy.linalg.block_diag([1], [[2, 3]])
+        array([[1, 0, 0],
+               [0, 2, 3]])
+    """
+    blocks = [array(a) for a in arrs] or [zeros((1, 0))]
+    if any(b.ndim > 2 for b in blocks):
+        raise ValueError("arguments in the following positions have dimension greater than 2: "
+                         f"{[k for k, b in enumerate(blocks) if b.ndim > 2]}")  # fmt: skip
+    blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in blocks]
+    dtype = concatenate([b.reshape(-1)[:0] for b in blocks]).dtype  # that which all promote to
+    found = zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype)
+    row = column = 0
+    for b in blocks:
+        found[row : row + b.shape[0], column : column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return found
+
+
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Returns the Kronecker products of columns.
+
+    Args:
+        a: an array of shape (m, n).
+        b: an array of shape (k, n).
+
+    Returns:
+        An array of shape (m k, n).
+
+    Raises:
+        ValueError: for other shapes.
+
+    Examples:
+        >>> cp.scipy.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
+        array([[ 3,  8],
+               [ 5, 12]])
+    """
+    first, second = array(a), array(b)
+    if first.ndim != 2 or second.ndim != 2:
+        raise ValueError("The both arrays should be 2-dimensional.")
+    if first.shape[1] != second.shape[1]:
+        raise ValueError("The number of columns for both arrays should be equal.")
+    return (first[:, None, :] * second[None]).reshape(-1, first.shape[1])
+
+
+def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Returns the Kronecker product.
+
+    Args:
+        a: an array.
+        b: an array.
+
+    Returns:
+        An array.
+
+    Examples:
+        >>> cp.scipy.linalg.kron([[1, 2]], [[3], [4]])
+        array([[3, 6],
+               [4, 8]])
+    """
+    return _kron(a, b)
