@@ -219,6 +219,52 @@ def test_states_of_whole_tensors(tmp_path: Path) -> None:
     )
 
 
+def test_default_planners_and_older_names(tmp_path: Path) -> None:
+    """What accelerate, Lightning and torchtitan pass: planners with options, writers, PyTorch's module names."""
+    _run(
+        """
+    from cuprous.torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+    from cuprous.torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+    from cuprous.torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
+    import warnings
+    state = {"a": torch.ones(300), "b": torch.full((200,), 2.0), "n": 3}
+    index = dcp.save(state, storage_writer=FileSystemWriter(folder / "least", thread_count=4), planner=DefaultSavePlanner())
+    files = {part.file[:5] for t in index.tensors.values() for part in t.parts}
+    assert files == {"rank0", "rank1"}, files
+    lowest = DefaultSavePlanner(dedup_save_to_lowest_rank=True)
+    index = dcp.save(state, checkpoint_id=folder / "lowest", planner=lowest)
+    assert {part.file[:5] for t in index.tensors.values() for part in t.parts} == {"rank0"}
+    dcp.async_save(state, checkpoint_id=folder / "thread", planner=lowest,
+                   async_checkpointer_type=AsyncCheckpointerType.THREAD).result()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        dcp.save_state_dict(state, FileSystemWriter(folder / "older"), planner=lowest)
+        for name in ("least", "lowest", "thread", "older"):
+            got = {"a": torch.zeros(300), "b": torch.zeros(200), "n": 0}
+            dcp.load_state_dict(got, FileSystemReader(folder / name), planner=DefaultLoadPlanner())
+            assert (got["a"] == 1).all().item() and (got["b"] == 2).all().item() and got["n"] == 3, name
+    more = {"a": torch.zeros(300), "new": torch.full((2,), 7.0), "step": 9}
+    dcp.load(more, checkpoint_id=folder / "least", planner=DefaultLoadPlanner(allow_partial_load=True))
+    assert (more["a"] == 1).all().item() and more["new"].tolist() == [7, 7] and more["step"] == 9
+    class Own(DefaultLoadPlanner):
+        pass
+    for wrong in (lambda: dcp.load(more, checkpoint_id=folder / "least", planner=Own()),
+                  lambda: dcp.save(state, checkpoint_id=folder / "no", planner=DefaultLoadPlanner()),
+                  lambda: DefaultSavePlanner(flatten_state_dict=False), lambda: DefaultSavePlanner(enable_plan_caching=True),
+                  lambda: dcp.async_save(state, checkpoint_id=folder / "no",
+                                         async_checkpointer_type=AsyncCheckpointerType.PROCESS)):
+        try:
+            wrong()
+        except NotImplementedError:
+            pass
+        else:
+            raise AssertionError("accepted")
+    """,
+        tmp_path,
+        2,
+    )
+
+
 def test_errors_are_raised_on_all_ranks(tmp_path: Path) -> None:
     """What one rank cannot save or load, and damaged or hostile indices."""
     _run(
