@@ -110,7 +110,7 @@ def test_a_checkpoint_of_four_ranks_is_loaded_by_any_number(tmp_path: Path) -> N
 def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> None:
     """A rank dies before it has renamed its file, or before the index."""
     program = """
-    from cuprous.torch.distributed.checkpoint import _saving
+    from cuprous.torch.distributed.checkpoint import state_dict_saver
     state = {"x": distribute_tensor(torch.ones(6), mesh, [Shard(0)])}
     dcp.save(state, checkpoint_id=folder)
     state["x"].mul_(2)
@@ -120,7 +120,7 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
         if rank == 0 and name.startswith("rank" if os.environ["TEST_WHEN"] == "writing the tensors" else "metadata"):
             os._exit(7)
         before(source, target)
-    _saving.os.replace = replace
+    state_dict_saver.os.replace = replace
     dcp.save(state, checkpoint_id=folder)
     """
     processes, _store, started = begin(
@@ -228,7 +228,8 @@ def test_default_planners_and_older_names(tmp_path: Path) -> None:
     from cuprous.torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
     import warnings
     state = {"a": torch.ones(300), "b": torch.full((200,), 2.0), "n": 3}
-    index = dcp.save(state, storage_writer=FileSystemWriter(folder / "least", thread_count=4), planner=DefaultSavePlanner())
+    writer = FileSystemWriter(folder / "least", thread_count=4)
+    index = dcp.save(state, storage_writer=writer, planner=DefaultSavePlanner())
     files = {part.file[:5] for t in index.tensors.values() for part in t.parts}
     assert files == {"rank0", "rank1"}, files
     lowest = DefaultSavePlanner(dedup_save_to_lowest_rank=True)
@@ -250,7 +251,8 @@ def test_default_planners_and_older_names(tmp_path: Path) -> None:
         pass
     for wrong in (lambda: dcp.load(more, checkpoint_id=folder / "least", planner=Own()),
                   lambda: dcp.save(state, checkpoint_id=folder / "no", planner=DefaultLoadPlanner()),
-                  lambda: DefaultSavePlanner(flatten_state_dict=False), lambda: DefaultSavePlanner(enable_plan_caching=True),
+                  lambda: DefaultSavePlanner(flatten_state_dict=False),
+                  lambda: DefaultSavePlanner(enable_plan_caching=True),
                   lambda: dcp.async_save(state, checkpoint_id=folder / "no",
                                          async_checkpointer_type=AsyncCheckpointerType.PROCESS)):
         try:

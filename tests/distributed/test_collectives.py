@@ -56,7 +56,8 @@ def test_large_collectives_agree_with_numpy(n: int, transport: str) -> None:
             if rank == 0:
                 for got, want in zip(outs, every):
                     check(got, want)
-            dist.scatter(out := torch.zeros_like(mine), [torch.from_numpy(e.copy()) for e in every] if rank == 1 else None, 1)
+            given = [torch.from_numpy(e.copy()) for e in every] if rank == 1 else None
+            dist.scatter(out := torch.zeros_like(mine), given, 1)
             check(out, every[rank])
             parts = [torch.from_numpy(np.roll(every[rank], k)) for k in range(n)]
             dist.reduce_scatter(out := torch.zeros_like(mine), parts)

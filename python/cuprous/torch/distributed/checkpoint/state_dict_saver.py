@@ -217,8 +217,8 @@ _BESIDE: dict[int, Any] = {}
 
 def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
                storage_writer: FileSystemWriter | None = None, planner: Any = None, process_group: Any = None,
-               async_checkpointer_type: Any = AsyncCheckpointerType.THREAD, async_stager: Any = None, no_dist: bool = False,
-               use_collectives: bool = True) -> Future[Metadata]:  # fmt: skip
+               async_checkpointer_type: Any = AsyncCheckpointerType.THREAD, async_stager: Any = None,
+               no_dist: bool = False, use_collectives: bool = True) -> Future[Metadata]:  # fmt: skip
     """Saves a state in the background. When this returns, it is copied, and the program may change it.
 
     Args:
