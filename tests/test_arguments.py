@@ -177,7 +177,12 @@ _TORCH_HINTS = {
     "later operations wait for a collective in any case": "distributed.tensor._dtensor.redistribute.async_op",
     "of max_norm, which is refused": "distributed.tensor._operators._embedding.norm_type",
     "how far copies run ahead, which changes the time": """
-        distributed.checkpoint._storage.__init__.per_thread_copy_ahead""",
+        distributed.checkpoint.filesystem.__init__.per_thread_copy_ahead
+        distributed.checkpoint.filesystem.__init__.thread_count""",
+    "DTensors do not contain each other": """
+        distributed.checkpoint.default_planner.__init__.flatten_sharded_tensors""",
+    "plain tensors of several ranks are always saved once": """
+        distributed.checkpoint.default_planner.__init__.dedup_replicated_tensors""",
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """

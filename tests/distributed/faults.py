@@ -156,7 +156,7 @@ class Job:
         program = f"from tests.distributed.faults import take_part\ntake_part({self.seed}, {name!r}, {self.rank})\n"
         path = self.path = jobs.write(program)
         own = {"TEST_TIMEOUT": str(TIMEOUT), "TEST_STOP": str(STEPS if succeeds else 1 << 30), **self.environment}
-        own["CUPROUS_DISTRIBUTED_TRANSPORT"] = "" if self.preexec else str(self.rng.choice(["shm", "socket"]))
+        own["CUPROUS_DISTRIBUTED_TRANSPORT"] = "" if self.preexec else str(self.rng.choice(["", "shm", "socket"]))
         threads, processes = [], {}
         self.at = time.monotonic()
         for rank in sorted(range(self.n), key=lambda rank: self.delays.get(rank, 0.0)):

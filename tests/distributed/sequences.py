@@ -325,7 +325,7 @@ def main() -> int:
     parser.add_argument("--sequences", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0, help="of the first sequence")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 3, 4])
-    parser.add_argument("--transports", nargs="+", default=["shm", "socket"])
+    parser.add_argument("--transports", nargs="+", default=["", "shm", "socket"])
     parser.add_argument("--batch", type=int, default=20, help="sequences of one job")
     options = parser.parse_args()
     failed, operations, start = 0, 0, time.monotonic()
@@ -337,7 +337,7 @@ def main() -> int:
             operations += run_job(first, count, n, CUPROUS_DISTRIBUTED_TRANSPORT=transport)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             failed += 1
-            print(f"--seed {first} --sequences {count} --ranks {n} --transports {transport}:\n{error}", flush=True)
+            print(f"--seed {first} --sequences {count} --ranks {n} --transports {transport!r}:\n{error}", flush=True)
     took = time.monotonic() - start
     print(f"{options.sequences} sequences, {operations} operations, {failed} jobs failed, {took:.0f} s")
     return min(failed, 1)

@@ -110,7 +110,7 @@ def test_a_checkpoint_of_four_ranks_is_loaded_by_any_number(tmp_path: Path) -> N
 def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> None:
     """A rank dies before it has renamed its file, or before the index."""
     program = """
-    from cuprous.torch.distributed.checkpoint import _saving
+    from cuprous.torch.distributed.checkpoint import state_dict_saver
     state = {"x": distribute_tensor(torch.ones(6), mesh, [Shard(0)])}
     dcp.save(state, checkpoint_id=folder)
     state["x"].mul_(2)
@@ -120,7 +120,7 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
         if rank == 0 and name.startswith("rank" if os.environ["TEST_WHEN"] == "writing the tensors" else "metadata"):
             os._exit(7)
         before(source, target)
-    _saving.os.replace = replace
+    state_dict_saver.os.replace = replace
     dcp.save(state, checkpoint_id=folder)
     """
     processes, _store, started = begin(
@@ -213,6 +213,54 @@ def test_states_of_whole_tensors(tmp_path: Path) -> None:
         assert "full_state_dict must be True" in str(error)
     else:
         raise AssertionError("no error")
+    """,
+        tmp_path,
+        2,
+    )
+
+
+def test_default_planners_and_older_names(tmp_path: Path) -> None:
+    """What accelerate, Lightning and torchtitan pass: planners with options, writers, PyTorch's module names."""
+    _run(
+        """
+    from cuprous.torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+    from cuprous.torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+    from cuprous.torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
+    import warnings
+    state = {"a": torch.ones(300), "b": torch.full((200,), 2.0), "n": 3}
+    writer = FileSystemWriter(folder / "least", thread_count=4)
+    index = dcp.save(state, storage_writer=writer, planner=DefaultSavePlanner())
+    files = {part.file[:5] for t in index.tensors.values() for part in t.parts}
+    assert files == {"rank0", "rank1"}, files
+    lowest = DefaultSavePlanner(dedup_save_to_lowest_rank=True)
+    index = dcp.save(state, checkpoint_id=folder / "lowest", planner=lowest)
+    assert {part.file[:5] for t in index.tensors.values() for part in t.parts} == {"rank0"}
+    dcp.async_save(state, checkpoint_id=folder / "thread", planner=lowest,
+                   async_checkpointer_type=AsyncCheckpointerType.THREAD).result()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        dcp.save_state_dict(state, FileSystemWriter(folder / "older"), planner=lowest)
+        for name in ("least", "lowest", "thread", "older"):
+            got = {"a": torch.zeros(300), "b": torch.zeros(200), "n": 0}
+            dcp.load_state_dict(got, FileSystemReader(folder / name), planner=DefaultLoadPlanner())
+            assert (got["a"] == 1).all().item() and (got["b"] == 2).all().item() and got["n"] == 3, name
+    more = {"a": torch.zeros(300), "new": torch.full((2,), 7.0), "step": 9}
+    dcp.load(more, checkpoint_id=folder / "least", planner=DefaultLoadPlanner(allow_partial_load=True))
+    assert (more["a"] == 1).all().item() and more["new"].tolist() == [7, 7] and more["step"] == 9
+    class Own(DefaultLoadPlanner):
+        pass
+    for wrong in (lambda: dcp.load(more, checkpoint_id=folder / "least", planner=Own()),
+                  lambda: dcp.save(state, checkpoint_id=folder / "no", planner=DefaultLoadPlanner()),
+                  lambda: DefaultSavePlanner(flatten_state_dict=False),
+                  lambda: DefaultSavePlanner(enable_plan_caching=True),
+                  lambda: dcp.async_save(state, checkpoint_id=folder / "no",
+                                         async_checkpointer_type=AsyncCheckpointerType.PROCESS)):
+        try:
+            wrong()
+        except NotImplementedError:
+            pass
+        else:
+            raise AssertionError("accepted")
     """,
         tmp_path,
         2,

@@ -4,14 +4,111 @@ from __future__ import annotations
 
 import pytest
 
-from tests.distributed.jobs import run
+from tests.distributed.jobs import begin, finish, run
 from tests.distributed.sequences import run_job
 
 
-@pytest.mark.parametrize(("n", "transport"), [(2, "shm"), (3, "socket"), (4, "shm")])
+@pytest.mark.parametrize(("n", "transport"), [(2, "shm"), (3, "socket"), (4, "")])
 def test_random_sequences_of_collectives_agree_with_numpy(n: int, transport: str) -> None:
     """Any operations, dtypes, sizes, groups, roots and layouts, in order and overlapping."""
     assert run_job(1000 * n, 12, n, CUPROUS_DISTRIBUTED_TRANSPORT=transport) > 100
+
+
+@pytest.mark.parametrize(("n", "transport"), [(2, ""), (3, ""), (2, "shm")])
+def test_large_collectives_agree_with_numpy(n: int, transport: str) -> None:
+    """All operations on tensors that move directly between the ranks' own memory where the system permits it."""
+    ended = run(
+        """
+    direct = "directly" in repr(dist.group.WORLD)
+    print("direct" if direct else "streams")
+    assert not (direct and os.environ["CUPROUS_DISTRIBUTED_TRANSPORT"]), dist.group.WORLD
+    def of(r, size, dtype):
+        return (np.random.default_rng([r, size]).integers(-8, 9, size)).astype(dtype)
+    def check(got, want):
+        np.testing.assert_array_equal(got.numpy(), want)
+    for dtype in ("float32", "float16", "complex64"):
+        for count in (70_001, 400_003):
+            every = [of(r, count, dtype) for r in range(n)]
+            total = sum(e.astype("complex64" if dtype == "complex64" else "float64") for e in every).astype(dtype)
+            mine = torch.from_numpy(every[rank].copy())
+            x = mine.clone()
+            dist.all_reduce(x)
+            check(x, total)
+            x = torch.zeros(count + 5, dtype=mine.dtype)[3:-2]       # a part of a tensor
+            x.copy_(mine)
+            works = [dist.all_reduce(x, async_op=True), dist.all_reduce(mine2 := mine.clone(), async_op=True)]
+            for work in works:
+                work.wait()
+            check(x, total)
+            check(mine2, total)
+            x = mine.clone()
+            dist.reduce(x, n - 1)
+            check(x, total if rank == n - 1 else every[rank])
+            x = mine.clone()
+            dist.broadcast(x, 1)
+            check(x, every[1])
+            outs = [torch.zeros_like(mine) for _ in range(n)]
+            dist.all_gather(outs, mine)
+            for got, want in zip(outs, every):
+                check(got, want)
+            outs = [torch.zeros_like(mine) for _ in range(n)] if rank == 0 else None
+            dist.gather(mine, outs, 0)
+            if rank == 0:
+                for got, want in zip(outs, every):
+                    check(got, want)
+            given = [torch.from_numpy(e.copy()) for e in every] if rank == 1 else None
+            dist.scatter(out := torch.zeros_like(mine), given, 1)
+            check(out, every[rank])
+            parts = [torch.from_numpy(np.roll(every[rank], k)) for k in range(n)]
+            dist.reduce_scatter(out := torch.zeros_like(mine), parts)
+            want = sum(np.roll(e, rank).astype("complex64" if dtype == "complex64" else "float64") for e in every)
+            check(out, want.astype(dtype))
+            # The result replaces what another rank still reads.
+            whole = torch.cat(parts)
+            out = whole[:count]
+            dist.reduce_scatter_tensor(out, whole)
+            check(out, want.astype(dtype))
+            outs = [torch.zeros_like(mine) for _ in range(n)]
+            dist.all_to_all(outs, parts)
+            for r, got in enumerate(outs):
+                check(got, np.roll(every[r], rank))
+    dist.barrier()
+    """,
+        n,
+        CUPROUS_DISTRIBUTED_TRANSPORT=transport,
+    )
+    assert len({each.out.splitlines()[0] for each in ended}) == 1
+
+
+@pytest.mark.parametrize("event", ["os.kill(os.getpid(), signal.SIGKILL)", "raise KeyError(7)"])
+def test_a_rank_that_ends_in_a_large_collective_is_named(event: str) -> None:
+    """Nobody waits for the memory of a rank that is gone, and nobody gets wrong numbers."""
+    processes, _store, started = begin(
+        f"""
+    import threading
+    def end():
+        time.sleep(2.0)
+        {event}
+    if rank == 1 and {"SIGKILL" in event}:
+        threading.Thread(target=end, daemon=True).start()
+    x, steps, start = torch.ones(4_000_000), 0, time.monotonic()
+    try:
+        while True:
+            x.fill_(1)
+            dist.all_reduce(x)
+            assert x[3_999_999].item() == 3 and x[0].item() == 3
+            steps += 1
+            if rank == 1 and time.monotonic() - start > 2 and {"KeyError" in event}:
+                raise KeyError(7)
+    except dist.DistBackendError as e:
+        print("ERROR", e)
+    """,
+        3,
+    )
+    ended = finish(processes, started)
+    for rank in (0, 2):
+        assert ended[rank].code == 0 and "ERROR rank 1 (" in ended[rank].out, ended[rank].out
+        assert ("SIGKILL" if "SIGKILL" in event else "raised KeyError: 7") in ended[rank].out, ended[rank].out
 
 
 def test_tensors_wait_for_operations_and_keep_what_autograd_saved() -> None:

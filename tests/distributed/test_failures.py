@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -191,6 +194,33 @@ def test_full_shared_memory_is_replaced_by_sockets() -> None:
     print(g)
     """)
     assert "use sockets, because shared memory in /dev/shm failed" in ended[0].out and "sockets)" in ended[0].out
+
+
+_REFUSE = """
+import ctypes, struct
+# As the policy of a container: process_vm_readv fails with EPERM in this process and its children.
+code = b"".join(struct.pack("HBBI", *each) for each in
+                [(0x20, 0, 0, 0), (0x15, 0, 1, 310), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
+from tests.distributed.jobs import run
+print(run('''
+x = torch.ones(400_000)
+dist.all_reduce(x)
+assert (x == n).all().item()
+print(dist.group.WORLD)
+''', 2)[0].out)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter names a system call by its number on x86-64")
+def test_ranks_that_may_not_reach_each_others_memory_use_streams() -> None:
+    """Where the system forbids direct copies, all ranks use shared memory alone."""
+    done = subprocess.run([sys.executable, "-c", _REFUSE], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "shared memory)" in done.stdout and "directly" not in done.stdout, done.stdout
 
 
 def test_children_of_a_fork_are_no_ranks_and_do_not_hide_the_death_of_their_parent() -> None:

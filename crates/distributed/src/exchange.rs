@@ -12,7 +12,7 @@ use crate::mesh::{NOTICE, names};
 use crate::reduce::reduce;
 use crate::session::Session;
 use crate::stop;
-use crate::transfer::{Exchange, In, Out, Part};
+use crate::transfer::{Exchange, In, Out};
 
 /// Bytes that are reduced at a time: the contributions of a few ranks stay in the second cache.
 const PIECE: usize = 64 << 10;
@@ -28,6 +28,28 @@ pub(crate) struct Place<'a> {
     pub(crate) ranks: &'a [u32],
     pub(crate) me: usize,
     pub(crate) timeout: Duration,
+}
+
+impl Place<'_> {
+    /// Ends the job if the user interrupts the main thread in a call.
+    ///
+    /// # Errors
+    /// The user did.
+    pub(crate) fn interrupted(&self, call: &Call) -> Result<()> {
+        stop::check().inspect_err(|_| {
+            let rank = self.ranks[self.me];
+            self.session.fail(&format!("rank {rank} was interrupted by its user in #{} {}", call.seq, call.text()));
+        })
+    }
+
+    /// Names the call of this rank in a failure that another part of the process, or another rank, found.
+    pub(crate) fn failed_with(&self, call: &Call, verdict: Failure) -> Failure {
+        let own = format!("rank {} was in #{} {}", self.ranks[self.me], call.seq, call.text());
+        match verdict.message.contains(&own) {
+            true => verdict,
+            false => Failure { message: format!("{}\n  {own}", verdict.message), ..verdict },
+        }
+    }
 }
 
 #[derive(Default)]
@@ -59,20 +81,11 @@ struct Run<'a> {
 /// # Errors
 /// A rank disagrees, died, left, or did not come in time. The job has then failed for all ranks.
 pub(crate) fn run(x: &Exchange, place: &Place, link: &mut dyn Link) -> Result<()> {
-    for (from, to) in &x.copies {
-        // SAFETY: both parts have that many bytes; `copy` allows any overlap.
-        unsafe { std::ptr::copy(from.address, to.address, from.bytes.min(to.bytes)) };
-    }
+    x.copy();
     place.session.note(place.ranks[place.me], &x.call);
     let peers = place.ranks.iter().map(|_| Progress::default()).collect();
     let sources = vec![std::ptr::null(); place.ranks.len()];
-    let overwrites = x.reduction.as_ref().is_some_and(|r| {
-        let overlaps = |part: &Part| {
-            let (a, b) = (part.address as usize, r.target.address as usize);
-            a < b + r.target.bytes && b < a + part.bytes
-        };
-        x.send.iter().flatten().any(|out| matches!(out, Out::Ready(part) if overlaps(part)))
-    });
+    let overwrites = x.reduction.as_ref().is_some_and(|r| x.sent().any(|part| r.target.overlaps(&part)));
     Run { x, place, link, peers, reduced: 0, sources, overwrites }.finish()
 }
 
@@ -112,15 +125,15 @@ impl Run<'_> {
                 moved_at = Instant::now();
                 // The main thread's Ctrl-C, in a long transfer too.
                 if looks % 64 == 0 {
-                    self.interrupted()?;
+                    self.place.interrupted(&self.x.call)?;
                 }
                 continue;
             }
             self.link.wait(&interest, SLICE);
             if let Some(verdict) = self.place.session.verdict() {
-                return Err(self.failed_with(verdict));
+                return Err(self.place.failed_with(&self.x.call, verdict));
             }
-            self.interrupted()?;
+            self.place.interrupted(&self.x.call)?;
             let waited = start.elapsed();
             if moved_at.elapsed() > LAST_DATA {
                 self.check_left()?;
@@ -144,25 +157,6 @@ impl Run<'_> {
         };
         let bytes = self.x.send[peer].iter().map(length).sum::<usize>() as u64;
         Call { bytes, ..self.x.call.clone() }.encode()
-    }
-
-    fn interrupted(&self) -> Result<()> {
-        stop::check().inspect_err(|_| {
-            let rank = self.place.ranks[self.place.me];
-            let text =
-                format!("rank {rank} was interrupted by its user in #{} {}", self.x.call.seq, self.x.call.text());
-            self.place.session.fail(&text);
-        })
-    }
-
-    /// Names the call of this rank in a failure that another part of the process, or another rank, found.
-    fn failed_with(&self, verdict: Failure) -> Failure {
-        let own =
-            format!("rank {} was in #{} {}", self.place.ranks[self.place.me], self.x.call.seq, self.x.call.text());
-        match verdict.message.contains(&own) {
-            true => verdict,
-            false => Failure { message: format!("{}\n  {own}", verdict.message), ..verdict },
-        }
     }
 
     /// Sends what fits. Returns true if something was sent.

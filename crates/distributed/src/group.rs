@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::backend::{Backend, Keep, Lend, Operation};
 use crate::collectives::{Message, Request};
+use crate::direct::{Direct, Offer};
 use crate::exchange::{self, Place};
 use crate::failure::{Failure, Result};
 use crate::link::Link;
@@ -45,6 +46,8 @@ pub struct Group {
     timeout: Duration,
     transport: &'static str,
     link: Mutex<Box<dyn Link>>,
+    /// The memory of the other ranks, if they may be reached.
+    direct: Option<Direct>,
     queue: Mutex<Queue>,
     changed: Condvar,
     messages: Messages,
@@ -71,12 +74,12 @@ impl Group {
         let check = || session.verdict().map_or(Ok(()), Err);
         let meeting = Meeting { store, key: &key, ranks: &ranks, me, timeout, check: &check };
         let communicator = communicator.map(Arc::new);
-        let [link, lane] = match &communicator {
-            Some(on) => [0, 1].map(|tag| Box::new(MpiLink::new(on.clone(), tag, ranks.len())) as Box<dyn Link>),
+        let ([link, lane], direct) = match &communicator {
+            Some(on) => ([0, 1].map(|tag| Box::new(MpiLink::new(on.clone(), tag, ranks.len())) as Box<dyn Link>), None),
             None => connect(session, &meeting)?,
         };
         session.on_change(link.waker());
-        let transport = link.name();
+        let transport = if direct.is_some() { "shared memory, large tensors directly" } else { link.name() };
         let messages = Messages::new(session.clone(), ranks.clone(), me, number, timeout, lane);
         Ok(Arc::new(Group {
             session: session.clone(),
@@ -86,6 +89,7 @@ impl Group {
             timeout,
             transport,
             link: Mutex::new(link),
+            direct,
             queue: Mutex::default(),
             changed: Condvar::new(),
             messages,
@@ -114,8 +118,7 @@ impl Group {
         queue.seq += 1;
         queue.is_busy = true;
         drop(queue);
-        let result = self.perform(&exchange);
-        drop(keep);
+        let result = self.perform(&exchange, keep);
         self.queue().is_busy = false;
         self.changed.notify_all();
         result
@@ -139,11 +142,20 @@ impl Group {
         Ok(())
     }
 
-    fn perform(&self, exchange: &Exchange) -> Result<()> {
+    /// Performs a collective and gives its memory back.
+    fn perform(&self, exchange: &Exchange, keep: Keep) -> Result<()> {
         self.check()?;
         let place = Place { session: &self.session, ranks: &self.ranks, me: self.me, timeout: self.timeout };
         let mut link = self.link.lock().unwrap_or_else(|e| e.into_inner());
-        exchange::run(exchange, &place, &mut **link)
+        let Some(direct) = self.direct.as_ref().filter(|direct| direct.suits(&exchange.call)) else {
+            return exchange::run(exchange, &place, &mut **link);
+        };
+        let result = direct.run(exchange, &place, &mut **link);
+        if result.is_err() && direct.is_touched() {
+            // The other rank may go on at any time.
+            std::mem::forget(keep);
+        }
+        result
     }
 
     fn work(&self) {
@@ -162,8 +174,7 @@ impl Group {
             };
             queue.is_busy = true;
             drop(queue);
-            let result = self.perform(&job.exchange);
-            drop(job.keep);
+            let result = self.perform(&job.exchange, job.keep);
             job.work.finish(result, None);
             self.queue().is_busy = false;
             self.changed.notify_all();
@@ -216,8 +227,11 @@ impl Backend for Arc<Group> {
     }
 }
 
+/// The streams of collectives and of messages.
+type Lanes = [Box<dyn Link>; 2];
+
 /// Connects the ranks of a group, for collectives and for messages.
-fn connect(session: &Session, meeting: &Meeting) -> Result<[Box<dyn Link>; 2]> {
+fn connect(session: &Session, meeting: &Meeting) -> Result<(Lanes, Option<Direct>)> {
     let (n, me) = (meeting.ranks.len(), meeting.me);
     let wants = std::env::var("CUPROUS_DISTRIBUTED_TRANSPORT").unwrap_or_default();
     if !["", "shm", "socket"].contains(&&*wants) {
@@ -234,13 +248,16 @@ fn connect(session: &Session, meeting: &Meeting) -> Result<[Box<dyn Link>; 2]> {
                 ),
             }
         }
-        let shared = share(meeting, made.as_ref().map_or("", |(_, name)| name));
+        let offer = if wants.is_empty() { Offer::new() } else { None };
+        let shared = share(meeting, made.as_ref().map_or("", |(_, name)| name), offer.as_ref());
         if let Some((_, name)) = &made {
             Segment::unlink(name);
         }
-        if let Some(opened) = shared? {
+        if let Some((opened, processes)) = shared? {
             let segment = Arc::new(made.map_or(opened, |(segment, _)| segment));
-            return Ok([0, 1].map(|lane| Box::new(ShmLink::new(segment.clone(), lane, me)) as Box<dyn Link>));
+            let direct = processes.zip(offer).map(|(all, offer)| Direct::new(segment.clone(), me, all, offer));
+            let lane = |lane| Box::new(ShmLink::new(segment.clone(), lane, me)) as Box<dyn Link>;
+            return Ok(([0, 1].map(lane), direct));
         }
     }
     let lane = |purpose: &str| -> Result<Box<dyn Link>> {
@@ -248,13 +265,27 @@ fn connect(session: &Session, meeting: &Meeting) -> Result<[Box<dyn Link>; 2]> {
         let link = SocketLink::new(sockets);
         Ok(Box::new(link.map_err(|e| Failure::network(format!("cannot use the connections: {e}")))?))
     };
-    Ok([lane("collectives")?, lane("messages")?])
+    Ok(([lane("collectives")?, lane("messages")?], None))
 }
 
-/// Opens the memory that the first rank made, if all ranks can.
-fn share(meeting: &Meeting, name: &str) -> Result<Option<Segment>> {
-    let names = meeting.all_gather("memory", name)?;
-    let opened = Segment::open(&names[0], meeting.ranks.len()).ok().filter(|_| !names[0].is_empty());
-    let all = meeting.all_gather("opened", if opened.is_some() { "yes" } else { "no" })?;
-    Ok(opened.filter(|_| all.iter().all(|answer| answer == "yes")))
+/// Opens the memory that the first rank made, if all ranks can. Returns it with the processes of the ranks, if all can
+/// reach each other's own memory.
+fn share(meeting: &Meeting, name: &str, offer: Option<&Offer>) -> Result<Option<(Segment, Option<Vec<i32>>)>> {
+    let offer = offer.map_or_else(String::new, Offer::text);
+    let texts = meeting.all_gather("memory", &format!("{name}\n{offer}"))?;
+    let said = |text: &String| text.split_once('\n').map(|(name, offer)| (name.to_owned(), offer.to_owned()));
+    let said: Option<Vec<(String, String)>> = texts.iter().map(said).collect();
+    let said = said.ok_or_else(|| Failure::store("the store has keys of another program"))?;
+    let name = &said[0].0;
+    let opened = Segment::open(name, meeting.ranks.len()).ok().filter(|_| !name.is_empty());
+    let processes: Option<Vec<i32>> = said.iter().map(|(_, offer)| Offer::accept(offer)).collect();
+    let answer = match (&opened, &processes) {
+        (None, _) => "no",
+        (Some(_), None) => "yes",
+        (Some(_), Some(_)) => "directly",
+    };
+    let answers = meeting.all_gather("opened", answer)?;
+    let opened = opened.filter(|_| answers.iter().all(|answer| answer != "no"));
+    let processes = processes.filter(|_| answers.iter().all(|answer| answer == "directly"));
+    Ok(opened.map(|segment| (segment, processes)))
 }

@@ -4,7 +4,8 @@
 //! - A [`Session`] connects all ranks for control. Its thread knows within moments if a rank dies, leaves or fails, and
 //!   its verdict ends every wait of the process.
 //! - A [`Group`] performs collectives in the order in which they are called: `collectives` says what each rank sends to
-//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`.
+//!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`. On one
+//!   host, `direct` moves large tensors from the memory of one rank to that of another.
 //! - `messages` are between two ranks.
 //! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL
 //!   (`network`). It compares the calls of the ranks over the control plane (`ledger`) and stops the library when the
@@ -23,6 +24,7 @@ pub mod call;
 pub mod collectives;
 mod device;
 mod device_work;
+mod direct;
 mod exchange;
 pub mod failure;
 pub mod group;

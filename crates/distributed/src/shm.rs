@@ -1,4 +1,5 @@
-//! Streams through memory that the ranks of one host share: a ring of bytes for each direction of each pair.
+//! Streams through memory that the ranks of one host share: a ring of bytes for each direction of each pair. Beside
+//! them, doors say whose own memory others may touch (`direct`).
 //!
 //! The file is unlinked as soon as all ranks have it open, so nothing stays behind if they die.
 
@@ -23,6 +24,8 @@ const TOTAL: usize = 16 << 20;
 const FOLDER: &str = "/dev/shm";
 /// How long a wait polls before it sleeps, if each rank has a core of its own.
 const SPIN: Duration = Duration::from_micros(30);
+/// How long ranks have to take their hands out of a rank's memory: a copy takes microseconds, but a rank may be stopped.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// A word by which a rank is woken.
 #[repr(C, align(128))]
@@ -40,7 +43,11 @@ struct Ends {
     _pad2: [u8; LINE - 8],
 }
 
-const _: () = assert!(size_of::<Bell>() == LINE && size_of::<Ends>() == 2 * LINE);
+/// The number of the call in which the other ranks may touch a rank's memory, or 0.
+#[repr(C, align(128))]
+struct Door(AtomicU64);
+
+const _: () = assert!(size_of::<Bell>() == LINE && size_of::<Ends>() == 2 * LINE && size_of::<Door>() == LINE);
 
 /// Memory mapped by all ranks of a group.
 pub(crate) struct Segment {
@@ -58,8 +65,18 @@ fn capacity(n: usize) -> usize {
     (TOTAL / (n * n)).clamp(64 << 10, 1 << 20).next_power_of_two()
 }
 
+/// Bytes of the flags of one rank, which say whose memory it is touching.
+fn hands(n: usize) -> usize {
+    (n * size_of::<AtomicU32>()).next_multiple_of(LINE)
+}
+
+/// Where the rings begin, after bells, doors and hands.
+fn rings(n: usize) -> usize {
+    (LANES + 1) * n * LINE + n * hands(n)
+}
+
 fn bytes(n: usize) -> usize {
-    LANES * n * LINE + LANES * n * n * (size_of::<Ends>() + capacity(n))
+    rings(n) + LANES * n * n * (size_of::<Ends>() + capacity(n))
 }
 
 /// Returns random characters for names.
@@ -129,12 +146,44 @@ impl Segment {
 
     fn ring(&self, lane: usize, from: usize, to: usize) -> (&Ends, *mut u8) {
         let at = (lane * self.n + from) * self.n + to;
-        let start = LANES * self.n * LINE + at * (size_of::<Ends>() + capacity(self.n));
+        let start = rings(self.n) + at * (size_of::<Ends>() + capacity(self.n));
         // SAFETY: within the mapping, aligned, and zero bytes are an empty ring.
         unsafe {
             let ends = self.base.as_ptr().add(start);
             (&*ends.cast(), ends.add(size_of::<Ends>()))
         }
+    }
+
+    fn door(&self, rank: usize) -> &AtomicU64 {
+        // SAFETY: within the mapping, aligned, and zero bytes are a closed door.
+        unsafe { &(*self.base.as_ptr().add((LANES * self.n + rank) * LINE).cast::<Door>()).0 }
+    }
+
+    /// The flag of a rank that touches the memory of another one.
+    fn hand(&self, from: usize, to: usize) -> &AtomicU32 {
+        let start = (LANES + 1) * self.n * LINE + from * hands(self.n);
+        // SAFETY: within the mapping, aligned, and any bytes are a flag.
+        unsafe { &*self.base.as_ptr().add(start).cast::<AtomicU32>().add(to) }
+    }
+
+    /// Lets the other ranks touch this rank's memory in a call, until the result is dropped.
+    pub(crate) fn open_door(&self, me: usize, call: u64) -> Opened<'_> {
+        self.door(me).store(call, SeqCst);
+        Opened { segment: self, me }
+    }
+
+    /// Lets rank `me` touch the memory of another one until the result is dropped, or returns `None` if that one has
+    /// left the call.
+    pub(crate) fn touch(&self, me: usize, other: usize, call: u64) -> Option<Touch<'_>> {
+        let hand = self.hand(me, other);
+        hand.store(1, SeqCst);
+        let touch = Touch(hand);
+        (self.door(other).load(SeqCst) == call).then_some(touch)
+    }
+
+    /// Returns true if another rank touches this one's memory.
+    pub(crate) fn is_touched(&self, me: usize) -> bool {
+        (0..self.n).any(|rank| self.hand(rank, me).load(SeqCst) != 0)
     }
 
     fn ring_bell(&self, lane: usize, rank: usize) {
@@ -151,6 +200,31 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: the mapping is this object's.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// An open door. It closes when dropped, after the ranks that are inside have left.
+pub(crate) struct Opened<'a> {
+    segment: &'a Segment,
+    me: usize,
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        self.segment.door(self.me).store(0, SeqCst);
+        let start = Instant::now();
+        while self.segment.is_touched(self.me) && start.elapsed() < LEAVING {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+/// A rank's hand in the memory of another one.
+pub(crate) struct Touch<'a>(&'a AtomicU32);
+
+impl Drop for Touch<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, SeqCst);
     }
 }
 

@@ -21,6 +21,11 @@ impl Part {
         debug_assert!(start + bytes <= self.bytes);
         Part { address: self.address.wrapping_add(start), bytes }
     }
+
+    pub(crate) fn overlaps(&self, other: &Part) -> bool {
+        let (a, b) = (self.address as usize, other.address as usize);
+        a < b + other.bytes && b < a + self.bytes
+    }
 }
 
 /// What is sent to a rank.
@@ -58,4 +63,35 @@ pub(crate) struct Exchange {
     pub(crate) copies: Vec<(Part, Part)>,
     /// How long it may take, if not as long as the group's operations.
     pub(crate) timeout: Option<Duration>,
+}
+
+impl Exchange {
+    /// Returns the memory that other ranks get as it is.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = Part> {
+        self.send.iter().flatten().filter_map(|out| match out {
+            Out::Ready(part) => Some(*part),
+            Out::Reduced => None,
+        })
+    }
+
+    /// Performs the copies within this rank.
+    pub(crate) fn copy(&self) {
+        for (from, to) in &self.copies {
+            // SAFETY: both parts have that many bytes; `copy` allows any overlap.
+            unsafe { std::ptr::copy(from.address, to.address, from.bytes.min(to.bytes)) };
+        }
+    }
+
+    /// Returns an exchange of the calls alone.
+    pub(crate) fn without_data(&self) -> Exchange {
+        let none = self.send.len();
+        Exchange {
+            call: self.call.clone(),
+            send: (0..none).map(|_| Vec::new()).collect(),
+            receive: (0..none).map(|_| Vec::new()).collect(),
+            reduction: None,
+            copies: Vec::new(),
+            timeout: self.timeout,
+        }
+    }
 }

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.torch import _placeholders
-from cuprous.torch.distributed.checkpoint._loading import load
-from cuprous.torch.distributed.checkpoint._ranks import CheckpointException
-from cuprous.torch.distributed.checkpoint._saving import async_save, save
-from cuprous.torch.distributed.checkpoint._storage import FileSystemReader, FileSystemWriter
+from cuprous.torch.distributed.checkpoint.api import CheckpointException
+from cuprous.torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from cuprous.torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from cuprous.torch.distributed.checkpoint.metadata import Metadata
+from cuprous.torch.distributed.checkpoint.state_dict_loader import load, load_state_dict
+from cuprous.torch.distributed.checkpoint.state_dict_saver import async_save, save, save_state_dict
 from cuprous.torch.distributed.checkpoint.stateful import Stateful
 
 
@@ -21,5 +22,5 @@ def __getattr__(name: str) -> Any:
     return _placeholders.get("distributed.checkpoint", name)
 
 
-__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "Metadata", "Stateful", "async_save", "load",
-           "save"]  # fmt: skip
+__all__ = ["CheckpointException", "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter",
+           "Metadata", "Stateful", "async_save", "load", "load_state_dict", "save", "save_state_dict"]  # fmt: skip

@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _types
 from cuprous.torch._pytree import tree_map
-from cuprous.torch.distributed._groups import get_world_size
+from cuprous.torch.distributed._groups import get_world_size, init_process_group, is_initialized
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from cuprous.torch.distributed.fsdp._group import ParameterGroup, ShardedParameter, Shared
 from cuprous.torch.distributed.fsdp._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
@@ -135,7 +135,8 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
             state.
         mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default. For
             parameters that `parallelize_module` has divided over `mesh_2d["tp"]`, such as `mesh_2d["dp"]`. Parameters
-            and buffers are moved to its kind of device. By default they stay where the first one is.
+            and buffers are moved to its kind of device. By default they stay where the first one is, and the job is
+            joined if that has not been done.
         reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
             None means True, except for the outermost module, whose backward pass comes first.
         shard_placement_fn: returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for
@@ -167,6 +168,8 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     if not isinstance(offload_policy, OffloadPolicy):
         raise TypeError(f"offload_policy must be an OffloadPolicy, got {offload_policy!r}")
     if mesh is None:
+        if not is_initialized():
+            init_process_group()
         first = next(module.parameters(), None)
         mesh = init_device_mesh("cpu" if first is None else first.device.type, (get_world_size(),))
     if isinstance(offload_policy, CPUOffloadPolicy) and mesh.device_type != "cpu":

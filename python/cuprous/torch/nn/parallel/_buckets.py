@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from cuprous import _core
-from cuprous._core import Tensor
+from cuprous._core import DistWork, Tensor
 from cuprous.torch import _creation, _types
 from cuprous.torch import distributed as dist
 from cuprous.torch.autograd import no_grad
@@ -67,6 +67,7 @@ class Bucket:
         self.index, self.parameters = index, parameters
         sizes = [p.numel() for p in parameters]
         self.flat: Tensor = _core.t_full([sum(sizes)], 0, first.dtype_name, first.device_name)
+        self.tensors = [self.flat]
         self.views: list[Tensor] = []
         at = 0
         for p, size in zip(parameters, sizes, strict=True):
@@ -129,7 +130,8 @@ class Reducer:
         """Prepares for a backward pass."""
         self._fired = [0] * len(self.parameters)
         self._open = list(self._in_bucket)
-        self._sent: list[Future[Tensor]] = []
+        #: What is under way by bucket; None for what has ended.
+        self._sent: list[Future[Tensor] | DistWork | None] = []
         self._is_active = False
 
     def _ready(self, k: int, _: Tensor) -> None:
@@ -156,12 +158,27 @@ class Reducer:
     def _send(self) -> None:
         bucket = self.buckets[len(self._sent)]
         is_last = bucket.index == len(self.buckets) - 1
+        # Nothing overlaps with a small last one, so this thread sends it and wakes no other.
+        is_async = not is_last or self._is_late
         if self.hook is not None:
             state, hook = self.hook
             self._sent.append(hook(state, GradBucket(bucket, is_last)))
+        elif self.divisor is not None:
+            self._sent.append(average(self.group, bucket.flat, self.divisor, is_async))
         else:
-            # Nothing overlaps with a small last one, so this thread sends it and wakes no other.
-            self._sent.append(average(self.group, bucket.flat, self.divisor, not is_last or self._is_late))
+            # In each step of a small model the way through `all_reduce` takes as long as the transfer.
+            native = self.group.native("all_reduce", bucket.tensors)
+            work = native.collective("all_reduce", bucket.tensors, bucket.tensors, "avg", None, is_async, None)
+            self._sent.append(work)
+
+    def _wait(self, bucket: Bucket, sent: Future[Tensor] | DistWork | None) -> None:
+        """Waits for a bucket, and takes what a hook returned in place of it."""
+        result = None if sent is None else sent.wait()
+        if isinstance(result, Tensor) and not (
+            result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name
+        ):
+            with no_grad():
+                bucket.flat.copy_(result)
 
     def _finish(self) -> None:
         """Ends a backward pass: every rank has sent the same buckets when it returns."""
@@ -183,14 +200,11 @@ class Reducer:
         used = self._used_somewhere() if self.find_unused or not self._is_learned else None
         is_late = self._is_late and self.hook is None and self.divisor is None
         count = len(self.buckets) - is_late
-        with no_grad():
-            for bucket, future in zip(self.buckets[:count], self._sent[:count], strict=True):
-                result = future.wait()
-                if not (result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name):
-                    bucket.flat.copy_(result)
-            for k in unused:
-                is_used = used is None or bool(used[k])
-                self.parameters[k].grad = self._place[k][1] if is_used else previous[k]
+        for bucket, sent in zip(self.buckets[:count], self._sent[:count], strict=True):
+            self._wait(bucket, sent)
+        for k in unused:
+            is_used = used is None or bool(used[k])
+            self.parameters[k].grad = self._place[k][1] if is_used else previous[k]
         if not self._is_learned:
             self._expect(list(self._fired))
             self._is_learned = True
@@ -214,8 +228,8 @@ class Reducer:
             self._send()
         if self.find_unused or not self._is_learned:
             self._used_somewhere()
-        for future in self._sent:
-            future.wait()
+        for bucket, sent in zip(self.buckets, self._sent, strict=True):
+            self._wait(bucket, sent)
         self.reset()
 
 

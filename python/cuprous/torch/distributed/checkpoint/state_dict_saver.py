@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import secrets
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,8 +18,9 @@ from cuprous.torch import safetensors
 from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _groups, _objects
 from cuprous.torch.distributed.checkpoint._items import Region, items, region
-from cuprous.torch.distributed.checkpoint._ranks import Ranks
-from cuprous.torch.distributed.checkpoint._storage import FileSystemWriter, directory, unsupported
+from cuprous.torch.distributed.checkpoint.api import Ranks
+from cuprous.torch.distributed.checkpoint.default_planner import DefaultSavePlanner, given
+from cuprous.torch.distributed.checkpoint.filesystem import FileSystemWriter, directory, unsupported
 from cuprous.torch.distributed.checkpoint.metadata import DATA, INDEX, Metadata, Part, TensorMetadata
 from cuprous.torch.distributed.checkpoint.stateful import plain_state
 
@@ -39,9 +42,9 @@ def _check_same(name: str, entries: list[dict[str, Any]]) -> None:
                              f"{entry['dtype']}{entry['shape']}")  # fmt: skip
 
 
-def _plan(state: dict[str, Any], ranks: Ranks) -> _Plan:
+def _plan(state: dict[str, Any], ranks: Ranks, planner: DefaultSavePlanner) -> _Plan:
     """Decides, in the same way on all ranks, which rank writes what. A plain tensor that several ranks have is written
-    by that of them that writes least."""
+    by that of them that writes least, or by the lowest if the planner says so."""
     regions: dict[str, Region] = {}
 
     def describe() -> dict[str, Any]:
@@ -66,7 +69,8 @@ def _plan(state: dict[str, Any], ranks: Ranks) -> _Plan:
         entries = [every[rank]["tensors"][name] for rank in holders]
         _check_same(name, entries)
         if entries[0]["plain"]:
-            writers = [min(holders, key=lambda rank: (load[rank], rank))]
+            by_load = not planner.dedup_save_to_lowest_rank
+            writers = [min(holders, key=lambda rank: (load[rank] if by_load else 0, rank))]
         else:
             writers = [rank for rank, entry in zip(holders, entries, strict=True) if entry["writes"]]
         tensor = index.tensors[name] = TensorMetadata(entries[0]["dtype"], entries[0]["shape"])
@@ -167,7 +171,7 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
         state_dict: tensors, DTensors, plain values, and nested dicts and lists of them; objects with `state_dict()`.
         checkpoint_id: the directory, which all ranks reach.
         storage_writer: a `FileSystemWriter`, which has the directory.
-        planner: None.
+        planner: a `DefaultSavePlanner` or None.
         process_group: the ranks; all by default.
         no_dist: saves on this rank alone.
         use_collectives: True.
@@ -178,16 +182,17 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     Raises:
         CheckpointException: on all ranks, if one of them failed. The last checkpoint is untouched.
         ValueError: without a directory.
-        NotImplementedError: for a planner or another storage.
+        NotImplementedError: for another planner or another storage.
 
     Example:
         >>> dcp.save({"model": model.state_dict()}, checkpoint_id="step100")  # doctest: +SKIP
     """
-    unsupported("save", planner=planner, use_collectives=not use_collectives)
+    unsupported("save", use_collectives=not use_collectives)
+    chosen = given("save", planner, DefaultSavePlanner)
     writer = _writer(checkpoint_id, storage_writer)
     ranks = Ranks(process_group, no_dist)
     with no_grad():
-        plan = _plan(plain_state(state_dict), ranks)
+        plan = _plan(plain_state(state_dict), ranks, chosen)
         return _write(plan, writer, ranks)
 
 
@@ -198,6 +203,13 @@ def _writer(checkpoint_id: Any, given: Any) -> FileSystemWriter:
     return FileSystemWriter(path) if given is None else given.at(path)
 
 
+class AsyncCheckpointerType(enum.Enum):
+    """What writes a checkpoint in the background. Only a thread is supported."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
 #: The thread that writes, and its groups: it talks to the other ranks beside the program's own collectives.
 _THREAD = ThreadPoolExecutor(1, "cuprous-checkpoint")
 _BESIDE: dict[int, Any] = {}
@@ -205,17 +217,17 @@ _BESIDE: dict[int, Any] = {}
 
 def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
                storage_writer: FileSystemWriter | None = None, planner: Any = None, process_group: Any = None,
-               async_checkpointer_type: Any = None, async_stager: Any = None, no_dist: bool = False,
-               use_collectives: bool = True) -> Future[Metadata]:  # fmt: skip
+               async_checkpointer_type: Any = AsyncCheckpointerType.THREAD, async_stager: Any = None,
+               no_dist: bool = False, use_collectives: bool = True) -> Future[Metadata]:  # fmt: skip
     """Saves a state in the background. When this returns, it is copied, and the program may change it.
 
     Args:
         state_dict: as for `save`.
         checkpoint_id: the directory.
         storage_writer: a `FileSystemWriter`.
-        planner: None.
+        planner: a `DefaultSavePlanner` or None.
         process_group: the ranks; all by default.
-        async_checkpointer_type: None: a thread of this process writes.
+        async_checkpointer_type: `AsyncCheckpointerType.THREAD`: a thread of this process writes.
         async_stager: None.
         no_dist: saves on this rank alone.
         use_collectives: True.
@@ -223,8 +235,12 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
     Returns:
         A future of the index, whose `result()` raises what `save` does.
     """
-    unsupported("async_save", planner=planner, async_checkpointer_type=async_checkpointer_type,
-                async_stager=async_stager, use_collectives=not use_collectives)  # fmt: skip
+    unsupported("async_save", async_stager=async_stager, use_collectives=not use_collectives)
+    if async_checkpointer_type not in (None, AsyncCheckpointerType.THREAD):
+        raise NotImplementedError(
+            f"[async_save] async_checkpointer_type={async_checkpointer_type!r} is not supported; a thread writes"
+        )
+    chosen = given("async_save", planner, DefaultSavePlanner)
     writer = _writer(checkpoint_id, storage_writer)
     ranks = Ranks(process_group, no_dist)
     beside = ranks
@@ -234,11 +250,35 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
             _BESIDE[id(ranks.group)] = ranks.group, _groups.new_group(members, use_local_synchronization=True)
         beside = Ranks(_BESIDE[id(ranks.group)][1], False)
     with no_grad():
-        plan = _plan(plain_state(state_dict), ranks)
+        plan = _plan(plain_state(state_dict), ranks, chosen)
         plan.own = {name: t.clone() if t.device_name == "cpu" else t.cpu() for name, t in plan.own.items()}
         for t in plan.own.values():
             t.data_ptr()  # computes the copy now
     return _THREAD.submit(_write, plan, writer, beside)
 
 
-__all__ = ["async_save", "save"]
+def save_state_dict(state_dict: dict[str, Any], storage_writer: FileSystemWriter, process_group: Any = None,
+                    coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> Metadata:  # fmt: skip
+    """Saves a state: the older name of `save`.
+
+    Args:
+        state_dict: as for `save`.
+        storage_writer: a `FileSystemWriter`, which has the directory.
+        process_group: the ranks; all by default.
+        coordinator_rank: 0.
+        no_dist: saves on this rank alone.
+        planner: a `DefaultSavePlanner` or None.
+
+    Returns:
+        The index.
+
+    Raises:
+        NotImplementedError: for another coordinator, planner or storage.
+    """
+    warnings.warn("`save_state_dict` is deprecated, use `save`", FutureWarning, stacklevel=2)
+    unsupported("save_state_dict", coordinator_rank=coordinator_rank or None)
+    return save(state_dict, storage_writer=storage_writer, planner=planner, process_group=process_group,
+                no_dist=no_dist)  # fmt: skip
+
+
+__all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]

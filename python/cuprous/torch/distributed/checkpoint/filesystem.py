@@ -16,7 +16,7 @@ class FileSystemWriter:
         path: the directory.
         single_file_per_rank: True: each rank writes one file.
         sync_files: waits until the files are on the disk before they get their names.
-        thread_count: 1.
+        thread_count: has no effect: one thread writes the file of a rank.
         per_thread_copy_ahead: has no effect, because tensors in host memory are written as they are.
         cache_staged_state_dict: False.
         overwrite: replaces a checkpoint that is there.
@@ -26,7 +26,6 @@ class FileSystemWriter:
                  per_thread_copy_ahead: int = 10_000_000, cache_staged_state_dict: bool = False,
                  overwrite: bool = True) -> None:  # fmt: skip
         unsupported("FileSystemWriter", single_file_per_rank=not single_file_per_rank,
-                    thread_count=None if thread_count == 1 else thread_count,
                     cache_staged_state_dict=cache_staged_state_dict)  # fmt: skip
         self.path = Path(path)
         self.sync_files, self.overwrite = sync_files, overwrite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from cuprous.torch import safetensors
 from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _objects
 from cuprous.torch.distributed.checkpoint import metadata
-from cuprous.torch.distributed.checkpoint._items import Region, items, region
-from cuprous.torch.distributed.checkpoint._ranks import Ranks
-from cuprous.torch.distributed.checkpoint._storage import FileSystemReader, directory, unsupported
+from cuprous.torch.distributed.checkpoint._items import Item, Region, items, region
+from cuprous.torch.distributed.checkpoint.api import Ranks
+from cuprous.torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, given
+from cuprous.torch.distributed.checkpoint.filesystem import FileSystemReader, directory, unsupported
 from cuprous.torch.distributed.checkpoint.metadata import Metadata, TensorMetadata
 from cuprous.torch.distributed.checkpoint.stateful import Stateful, plain_state
 
@@ -68,7 +70,7 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
         state_dict: as for `save`; it says what is loaded, and how it is distributed.
         checkpoint_id: the directory, which all ranks reach.
         storage_reader: a `FileSystemReader`, which has the directory.
-        planner: None.
+        planner: a `DefaultLoadPlanner` or None.
         process_group: the ranks; all by default.
         no_dist: loads on this rank alone.
 
@@ -76,20 +78,20 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
         CheckpointException: on all ranks, if the checkpoint lacks something on one of them, is damaged, or has another
             shape.
         ValueError: without a directory.
-        NotImplementedError: for a planner or another storage.
+        NotImplementedError: for another planner or another storage.
 
     Example:
         >>> state = {"model": model.state_dict()}  # doctest: +SKIP
         >>> dcp.load(state, checkpoint_id="step100")  # doctest: +SKIP
     """
-    unsupported("load", planner=planner)
+    chosen = given("load", planner, DefaultLoadPlanner)
     if storage_reader is not None and not isinstance(storage_reader, FileSystemReader):
         raise NotImplementedError(f"storage_reader={storage_reader!r} is not supported; use FileSystemReader")
     folder = directory(checkpoint_id, storage_reader)
     plain = plain_state(state_dict)
 
     def read() -> None:
-        _load(plain, metadata.read(folder), _Files(folder))
+        _load(plain, metadata.read(folder), _Files(folder), chosen.allow_partial_load)
 
     with no_grad():
         Ranks(process_group, no_dist).do(f"loading {folder}", read)
@@ -100,17 +102,39 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
             state_dict[key] = plain[key]
 
 
-def _load(state: dict[str, Any], index: Metadata, files: _Files) -> None:
+def _load(state: dict[str, Any], index: Metadata, files: _Files, is_partial: bool) -> None:
+    def is_saved(item: Item) -> bool:
+        return item.name in (index.tensors if isinstance(item.value, Tensor) else index.values)
+
     found = items(state)
-    for item in found:
-        table: dict[str, Any] = index.tensors if isinstance(item.value, Tensor) else index.values
-        if item.name not in table:
-            raise RuntimeError(f"Missing key in checkpoint state_dict: {item.name}.")
-    for item in found:
+    missing = [item.name for item in found if not is_saved(item)]
+    if missing and not is_partial:
+        raise RuntimeError(f"Missing key in checkpoint state_dict: {missing[0]}.")
+    for item in filter(is_saved, found):
         if isinstance(item.value, Tensor):
             _fill(item.name, region(item.name, item.value), index.tensors[item.name], files)
         else:
             item.container[item.key] = _objects._unpack(index.values[item.name], [], False)
 
 
-__all__ = ["load"]
+def load_state_dict(state_dict: dict[str, Any], storage_reader: FileSystemReader, process_group: Any = None,
+                    coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> None:  # fmt: skip
+    """Loads a state in place: the older name of `load`.
+
+    Args:
+        state_dict: as for `load`.
+        storage_reader: a `FileSystemReader`, which has the directory.
+        process_group: the ranks; all by default.
+        coordinator_rank: 0.
+        no_dist: loads on this rank alone.
+        planner: a `DefaultLoadPlanner` or None.
+
+    Raises:
+        NotImplementedError: for another coordinator, planner or storage.
+    """
+    warnings.warn("`load_state_dict` is deprecated, use `load`", FutureWarning, stacklevel=2)
+    unsupported("load_state_dict", coordinator_rank=coordinator_rank or None)
+    load(state_dict, storage_reader=storage_reader, planner=planner, process_group=process_group, no_dist=no_dist)
+
+
+__all__ = ["load", "load_state_dict"]
