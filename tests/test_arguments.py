@@ -73,7 +73,7 @@ _HINTS = {
         _ufuncs.methods.__get__.owner cuda._intrinsics.__get__.owner torch.nn.modules._generated.__get__.layer""",
     "the import system's and IPython's protocols": """
         runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
-        runner.hooks.load_ipython_extension.ipython runner.hooks.unload_ipython_extension.ipython""",
+        runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
     "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",

@@ -9,6 +9,7 @@ Importing this package imports neither NumPy nor ml_dtypes.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _clients, _unsupported
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # the same names as in the table, for type checkers
     from cuprous._functions.sorting import *
     from cuprous._functions.windows import *
     from cuprous._tools.estimate import *
+    from cuprous._tools.explanation import *
     from cuprous._tools.profile import *
     from cuprous._tools.scaling import *
     from cuprous._tools.timing import *
@@ -72,7 +74,7 @@ _PUBLIC = {
     "._array.array_api": "__array_api_version__ __array_namespace_info__",
     "._common.convert": "asnumpy",
     "._common.device": (
-        "MemoryPool PinnedMemoryPool explain fuse get_default_memory_pool get_default_pinned_memory_pool "
+        "MemoryPool PinnedMemoryPool fuse get_default_memory_pool get_default_pinned_memory_pool "
         "get_device set_device show_code show_config synchronize"
     ),
     "._common.dlpack": "from_dlpack",
@@ -133,6 +135,7 @@ _PUBLIC = {
     "._functions.sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex topk",
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
+    "._tools.explanation": "explain",
     "._tools.profile": "profile",
     "._tools.scaling": "estimate_scaling",
     "._tools.timing": "timeit",
@@ -202,3 +205,7 @@ def __dir__() -> list[str]:
 
 _native.register()
 _clients.install()
+if "IPython" in sys.modules:
+    from cuprous._tools import notebook as _notebook
+
+    _notebook.install_if_running()

@@ -115,7 +115,7 @@ def _lines(host: Any, shape: tuple[int, ...], form: Any, indent: int) -> str:
 
 
 def values(self: Tensor, prefix: str = "", threshold: float | None = None) -> str:
-    """Returns the elements of a tensor that is not empty, as text. Of a large one only the edges are copied to the host.
+    """Returns the elements of a tensor that is not empty, as text. Of a large one only the edges are copied.
 
     Args:
         self: the tensor.
