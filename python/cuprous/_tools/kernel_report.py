@@ -257,8 +257,10 @@ def _exit_raises() -> Iterator[None]:
 def main(argv: Sequence[str]) -> int:
     """Runs one command line and returns the exit code."""
     parser = argparse.ArgumentParser(prog="cuprous kernels", description=HELP)
-    parser.add_argument("--arch", help=f"the GPU to compile for, as sm_90; this machine's, or {_DEFAULT_ARCH}")
-    parser.add_argument("--json", action="store_true", help="the same for programs")
+    parser.add_argument(
+        "--arch", help=f"the GPU to compile for, as sm_90 (default: this machine's, or {_DEFAULT_ARCH})"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("file", help="the program; it is run, with what follows as its arguments")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     try:
