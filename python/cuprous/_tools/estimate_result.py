@@ -104,6 +104,8 @@ class Estimate:
     """Seconds of one run here, if it was measured."""
     measured_on: str = ""
     """On which device."""
+    disturbed: str = ""
+    """How the measured runs differ, or an empty text if they agree."""
     notes: tuple[str, ...] = field(default=())
     """What else should be known."""
 
@@ -112,6 +114,13 @@ class Estimate:
         """Estimated over measured time, if it was measured."""
         on = self.gpu if self.measured_on.startswith("cuda") else self.cpu
         return None if self.measured is None or on is None else on.seconds / self.measured
+
+    def range_text(self) -> str:
+        """Returns the range of the speed-up as a sentence."""
+        low, high = self.speedup_range or (0.0, 0.0)
+        return (
+            f"The speed-up may lie between {low:.2g}x and {high:.2g}x, depending on how good the code is on each side."
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the times on the CPU and on the GPU as bars, with the copies apart. Needs matplotlib.
@@ -165,9 +174,13 @@ class Estimate:
         if self.measured is not None:
             ratio = "" if self.ratio is None else f": the estimate is {self.ratio:.2f} of it"
             lines.append(f"  measured on {self.measured_on}: {_core.quantity(self.measured, 's')}{ratio}")
+            if self.disturbed:
+                lines.append(f"  {self.disturbed}")
         lines += [f"  note: {note}" for note in self.notes]
         if self.sentence:
             lines.append(self.sentence)
+        if self.speedup_range is not None:
+            lines.append(self.range_text())
         return "\n".join(lines)
 
 

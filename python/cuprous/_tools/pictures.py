@@ -117,8 +117,7 @@ def estimate_html(estimate: Estimate) -> str:
     """Returns an estimate as HTML: the answer, times by device with copies, and the fused kernels."""
     answer = [markup.paragraph(estimate.sentence)] if estimate.sentence else []
     if estimate.speedup_range is not None:
-        low, high = estimate.speedup_range
-        answer.append(markup.paragraph(f"The speed-up may lie between {low:.2g}x and {high:.2g}x."))
+        answer.append(markup.paragraph(estimate.range_text()))
     runs = "one run" if estimate.repeats == 1 else f"{estimate.repeats} runs"
     work = (
         f"{_core.quantity(estimate.flops, 'FLOP')}, {_core.quantity(estimate.bytes_read, 'B')} read, "
@@ -126,7 +125,9 @@ def estimate_html(estimate: Estimate) -> str:
     )
     bars = estimate_bars(estimate)
     if estimate.measured is not None:
-        bars.append((f"measured on {estimate.measured_on}", (("measured", estimate.measured, GREEN),), ""))
+        bars.append(
+            (f"measured on {estimate.measured_on}", (("measured", estimate.measured, GREEN),), estimate.disturbed)
+        )
     parts = [markup.heading(estimate.name, work), *answer, html_bars(bars)]
     if estimate.copies:
         parts.append(markup.legend([("CPU", GRAY), ("GPU: compute", BLUE), ("GPU: copies", ORANGE)]))
