@@ -3,7 +3,7 @@
 import builtins
 from typing import Any
 
-from cuprous._core_tensor import Tensor
+from cuprous._core import Tensor
 
 class TensorWrites:
     """Methods that write to the tensor and return it."""

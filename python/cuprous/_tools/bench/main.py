@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -115,14 +116,14 @@ def measure(workload: Workload, peers: Sequence[Peer], budget: float, progress: 
         times.append(time)
         try:
             inputs = [peer.array(a) for a in host]
-            run = peer.compiled(lambda *arrays, xp=peer.xp: workload.run(xp, *arrays))
+            run = peer.compiled(functools.partial(workload.run, peer.xp))
             result = _fetched(peer, run(*inputs))
             if expected is None:
                 expected = result
             if wrong := _difference(expected, result, workload.rtol):
                 time.note = f"wrong result, no time shown: {wrong}"
                 continue
-            seconds = seconds_each(lambda run=run, inputs=inputs: run(*inputs), peer.wait, workload.repeat, budget)
+            seconds = seconds_each(functools.partial(run, *inputs), peer.wait, workload.repeat, budget)
             time.milliseconds = seconds * 1e3
         except Exception as error:  # such as a function or the memory that a library lacks
             time.note = f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
