@@ -39,6 +39,9 @@ STUBS: dict[str, tuple[str, ...]] = {
     "cuprous.torch.nn.functional": (),
     "cuprous.torch.nn.modules": (),
     "cuprous.torch.nn.utils": (),
+    "cuprous.torch.cuda": (),
+    "cuprous.torch.special": (),
+    "cuprous.torch.utils": (),
     "cuprous.cuda.bf16": (),
     "cuprous.cuda.libdevice": (),
 }
@@ -153,7 +156,7 @@ def write(paths: dict[Path, str]) -> None:
     for path, text in paths.items():
         path.write_text(text)
     files = [str(path) for path in paths]
-    for command in (["check", "--fix", "--quiet", "--ignore=E501,F401"], ["format", "--quiet"]):
+    for command in (["check", "--fix", "--quiet", "--ignore=E501"], ["format", "--quiet"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, *files], check=True)
 
 

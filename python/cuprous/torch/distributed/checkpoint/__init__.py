@@ -6,7 +6,7 @@ number of ranks loads it, whatever number has saved it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import _placeholders
 from cuprous.torch.distributed.checkpoint._loading import load
@@ -16,9 +16,10 @@ from cuprous.torch.distributed.checkpoint._storage import FileSystemReader, File
 from cuprous.torch.distributed.checkpoint.metadata import Metadata
 from cuprous.torch.distributed.checkpoint.stateful import Stateful
 
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("distributed.checkpoint", name)
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("distributed.checkpoint", name)
 
 
 __all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "Metadata", "Stateful", "async_save", "load",
