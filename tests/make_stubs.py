@@ -7,6 +7,7 @@ definition. Other functions are declared with their signatures.
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -47,7 +48,6 @@ STUBS: dict[str, tuple[str, ...]] = {
 }
 #: Modules whose `__all__` is not all of their public names.
 LISTED = (
-    "cuprous",
     "cuprous.cuda",
     "cuprous.cuda.bf16",
     "cuprous.cuda.libdevice",
@@ -95,6 +95,8 @@ def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> s
     if isinstance(value, Unsupported) or value is ModuleType or getattr(value, "__module__", None) in HIDDEN:
         return None
     if isinstance(value, ModuleType):
+        if not re.search(rf"\b{name}\b", inspect.getsource(module)):
+            return None  # some other program imported it
         package, _, last = value.__name__.rpartition(".")
         if package == module.__name__ and last == name:
             imports.add(f"from . import {name} as {name}")

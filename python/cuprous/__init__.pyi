@@ -501,7 +501,6 @@ from . import lib as lib
 from . import linalg as linalg
 from . import random as random
 from . import scipy as scipy
-from . import torch as torch
 
 __version__: builtins.str
 

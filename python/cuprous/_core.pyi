@@ -18,6 +18,10 @@ class OutOfMemoryError(MemoryError): ...
 class ndarray(ArrayMethods):
     """An N-dimensional array on a device. Operations on it are recorded and run when a value is needed."""
 
+    def __new__(
+        cls, shape: Any, dtype: Any = ..., memptr: Any = None, strides: Any = None, order: str = "C"
+    ) -> ndarray: ...
+
     # --- attributes, as numpy.ndarray's
     @property
     def shape(self) -> tuple[int, ...]: ...

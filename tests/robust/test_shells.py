@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cuprous._tools import charts, completions
-from cuprous._tools.bench import main as bench
+from cuprous._tools.bench import comparison as bench
 from cuprous._tools.bench.peers import Peer
 from cuprous._tools.progress import Progress
 from cuprous.cli import MODULES
@@ -141,8 +141,8 @@ def test_bench_shows_no_time_of_a_wrong_result() -> None:
 
 
 def test_a_loaded_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any("disturbed" in line for line in bench._machine([], [], 1000.0))
-    assert not any("disturbed" in line for line in bench._machine([], [], 0.0))
+    assert any("disturbed" in line for line in bench.machine([], [], 1000.0))
+    assert not any("disturbed" in line for line in bench.machine([], [], 0.0))
 
 
 def test_color_needs_a_terminal_and_consent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cuprous import cli
+
 SHELLS = {
     "bash": 'eval "$(cuprous completions bash)" in ~/.bashrc',
     "zsh": 'cuprous completions zsh > "${fpath[1]}/_cuprous"',
@@ -58,8 +60,6 @@ def main(argv: Sequence[str]) -> int:
 
 def commands() -> Iterator[Command]:
     """Returns the commands with their options."""
-    from cuprous import cli
-
     listed = re.findall(r"^  (\w+) {2,}(.*)$", _printed(cli.main, ["--help"]), re.MULTILINE)
     found = {name: summary for name, summary in listed if name != "help"}
     for name in sorted({*found, *cli.MODULES}):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import cuprous as cp
 from cuprous._tools import charts
+from cuprous._tools.demo.show import groups
 from cuprous._tools.progress import Progress
 
 FOOTER = """\
@@ -29,7 +30,6 @@ def main(argv: Sequence[str]) -> int:
 
     from cuprous._tools.demo.measure import Result, measure
     from cuprous._tools.demo.rows import rows
-    from cuprous._tools.demo.show import groups
 
     chosen = rows(arguments.quick)
     names = [row.name for row in chosen]

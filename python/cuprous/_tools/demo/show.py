@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cuprous._tools.charts import Bar, Group
-from cuprous._tools.demo.measure import Result
+
+if TYPE_CHECKING:
+    from cuprous._tools.demo.measure import Result
 
 
 def groups(results: Sequence[Result]) -> list[Group]:
