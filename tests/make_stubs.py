@@ -6,8 +6,8 @@ definition. Other functions are declared with their signatures.
 
 from __future__ import annotations
 
+import ast
 import inspect
-import re
 import subprocess
 import sys
 from importlib import import_module
@@ -67,6 +67,16 @@ def path_of(module: str) -> Path:
     return source.with_suffix(".pyi")
 
 
+def imported(module: ModuleType) -> set[str]:
+    """Returns the names that a module imports or declares to have."""
+    nodes = [n for n in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    found = {alias.asname or alias.name for node in nodes for alias in node.names}
+    own = f"{module.__name__}."
+    homes = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    found |= {home.removeprefix(own).split(".")[0] for home in homes if home.startswith(own)}  # submodules
+    return found | {*getattr(module, "__all__", ()), *(vars(module).get("_EXPORTS") or ())} | {*STUBS[module.__name__]}
+
+
 def native(name: str, value: Any) -> bool:
     """Returns True if the engine defines the name. Its classes do not say so."""
     files = PACKAGE.glob("_core*.pyi")
@@ -95,7 +105,7 @@ def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> s
     if isinstance(value, Unsupported) or value is ModuleType or getattr(value, "__module__", None) in HIDDEN:
         return None
     if isinstance(value, ModuleType):
-        if not re.search(rf"\b{name}\b", inspect.getsource(module)):
+        if name not in imported(module):
             return None  # some other program imported it
         package, _, last = value.__name__.rpartition(".")
         if package == module.__name__ and last == name:
