@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import cuprous
+from cuprous._tools import completions
 from cuprous._ufuncs.two_outputs import TwoOutputs
 from cuprous._unsupported import Unsupported
 from cuprous.scipy.special import SpecialFunction
@@ -28,12 +30,19 @@ from cuprous.scipy.special import SpecialFunction
 project = "Cuprous"
 author = "the Cuprous developers"
 version = release = cuprous.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # not copied
+copybutton_prompt_is_regexp = True
 myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["*.py"]
 html_theme = "furo"
 html_title = f"Cuprous {version}"
 html_copy_source = False
+html_theme_options = {  # the pencil beside a page's title
+    "source_repository": "https://github.com/cuprous/cuprous/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 nitpicky = True  # a reference to what is not there is a warning, and warnings are errors
 myst_heading_anchors = 3
 pygments_style = "friendly"
@@ -166,6 +175,42 @@ class Reference(SphinxDirective):
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 
+class Commands(SphinxDirective):
+    """`{commands}`: every command with its options, from the commands' own help."""
+
+    def run(self) -> list[nodes.Node]:
+        parts = []
+        for command in completions.commands():
+            parts.append(f"## `cuprous {command.name}`\n\n{command.summary}.\n\n| option | |\n|---|---|")
+            for option in command.options:
+                names = ", ".join(f"`{name}`" for name in option.names)
+                value = f" {' or '.join(f'`{c}`' for c in option.choices) or '…'}" if option.takes_value else ""
+                summary = option.summary.replace("|", "\\|").replace("<", "\\<")
+                parts.append(f"| {names}{value} | {summary} |")
+            parts.append("")
+        return self.parse_text_to_nodes("\n".join(parts), allow_section_headings=True)
+
+
+class Results(SphinxDirective):
+    """`{results} MACHINE` with names of rows as its content: these rows of the recorded benchmarks."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        text = (Path(__file__).parents[1] / "bench" / "RESULTS.md").read_text(encoding="utf-8")
+        section = text.partition(f"\n## {self.arguments[0]}\n")[2].partition("\n## ")[0]
+        rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
+        parts = ["| work | Cuprous | fastest other | ratio | date |", "|---|---|---|---|---|"]
+        for name in " ".join(self.content).split():
+            work, ours, other, ratio, _, _, _, date, *_ = rows[name].split(" | ")
+            parts.append(f"| {work} | {ours} | {other} | {ratio} | {date} |")
+        return self.parse_text_to_nodes("\n".join(parts))
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_directive("reference", Reference)
+    app.add_directive("commands", Commands)
+    app.add_directive("results", Results)

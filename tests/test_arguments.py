@@ -71,9 +71,11 @@ _HINTS = {
         ray.on_shutdown.backend_config ray.on_training_start.backend_config""",
     "Python's protocol: a descriptor gets the class, too": """
         _ufuncs.methods.__get__.owner cuda._intrinsics.__get__.owner torch.nn.modules._generated.__get__.layer""",
+    "a signature that all workloads have": "_tools.bench.workloads._small.xp _tools.bench.workloads.<lambda>.xp",
+    "text without colors": "_tools.charts.<lambda>.code",
     "the import system's and IPython's protocols": """
         runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
-        runner.hooks.load_ipython_extension.ipython runner.hooks.unload_ipython_extension.ipython""",
+        runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
     "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -254,3 +255,40 @@ def test_timeit_waits_for_what_is_computed() -> None:
             cp.timeit(len, [], **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="function"):
         cp.timeit(a)  # type: ignore[arg-type]
+
+
+def test_the_range_stands_beside_the_speedup() -> None:
+    got = cp.estimate(lambda a: a @ a, cp.ones((1000, 1000)), device="H200")
+    low, high = got.speedup_range or (0, 0)
+    assert low < (got.speedup or 0) < high
+    assert repr(got).endswith(got.range_text()) and f"{low:.2g}x and {high:.2g}x" in got.range_text()
+    assert "may lie between" not in repr(cp.estimate(lambda a: a @ a, cp.ones((10, 10)), device="cpu"))
+
+
+def test_what_was_measured_and_what_is_on_paper_is_said() -> None:
+    from cuprous._tools.estimate import _notes
+    from cuprous._tools.estimate_result import On
+
+    facts = {"programs": [1], "kernels": 0}
+    here, listed = (On(name, 1.0, "memory", name == "here", True) for name in ("here", "H200"))
+    assert any(
+        "here was measured and H200 is known from data sheets" in note for note in _notes(facts, here, (listed,))
+    )
+    assert not any("data sheets" in note for note in _notes(facts, here, (here,)))
+
+
+def test_disturbed_measurements_are_marked() -> None:
+    from cuprous._tools.timing import Timing, disturbance
+
+    assert disturbance([1.0, 1.1, 1.2, 1.3, 9.0]) == ""  # one run that was interrupted
+    assert disturbance([1.0, 1.1, 2.0, 2.1, 2.2]) == "disturbed: runs differ by 2.1x, so other work may be running"
+    assert "disturbed: runs differ" in repr(Timing((1e-3, 3e-3, 3e-3, 3e-3), 1))
+    assert "disturbed" not in repr(Timing((1e-3, 1.1e-3), 1))
+    pace = iter(range(1, 10_000))
+
+    def uneven(a: Any) -> Any:
+        time.sleep(0.01 if next(pace) % 2 else 0.001)
+        return a + 1
+
+    got = cp.estimate(uneven, cp.ones(10), measure=True)
+    assert got.disturbed and got.disturbed in repr(got)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import pickle
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +16,6 @@ TABLE = {module: names.split() for module, names in cp._PUBLIC.items()}
 @pytest.mark.parametrize("module", TABLE)
 def test_modules_export_the_table(module: str) -> None:
     assert sorted(import_module(module, "cuprous").__all__) == sorted(TABLE[module])
-
-
-def test_type_checkers_see_the_modules_of_the_table() -> None:
-    tree = ast.parse(Path(str(cp.__file__)).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    stars = [node.module for node in block.body if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
-    assert stars == sorted(f"cuprous{module}" for module in TABLE)
 
 
 def test_every_name_appears_once() -> None:

@@ -5,74 +5,25 @@ on an NVIDIA GPU (`cp.set_device`). Names, defaults and errors are NumPy's, or C
 Importing this package imports neither NumPy nor ml_dtypes.
 """
 
-# ruff: noqa: F403
-
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import Any
 
 from cuprous import _clients, _unsupported
 from cuprous._array import native as _native
 from cuprous._core import OutOfMemoryError, ndarray, ufunc
 from cuprous._exports import Exports as _Exports
 
-if TYPE_CHECKING:  # the same names as in the table, for type checkers
-    from cuprous._array.array_api import *
-    from cuprous._common.convert import *
-    from cuprous._common.device import *
-    from cuprous._common.dlpack import *
-    from cuprous._common.dtype_info import *
-    from cuprous._common.masks import *
-    from cuprous._common.transfers import *
-    from cuprous._functions.broadcast import *
-    from cuprous._functions.calculus import *
-    from cuprous._functions.complex_parts import *
-    from cuprous._functions.constants import *
-    from cuprous._functions.counting import *
-    from cuprous._functions.creation import *
-    from cuprous._functions.einsum import *
-    from cuprous._functions.elementwise import *
-    from cuprous._functions.histograms import *
-    from cuprous._functions.index_routines import *
-    from cuprous._functions.io import *
-    from cuprous._functions.joining import *
-    from cuprous._functions.logic import *
-    from cuprous._functions.manipulation import *
-    from cuprous._functions.matrices import *
-    from cuprous._functions.memory import *
-    from cuprous._functions.nan_reductions import *
-    from cuprous._functions.padding import *
-    from cuprous._functions.polynomials import *
-    from cuprous._functions.printing import *
-    from cuprous._functions.products import *
-    from cuprous._functions.quantiles import *
-    from cuprous._functions.ranges import *
-    from cuprous._functions.rearrangement import *
-    from cuprous._functions.reductions import *
-    from cuprous._functions.selection import *
-    from cuprous._functions.sets import *
-    from cuprous._functions.sorting import *
-    from cuprous._functions.windows import *
-    from cuprous._tools.estimate import *
-    from cuprous._tools.profile import *
-    from cuprous._tools.scaling import *
-    from cuprous._tools.timing import *
-    from cuprous._ufuncs.gufuncs import *
-    from cuprous._ufuncs.one_output import *
-    from cuprous._ufuncs.two_outputs import *
-    from cuprous.cuda._elementwise_kernel import *
-    from cuprous.cuda._raw_kernels import *
-    from cuprous.cuda._reduction_kernel import *
-    from cuprous.runner import *
-
 __version__ = "0.1.0"
 
-#: Module -> public names, which are imported on first use. A test compares it with the imports above.
+#: Module -> public names, which are imported on first use. `__init__.pyi` has them for type checkers
+#: (`python -m tests.make_stubs`).
 _PUBLIC = {
     "._array.array_api": "__array_api_version__ __array_namespace_info__",
     "._common.convert": "asnumpy",
     "._common.device": (
-        "MemoryPool PinnedMemoryPool explain fuse get_default_memory_pool get_default_pinned_memory_pool "
+        "MemoryPool PinnedMemoryPool fuse get_default_memory_pool get_default_pinned_memory_pool "
         "get_device set_device show_code show_config synchronize"
     ),
     "._common.dlpack": "from_dlpack",
@@ -133,6 +84,7 @@ _PUBLIC = {
     "._functions.sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex topk",
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
+    "._tools.explanation": "explain",
     "._tools.profile": "profile",
     "._tools.scaling": "estimate_scaling",
     "._tools.timing": "timeit",
@@ -202,3 +154,7 @@ def __dir__() -> list[str]:
 
 _native.register()
 _clients.install()
+if "IPython" in sys.modules:
+    from cuprous._tools import notebook as _notebook
+
+    _notebook.install_if_running()

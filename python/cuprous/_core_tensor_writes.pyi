@@ -3,11 +3,12 @@
 import builtins
 from typing import Any
 
-from cuprous._core_tensor import Tensor
+from cuprous._core import Tensor
 
 class TensorWrites:
     """Methods that write to the tensor and return it."""
 
+    def _repr_html_(self) -> str | None: ...
     def abs_(self) -> Tensor: ...
     def absolute_(self) -> Tensor: ...
     def acos_(self) -> Tensor: ...

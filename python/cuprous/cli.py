@@ -10,7 +10,9 @@ from cuprous import _core
 from cuprous.runner import command
 
 #: Commands that are written in Python, and their modules. Each imports only what it needs.
-_MODULES = {
+MODULES = {
+    "bench": "cuprous._tools.bench.main",
+    "completions": "cuprous._tools.completions",
     "demo": "cuprous._tools.demo.main",
     "kernels": "cuprous._tools.kernel_report",
     "profile": "cuprous._tools.profile_command",
@@ -27,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if command.is_program(arguments):  # `python -m cuprous train.py`
         arguments = ["run", *arguments]
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    module = _MODULES.get(name)
+    module = MODULES.get(name)
     if name == "doctor" and any(not argument.startswith("-") for argument in rest):
         module = _DOCTOR_OF_PROGRAMS
     try:

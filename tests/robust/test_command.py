@@ -159,19 +159,20 @@ def test_demo_shows_no_time_of_a_wrong_result(
 
 
 def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
+    from cuprous._tools.charts import BLUE, GRAY, as_svg, as_text
     from cuprous._tools.demo.measure import Result
-    from cuprous._tools.demo.show import BLUE, GRAY, as_svg, as_text
+    from cuprous._tools.demo.show import groups
 
     result = Result("add", "adding", numpy=4.0, cpu=2.0, gpu=0.5, gpu_copies=1.0)
-    bars = {line[2:16].strip(): line for line in as_text([result], True, 100).splitlines() if "█" in line}
+    bars = {line[2:16].strip(): line for line in as_text(groups([result]), True, 100).splitlines() if "█" in line}
     assert {label: next(c for c in (GRAY, BLUE) if c in line) for label, line in bars.items()} == {
         "NumPy": GRAY, "Cuprous, CPU": GRAY, "Cuprous, GPU": BLUE, "with copies": BLUE
     }  # fmt: skip
     lengths = [line.count("█") for line in bars.values()]
     assert lengths[0] > lengths[1] > lengths[3] > lengths[2]
-    assert "8 x NumPy" in as_text([result], False, 100)
-    assert as_svg([result], "a machine").count("#3b82f6") >= 2
-    assert "\x1b" not in as_text([result], False, 100)
+    assert "8 x NumPy" in as_text(groups([result]), False, 100)
+    assert as_svg(groups([result]), "demo", "a machine").count("#3b82f6") >= 2
+    assert "\x1b" not in as_text(groups([result]), False, 100)
 
 
 def test_demo_reports_a_time_below_the_memory_bound(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._array import interop, methods
+from cuprous._array import display, interop, methods
 from cuprous._array.array_api import device_object
 from cuprous._array.flags import Flags
 from cuprous._array.flat_iterator import FlatIterator
@@ -107,6 +107,7 @@ METHODS: dict[str, Any] = {
     "__trunc__": methods.truncated, "__floor__": methods.floored, "__ceil__": methods.ceiled,
     "__bytes__": methods.tobytes, "as_integer_ratio": methods.as_integer_ratio, "__format__": printing.format_array,
     "__repr__": printing.array_repr, "__str__": printing.array_str, "__array_priority__": 100,
+    "_repr_html_": display.array_html,
     "conj": methods.conjugate, "conjugate": methods.conjugate,
 }  # fmt: skip
 

@@ -135,7 +135,7 @@ def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Returns a tuple of extents from an int or a sequence of ints."""
     if isinstance(shape, ndarray) and shape.ndim == 1:
-        shape = shape.tolist()  # type: ignore[attr-defined]
+        shape = shape.tolist()
     if type(shape) is tuple:
         dims = shape
         for n in dims:

@@ -207,7 +207,7 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
         array([0, 2, 4])
     """
     if isinstance(a, ndarray):
-        return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
+        return a.get(stream, order, out, blocking)
     import numpy as np
 
     interface = getattr(a, "__cuda_array_interface__", None)

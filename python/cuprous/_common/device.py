@@ -8,24 +8,8 @@ from typing import Any, TypeVar, overload
 
 import cuprous
 from cuprous import _core
-from cuprous._common import transfers
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def explain() -> str:
-    """Explains why the last programs were replayed or planned again, and lists the source lines that implicitly copied
-    arrays between host and device.
-
-    Returns:
-        A text of several lines.
-
-    Examples:
-        >>> total = float(cp.arange(1000).sum())
-        >>> isinstance(cp.explain(), str)
-        True
-    """
-    return _core.explain() + transfers.report()
 
 
 def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:
@@ -357,6 +341,6 @@ def config() -> dict[str, Any]:
 
 
 __all__ = [
-    "MemoryPool", "PinnedMemoryPool", "explain", "fuse", "get_default_memory_pool",
+    "MemoryPool", "PinnedMemoryPool", "fuse", "get_default_memory_pool",
     "get_default_pinned_memory_pool", "get_device", "set_device", "show_code", "show_config", "synchronize",
 ]  # fmt: skip

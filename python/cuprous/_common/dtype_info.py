@@ -254,7 +254,7 @@ def min_scalar_type(a: Any) -> Any:
     import numpy as np
 
     if isinstance(a, ndarray):
-        return np.min_scalar_type(a.get()) if a.ndim == 0 else a.dtype  # type: ignore[attr-defined]
+        return np.min_scalar_type(a.get()) if a.ndim == 0 else a.dtype
     return np.min_scalar_type(a)
 
 

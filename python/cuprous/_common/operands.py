@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from cuprous import _core
 from cuprous._common import transfers
@@ -23,12 +23,15 @@ def host_operand(x: Any) -> bool:
         return False
     if kind.__module__ == "numpy" and kind.__name__ in ("ndarray", "memmap"):
         return True
-    if hasattr(kind, "__array_ufunc__") or getattr(x, "__array_priority__", 0) > ndarray.__array_priority__:  # type: ignore[attr-defined]
+    if hasattr(kind, "__array_ufunc__") or getattr(x, "__array_priority__", 0) > ndarray.__array_priority__:
         return False
     return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or isinstance(x, (bytearray, memoryview))
 
 
-def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def on_array_device(function: _F) -> _F:
     """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
 
     @functools.wraps(function)
@@ -43,7 +46,7 @@ def on_array_device(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _core.set_device(before)
 
-    return inside
+    return cast(_F, inside)
 
 
 def operand_like(like: ndarray, x: Any) -> Any:
@@ -82,7 +85,7 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
         return _core.to_device(_core.full(a.shape, not equal, "bool"), a.device_name)
     import numpy as np
 
-    host = a.get()  # type: ignore[attr-defined]
+    host = a.get()
     found = host.__eq__(x) if equal else host.__ne__(x)
     return found if found is NotImplemented else _core.from_numpy(np.asarray(found, bool), a.device_name)
 

@@ -48,7 +48,7 @@ class MemoryPointer:
     @property
     def device(self) -> Any:
         """The device that the memory is on."""
-        device: Any = self._array.device  # type: ignore[attr-defined]
+        device: Any = self._array.device
         return device
 
     def _bytes(self, size: int) -> ndarray:

@@ -423,7 +423,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
         ValueError: array must not contain infs or NaNs
     """
     result = asarray(a, dtype, order)
-    if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):  # type: ignore[attr-defined]
+    if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):
         raise ValueError("array must not contain infs or NaNs")
     return result
 

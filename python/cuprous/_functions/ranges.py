@@ -255,7 +255,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         array([ 1.,  2.,  4.,  8., 16.])
     """
     first, last = convert(start), convert(stop)
-    if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
+    if any(bool((x == 0).any()) for x in (first, last)):
         raise ValueError("Geometric sequence cannot include zero")
     name = dtypes.inexact(dtypes.name_of(dtype))
     for x in (first, last):

@@ -217,7 +217,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     if nonzero_indices.shape[0] == 0:
         parts = [slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)]
     else:
-        bounds = [_core.reduce(op, nonzero_indices, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+        bounds = [_core.reduce(op, nonzero_indices, (0,)).get().tolist() for op in ("min", "max")]
         parts = [
             slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
             for i, (first, last) in enumerate(zip(*bounds, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.device import device_word
 from cuprous._tools.estimate_result import Estimate, On, Program, SimpleEstimate, Step
-from cuprous._tools.timing import settled_seconds
+from cuprous._tools.timing import disturbance, settled_runs
 
 _hinted = False
 
@@ -122,7 +122,8 @@ def estimate(
             "break_even_repeats": both["break_even_repeats"], "sentence": both["sentence"],
         }  # fmt: skip
     if measure:
-        more |= {"measured": settled_seconds(lambda: fn(*args, **options)), "measured_on": home}
+        runs = settled_runs(lambda: fn(*args, **options))
+        more |= {"measured": runs[len(runs) // 4], "measured_on": home, "disturbed": disturbance(runs)}
     return Estimate(
         name=getattr(fn, "__name__", type(fn).__name__), flops=facts["flops"], bytes_read=facts["read"],
         bytes_written=facts["written"], launches=int(facts["launches"]), upload=facts["upload"],
@@ -151,6 +152,9 @@ def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
         yield f"{facts['kernels']} kernels of your own were started; what they do is not counted"
     if not cpu.measured and cpu.name not in _core.profiles():
         yield "this machine has not been measured: `cuprous calibrate` makes estimates better"
+    if gpu is not None and cpu.measured != gpu[0].measured:
+        sides = (cpu.name, gpu[0].name) if cpu.measured else (gpu[0].name, cpu.name)
+        yield f"{sides[0]} was measured and {sides[1]} is known from data sheets alone, so the speed-up is less certain"
     if gpu is not None and not gpu[0].fits:
         yield f"the data do not fit into the memory of {gpu[0].name}"
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cuprous import _core
+from cuprous._common import markup
+from cuprous._tools import pictures
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Estimate:
     """Seconds of one run here, if it was measured."""
     measured_on: str = ""
     """On which device."""
+    disturbed: str = ""
+    """How the measured runs differ, or an empty text if they agree."""
     notes: tuple[str, ...] = field(default=())
     """What else should be known."""
 
@@ -109,6 +114,40 @@ class Estimate:
         """Estimated over measured time, if it was measured."""
         on = self.gpu if self.measured_on.startswith("cuda") else self.cpu
         return None if self.measured is None or on is None else on.seconds / self.measured
+
+    def range_text(self) -> str:
+        """Returns the range of the speed-up as a sentence."""
+        low, high = self.speedup_range or (0.0, 0.0)
+        return (
+            f"The speed-up may lie between {low:.2g}x and {high:.2g}x, depending on how good the code is on each side."
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the times on the CPU and on the GPU as bars, with the copies apart. Needs matplotlib.
+
+        Args:
+            ax: the axes of matplotlib to draw on; by default those of a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ImportError: if matplotlib is not installed.
+
+        Examples:
+            >>> estimate = cp.estimate(lambda x: x @ x, cp.ones((1000, 1000)), device="H200")
+            >>> axes = estimate.plot()  # doctest: +SKIP
+        """
+        ax = pictures.axes("estimate", ax, (8, 2.2))
+        bars = [(label, parts) for label, parts, _ in pictures.estimate_bars(self)]
+        title = self.name
+        if self.speedup is not None and self.speedup_range is not None:
+            low, high = self.speedup_range
+            title += f"\n{self.speedup:.2g}x faster on the GPU ({low:.2g}x to {high:.2g}x)"
+        return pictures.draw_bars(ax, bars, title)
+
+    def _repr_html_(self) -> str:
+        return pictures.estimate_html(self)
 
     def __repr__(self) -> str:
         operations = sum(p.operations for p in self.programs)
@@ -135,9 +174,13 @@ class Estimate:
         if self.measured is not None:
             ratio = "" if self.ratio is None else f": the estimate is {self.ratio:.2f} of it"
             lines.append(f"  measured on {self.measured_on}: {_core.quantity(self.measured, 's')}{ratio}")
+            if self.disturbed:
+                lines.append(f"  {self.disturbed}")
         lines += [f"  note: {note}" for note in self.notes]
         if self.sentence:
             lines.append(self.sentence)
+        if self.speedup_range is not None:
+            lines.append(self.range_text())
         return "\n".join(lines)
 
 
@@ -161,6 +204,41 @@ class SimpleEstimate:
     """The answer in words."""
     figures: tuple[str, str]
     """Where the rates of CPU and GPU come from."""
+
+    def _bars(self) -> list[tuple[str, pictures.Parts, str]]:
+        gpu = (
+            ("GPU: start-up", self.startup, pictures.PURPLE),
+            ("GPU: copies", self.copies, pictures.ORANGE),
+            ("GPU: compute", self.compute, pictures.BLUE),
+        )
+        cpu = (("CPU", self.cpu_seconds, pictures.GRAY),)
+        return [("CPU", cpu, self.figures[0]), ("GPU", gpu, self.figures[1])]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws both times as bars, that of the GPU in start-up, copies and compute. Needs matplotlib.
+
+        Args:
+            ax: the axes of matplotlib to draw on; by default those of a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ImportError: if matplotlib is not installed.
+
+        Examples:
+            >>> estimate = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+            ...                               bandwidth="8 GB/s", startup="375 ms")
+            >>> axes = estimate.plot()  # doctest: +SKIP
+        """
+        ax = pictures.axes("estimate_simple", ax, (8, 2.2))
+        bars = [(label, parts) for label, parts, _ in self._bars()]
+        return pictures.draw_bars(ax, bars, f"{self.speedup:.3g}x faster on the GPU")
+
+    def _repr_html_(self) -> str:
+        bars = self._bars()
+        colors = markup.legend((label, color) for _, parts, _ in bars for label, _, color in parts)
+        return "<div>" + markup.paragraph(self.sentence) + pictures.html_bars(bars) + colors + "</div>"
 
     def __repr__(self) -> str:
         cpu, gpu, *parts = (

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from cuprous._tools.progress import Progress
 from cuprous.cuda import _nvrtc
 from cuprous.cuda._device import Device, is_available
 from cuprous.cuda._headers import include_options, translated
@@ -200,7 +201,10 @@ def measure(kernel: Kernel, arch: str) -> Facts:
 def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
     number = int(re.sub(r"\D", "", arch))
     rows = []
-    for kernel in watch.kernels():
+    kernels = list(watch.kernels())
+    progress = Progress(len(kernels))
+    for count, kernel in enumerate(kernels, 1):
+        progress.of(count, kernel.name)(f"compiling for {arch}")
         row: dict[str, Any] = {"kernel": kernel.name, "place": kernel.location, "types": kernel.signature, "arch": arch}
         try:
             facts = measure(kernel, arch)
@@ -217,6 +221,7 @@ def _rows(watch: _LaunchRecorder, arch: str) -> list[dict[str, Any]]:
                 "blocks_per_multiprocessor": held, "limit": what,
             }  # fmt: skip
         rows.append({**row, "advice": advice(kernel, facts, number)})
+    progress.clear()
     return rows
 
 
@@ -257,8 +262,10 @@ def _exit_raises() -> Iterator[None]:
 def main(argv: Sequence[str]) -> int:
     """Runs one command line and returns the exit code."""
     parser = argparse.ArgumentParser(prog="cuprous kernels", description=HELP)
-    parser.add_argument("--arch", help=f"the GPU to compile for, as sm_90; this machine's, or {_DEFAULT_ARCH}")
-    parser.add_argument("--json", action="store_true", help="the same for programs")
+    parser.add_argument(
+        "--arch", help=f"the GPU to compile for, as sm_90 (default: this machine's, or {_DEFAULT_ARCH})"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("file", help="the program; it is run, with what follows as its arguments")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
+from typing import Any, Literal
 
 from cuprous import _core
+from cuprous._tools import pictures
 from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
 
 
@@ -153,6 +155,43 @@ class profile:
             self._done().save_flame_graph(name)
         else:
             self._done().save_trace(name)
+
+    def plot(self, kind: Literal["lines", "timeline"] = "lines", ax: Any = None) -> Any:
+        """Draws where the time went. Needs matplotlib.
+
+        Args:
+            kind: "lines" for a bar a line of the program, those with most time first, or "timeline" for what ran when
+                on each thread and device.
+            ax: the axes of matplotlib to draw on; by default those of a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ImportError: if matplotlib is not installed.
+            RuntimeError: if the profile has not ended.
+            ValueError: for another kind.
+
+        Examples:
+            >>> with cp.profile() as p:
+            ...     total = float(cp.arange(1000).sum())
+            >>> axes = p.plot("timeline")  # doctest: +SKIP
+        """
+        if kind not in ("lines", "timeline"):
+            raise ValueError(f"[profile] plot() draws 'lines' or 'timeline', not {kind!r}")
+        report = self._done()
+        if kind == "timeline":
+            return pictures.draw_timeline(pictures.axes("profile", ax, (9, 3)), report)
+        rows = pictures.by_time(self.rows)
+        bars = [(pictures.line_label(row), pictures.line_parts(row)) for row in rows]
+        ax = pictures.axes("profile", ax, (9, 1.6 + 0.35 * len(bars)))
+        return pictures.draw_bars(ax, bars, "time by line")
+
+    def _repr_html_(self) -> str | None:
+        if self._report is None:
+            return None
+        total = self.total
+        return pictures.profile_html(self.rows, total.wall, total.python, self.advice)
 
     def __str__(self) -> str:
         if self._report is None:

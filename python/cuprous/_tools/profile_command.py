@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import runpy
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
+from typing import Any
 
 from cuprous._tools.profile import profile
 from cuprous._tools.profile_rows import ProfileRow
@@ -18,15 +20,19 @@ from cuprous._tools.profile_rows import ProfileRow
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cuprous profile",
-        description="Runs a Python script and tells, line by line, where its time went.",
+        description="Runs a Python script and shows, line by line, where its time went.",
         epilog="The exit code is the script's own. Its profile is printed even if it fails or calls sys.exit().",
     )
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
                         help="write the timeline (FILE.json, for `cuprous serve --profile FILE.json` and "
                              "ui.perfetto.dev) or the flame graph (FILE.svg); may be given twice")  # fmt: skip
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="lines in the table (20)")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="lines in the table (default: 20)")
     parser.add_argument("--sort-by", default="time", metavar="COLUMN",
-                        help="time, device_time, launches, bytes_in, bytes_out, wait_time, plan_time, …")  # fmt: skip
+                        help="time, device_time, launches, bytes_in, bytes_out, wait_time, plan_time, … "
+                             "(default: time)")  # fmt: skip
+    parser.add_argument(
+        "--json", action="store_true", help="write the profile as JSON in place of the table, to standard error"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no table and no advice")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("script", metavar="SCRIPT")
@@ -70,10 +76,18 @@ def main(argv: Sequence[str]) -> int:
         except OSError as error:
             print(f"cuprous profile: {error}", file=sys.stderr)
             code = code or 1
-    if not options.quiet:
+    if options.json:
+        print(json.dumps(as_json(taken, options.limit)), file=sys.stderr)
+    elif not options.quiet:
         table = taken.table(options.limit, options.sort_by)
         print("\n".join([table, *(f"* {sentence}" for sentence in taken.advice)]), file=sys.stderr)
     return code
+
+
+def as_json(taken: profile, limit: int) -> dict[str, Any]:
+    """Returns a profile as numbers and lists: the rows with most time first, all of them together, and the advice."""
+    rows = [asdict(row) for row in taken.rows[:limit]]
+    return {"rows": rows, "total": asdict(taken.total), "advice": taken.advice, "events": taken.events}
 
 
 def _run(script: str, module: bool) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from cuprous import _core
@@ -304,18 +305,23 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--gradients", required=True, metavar="BYTES", help="that a step averages, as 343MB")
     parser.add_argument("--last", default=0.0, metavar="BYTES",
                         help="more that are complete only at the end of the backward pass, as 154MB")  # fmt: skip
-    parser.add_argument("--gpus", type=numbers, default=[2, 4, 8], metavar="N,N", help="of a host (2,4,8)")
-    parser.add_argument("--hosts", type=numbers, default=[1], metavar="N,N", help="(1)")
-    parser.add_argument("--fabric", default="nvlink4", choices=FABRICS, help="within a host (nvlink4)")
-    parser.add_argument("--network", default="ndr", choices=NETWORKS, help="between hosts (ndr)")
-    parser.add_argument("--bucket", default="25MiB", metavar="BYTES", help="in which gradients are sent (25MiB)")
+    parser.add_argument("--gpus", type=numbers, default=[2, 4, 8], metavar="N,N", help="of a host (default: 2,4,8)")
+    parser.add_argument("--hosts", type=numbers, default=[1], metavar="N,N", help="numbers of hosts (default: 1)")
+    parser.add_argument("--fabric", default="nvlink4", choices=FABRICS, help="within a host (default: nvlink4)")
+    parser.add_argument("--network", default="ndr", choices=NETWORKS, help="between hosts (default: ndr)")
+    parser.add_argument(
+        "--bucket", default="25MiB", metavar="BYTES", help="in which gradients are sent (default: 25MiB)"
+    )
     parser.add_argument("--strong", action="store_true", help="divide the batch of one GPU among all")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     try:
         options = vars(parser.parse_args(list(argv)))
     except SystemExit as stop:
         return int(stop.code or 0)
+    as_json = options.pop("json")
     try:
-        print(estimate_scaling(options.pop("step"), options.pop("gradients"), **options))
+        found = estimate_scaling(options.pop("step"), options.pop("gradients"), **options)
+        print(json.dumps(asdict(found), indent=2) if as_json else found)
     except ValueError as error:
         print(f"cuprous scaling: {str(error).removeprefix('[estimate_scaling] ')}", file=sys.stderr)
         return 2

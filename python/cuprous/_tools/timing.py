@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cuprous import _core
 
+#: Runs of the same work that differ by more were disturbed, such as by other programs.
+DISTURBED = 1.5
+
 
 def settled_seconds(call: Callable[[], Any], *, settle: float = 0.0, budget: float = 1.0, most: int = 25) -> float:
-    """Seconds of one call, each waited for, in the quarter of runs that was least disturbed.
+    """Returns the seconds of one call, waited for, in the quarter of runs that was least disturbed (`settled_runs`)."""
+    times = settled_runs(call, settle=settle, budget=budget, most=most)
+    return times[len(times) // 4]
+
+
+def disturbance(times: Sequence[float]) -> str:
+    """Returns how runs of the same work differ, or an empty text if they agree. The slowest quarter does not count."""
+    ordered = sorted(times)
+    spread = ordered[-1 - len(ordered) // 4] / max(ordered[0], 1e-9)
+    return f"disturbed: runs differ by {spread:.1f}x, so other work may be running" if spread > DISTURBED else ""
+
+
+def settled_runs(call: Callable[[], Any], *, settle: float = 0.0, budget: float = 1.0, most: int = 25) -> list[float]:
+    """Returns the seconds of calls, each waited for, in ascending order.
 
     Args:
         call: what is timed; what it returns is held until the device is done.
@@ -38,7 +54,7 @@ def settled_seconds(call: Callable[[], Any], *, settle: float = 0.0, budget: flo
     start = time.perf_counter()
     while len(times) < most and (len(times) < 3 or time.perf_counter() - start < budget):
         times.append(once())
-    return sorted(times)[len(times) // 4]
+    return sorted(times)
 
 
 class Timing(NamedTuple):
@@ -61,10 +77,16 @@ class Timing(NamedTuple):
         """The shortest of the runs, in seconds."""
         return min(self.runs)
 
+    @property
+    def disturbed(self) -> str:
+        """How the runs differ, or an empty text if they agree."""
+        return disturbance(self.runs)
+
     def __repr__(self) -> str:
         calls = f"{len(self.runs)} runs of {self.number} call{'s' * (self.number != 1)}"
         median, best = (_core.quantity(seconds, "s") for seconds in (self.median, self.best))
-        return f"{median} a call, computed (median of {calls}; best {best})"
+        marked = f"; {self.disturbed}" if self.disturbed else ""
+        return f"{median} a call, computed (median of {calls}; best {best}{marked})"
 
 
 def timeit(fn: Callable[..., Any], *args: Any, repeat: int = 7, number: int | None = None,

@@ -425,7 +425,7 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     if axis is None and a.ndim > 1:
         raise ValueError("reduceat does not allow multiple axes")
     i = normalize_axis(0 if axis is None else axis, a.ndim)
-    starts = [int(s) for s in (indices.get() if isinstance(indices, ndarray) else indices)]  # type: ignore[attr-defined]
+    starts = [int(s) for s in (indices.get() if isinstance(indices, ndarray) else indices)]
     n = a.shape[i]
     for s in starts:
         if not 0 <= s < n:

@@ -86,7 +86,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_intrinsics.VECTORS, *_EXPORTS})
+    kinds = {name for name, value in vars(types).items() if isinstance(value, types.Type)}
+    return sorted({*globals(), *kinds, *_intrinsics.FUNCTIONS, *_intrinsics.VECTORS, *_EXPORTS})
 
 
 __all__ = [

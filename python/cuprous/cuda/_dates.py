@@ -45,7 +45,7 @@ class DeviceDateArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        face: dict[str, Any] = self._counts.__cuda_array_interface__  # type: ignore[attr-defined]
+        face: dict[str, Any] = self._counts.__cuda_array_interface__
         return {**face, "typestr": self.dtype.str, "descr": self.dtype.descr}
 
     def view(self, dtype: Any) -> Any:
@@ -57,7 +57,7 @@ class DeviceDateArray:
         dtype = np.dtype(dtype)
         if is_date(dtype):
             return DeviceDateArray(self._counts, dtype, of=self)
-        return self._counts.view(dtype)  # type: ignore[attr-defined]
+        return self._counts.view(dtype)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """Copies the dates to a NumPy array, to `ary` if it is passed.
@@ -68,7 +68,7 @@ class DeviceDateArray:
         if ary is not None and ary.dtype != self.dtype:
             raise TypeError(f"[copy_to_host] dtypes {ary.dtype} and {self.dtype} differ")
         counts = None if ary is None else ary.view(np.int64)
-        found = self._counts.copy_to_host(counts, stream).view(self.dtype)  # type: ignore[attr-defined]
+        found = self._counts.copy_to_host(counts, stream).view(self.dtype)
         return found if ary is None else ary
 
     get = copy_to_host
@@ -78,7 +78,7 @@ class DeviceDateArray:
         source = ary.copy_to_host() if isinstance(ary, DeviceDateArray) else np.asarray(ary)
         dates = source.astype(self.dtype, casting="same_kind")
         self._nat[0] = bool(np.isnat(dates).any()) or (self._is_view and self._nat[0])
-        self._counts.copy_to_device(dates.view(np.int64), stream)  # type: ignore[attr-defined]
+        self._counts.copy_to_device(dates.view(np.int64), stream)
 
     def __getitem__(self, key: Any) -> Any:
         part = self._counts[key]

@@ -15,7 +15,7 @@ from cuprous import _core
 
 _VALUE = os.environ.get("CUPROUS_DEBUG", "0")
 #: 0: off; 1: launches are logged; 2: the generated code too.
-LEVEL = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
+LEVEL: int = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
 #: True if kernels are checked unless they say otherwise.
 CHECKS = os.environ.get("CUPROUS_KERNEL_CHECK", "0") not in ("", "0")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 from cuprous import _core
 from cuprous.cuda import _debug, _pickling, types
@@ -508,6 +508,16 @@ def _linked(function: Any, link: Any) -> dict[str, Any]:
     found = _link.linked(function, link)
     named = {"linked": found.source, "extra": found.extra, "objects": found.objects, "callbacks": found.callbacks}
     return {name: value for name, value in named.items() if value}
+
+
+@overload
+def jit(
+    func_or_sig: str | types.Signature | Sequence[Any] | None = None, device: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Dispatcher]: ...
+
+
+@overload
+def jit(func_or_sig: Callable[..., Any], device: bool = False, **options: Any) -> Dispatcher: ...
 
 
 def jit(

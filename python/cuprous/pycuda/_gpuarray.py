@@ -93,7 +93,7 @@ class GPUArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._array.__cuda_array_interface__  # type: ignore[attr-defined]
+        found: dict[str, Any] = self._array.__cuda_array_interface__
         _core.synchronize()  # like PyCUDA, the interface names no stream, so no work may be pending
         found = {**found, "strides": self.strides, "stream": None}
         if self._record is not None:
@@ -142,7 +142,7 @@ class GPUArray:
     @property
     def flags(self) -> Any:
         """The contiguity flags."""
-        return self._array.flags if self._record is None else _RecordFlags(self._array)  # type: ignore[attr-defined]
+        return self._array.flags if self._record is None else _RecordFlags(self._array)
 
     @property
     def gpudata(self) -> Any:
@@ -265,14 +265,14 @@ class GPUArray:
         """Returns a view of the same memory as another dtype."""
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         if self._record is None and wanted.names is None:
-            return self._view_of(self._array.view(wanted))  # type: ignore[attr-defined]
+            return self._view_of(self._array.view(wanted))
         if not self._array.is_c_contiguous:
             raise NotImplementedError("[view] of records with gaps between them is not supported; copy the array")
         size = wanted.itemsize
         last = self.shape[-1] * self.itemsize if self.shape else self.itemsize
         if last % size:
             raise ValueError("new type not compatible with array")
-        flat: Any = cuprous.ravel(self._array).view("uint8")  # type: ignore[attr-defined]
+        flat: Any = cuprous.ravel(self._array).view("uint8")
         shape = (*self.shape[:-1], last // size)
         if wanted.names is None:
             return self._view_of(flat.view(wanted).reshape(shape))

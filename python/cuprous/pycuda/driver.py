@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -487,11 +487,13 @@ def stop_profiler() -> None:
     _core.synchronize()
 
 
-def __getattr__(name: str) -> Any:
-    """Returns placeholders for unsupported names, which name the replacement when called."""
-    if name in ABSENT:
-        return absent(name)
-    raise AttributeError(f"module 'cuprous.pycuda.driver' has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        """Returns placeholders for unsupported names, which name the replacement when called."""
+        if name in ABSENT:
+            return absent(name)
+        raise AttributeError(f"module 'cuprous.pycuda.driver' has no attribute {name!r}")
 
 
 __all__ = [

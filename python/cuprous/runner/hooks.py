@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._tools import notebook
 from cuprous.runner._binding import bind, bound, line, unbind
 from cuprous.runner._packages import DEFAULT, chosen
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Binds PyTorch, CuPy, Numba's CUDA and PyCUDA in a notebook: `%load_ext cuprous`."""
+    """Binds PyTorch, CuPy, Numba's CUDA and PyCUDA in a notebook: `%load_ext cuprous`. Adds `%%cuprous_time`, as
+    `import cuprous` in a notebook does."""
     bind()
+    notebook.install(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -34,19 +34,22 @@ POLICIES = {name: policy for policy, names in _LISTS.items() for name in names.s
 is_enabled = _core.autocast_enabled
 
 
-def policy(function: Callable[..., Any]) -> Callable[..., Any]:
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def policy(function: _F) -> _F:
     """Decorates a function of the table so that it computes in the dtype of its policy under `autocast`."""
     name = POLICIES[function.__name__]
-    cast = _core.t_to_half if name == "half" else _core.t_to_float32
+    to = _core.t_to_half if name == "half" else _core.t_to_float32
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
         if is_enabled() and _applies(name, (*args, *kwargs.values())):
-            args = tuple(_each(cast, x) for x in args)
-            kwargs = {key: x if key == "out" else _each(cast, x) for key, x in kwargs.items()}
+            args = tuple(_each(to, x) for x in args)
+            kwargs = {key: x if key == "out" else _each(to, x) for key, x in kwargs.items()}
         return function(*args, **kwargs)
 
-    return inside
+    return cast(_F, inside)
 
 
 def to_float32(x: Any) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -16,7 +15,12 @@ from cuprous.torch.linalg import multi_dot
 
 _map = _core.t_map
 
-frexp_result = namedtuple("frexp_result", ("mantissa", "exponent"))
+
+class frexp_result(NamedTuple):
+    """Fractions and powers of two."""
+
+    mantissa: Tensor
+    exponent: Tensor
 
 
 def fliplr(input: Tensor) -> Tensor:

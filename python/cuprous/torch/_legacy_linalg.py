@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
@@ -12,8 +12,20 @@ from cuprous.torch.linalg import qr as _qr
 from cuprous.torch.linalg import svd as _svd
 from cuprous.torch.linalg import svdvals
 
-svd_result = namedtuple("svd_result", ("U", "S", "V"))
-qr_result = namedtuple("qr_result", ("Q", "R"))
+
+class svd_result(NamedTuple):
+    """The factors of a singular value decomposition."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+class qr_result(NamedTuple):
+    """The factors of a QR decomposition."""
+
+    Q: Tensor
+    R: Tensor
 
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:

@@ -6,7 +6,10 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._array.display import THRESHOLD, about, first_block
+from cuprous._common import markup
 from cuprous._core import Tensor
+from cuprous.torch import _joining
 
 _options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
@@ -74,6 +77,7 @@ class _Complex:
 
     def __init__(self, values: list[complex], floating: bool) -> None:
         self.re, self.im = (_Formatter([getattr(z, part) for z in values], True) for part in ("real", "imag"))
+        self.width = self.re.width + self.im.width + 1
 
     def __call__(self, z: complex) -> str:
         text = self.im.text(abs(z.imag) if not math.isnan(z.imag) else z.imag)
@@ -81,42 +85,70 @@ class _Complex:
         return f"{self.re(z.real)}{sign}{text}j"
 
 
-def _shortened(host: Any) -> Any:
-    """Returns the corners of an array that is too large to be printed in full."""
-    import numpy as np
-
-    edge = _options["edgeitems"]
-    for axis in range(host.ndim):
-        if host.shape[axis] > 2 * edge:
-            n = host.shape[axis]
-            host = host.take([*range(edge), *range(n - edge, n)], axis)
-    return np.asarray(host)
+def _edges(tensor: Tensor) -> Tensor:
+    """Returns the edges of a tensor that is too large to be printed in full, so that only they are copied."""
+    edge = int(_options["edgeitems"])
+    for axis, n in enumerate(tensor.dims):
+        if n > 2 * edge:
+            ends = (tensor.narrow(axis, 0, edge), tensor.narrow(axis, n - edge, edge))
+            tensor = _joining.cat(ends, axis)
+    return tensor
 
 
-def _lines(host: Any, form: Any, indent: int, short: bool) -> str:
+def _lines(host: Any, shape: tuple[int, ...], form: Any, indent: int) -> str:
+    """Returns the elements of a host array, which has the edges of an array of that shape, or all of it."""
     if host.ndim == 0:
         return form(host.item())
     edge = int(_options["edgeitems"])
-    n = host.shape[0]
-    cut = short and n > 2 * edge
-    picked = [*range(edge), *range(n - edge, n)] if cut else list(range(n))
+    cut = host.shape[0] < shape[0]
     if host.ndim == 1:
-        items = [form(host[k].item()) for k in picked]
+        items = [form(element.item()) for element in host]
         if cut:
             items.insert(edge, " ...")
-        width = len(items[0]) + 2 if items else 1
-        a_line = max(1, (int(_options["linewidth"]) - indent) // width)
+        a_line = max(1, (int(_options["linewidth"]) - indent) // (form.width + 2))
         rows = [", ".join(items[k : k + a_line]) for k in range(0, len(items), a_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
-    parts = [_lines(host[k], form, indent + 1, short) for k in picked]
+    parts = [_lines(part, shape[1:], form, indent + 1) for part in host]
     if cut:
         parts.insert(edge, "...")
     return "[" + ("," + "\n" * (host.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
+def values(self: Tensor, prefix: str = "", threshold: float | None = None) -> str:
+    """Returns the elements of a tensor that is not empty, as text. Of a large one only the edges are copied.
+
+    Args:
+        self: the tensor.
+        prefix: the text before it, after which further lines are aligned.
+        threshold: the number of elements above which some are left out; by default that of `set_printoptions`.
+    """
+    plain = self.detach()
+    short = self.numel() > (_options["threshold"] if threshold is None else threshold)
+    host = (_edges(plain) if short else plain).to_numpy()
+    if self.dtype_name == "bfloat16":
+        host = host.astype("float32")
+    form = (_Complex if self.is_complex() else _Formatter)(host.reshape(-1).tolist(), self.is_floating_point())
+    return _lines(host, self.dims, form, len(prefix))
+
+
+def html(self: Tensor) -> str | None:
+    """Returns a tensor as HTML: shape, dtype, device, gradient and values. A number has no HTML but its text."""
+    if not self.ndim:
+        return None
+    notes = [about(self, tuple(self.dims))]
+    if self.grad_fn is not None:
+        notes.append(f"grad_fn={self.grad_fn!r}")
+    elif self.requires_grad:
+        notes.append("requires_grad=True")
+    index, where = first_block(self.ndim, self.numel())
+    part = self.detach()[index]
+    shown = where + values(part, threshold=THRESHOLD) if self.numel() else "[]"
+    title = "tensor" if type(self) is Tensor else type(self).__name__
+    return "<div>" + markup.heading(title, ", ".join(notes)) + markup.preformatted(shown) + "</div>"
+
+
 def text(self: Tensor, prefix: str = "tensor(") -> str:
     """Returns the text of a tensor: `tensor([...], dtype, device, grad_fn)`."""
-    host = self.detach().to_numpy()
     name = self.dtype_name
     suffixes = []
     if self.device_name != "cpu":
@@ -129,12 +161,7 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
     else:
         if name not in (default, "int64", "bool", "complex128" if default == "float64" else "complex64"):
             suffixes.append(f"dtype=torch.{name}")
-        short = host.size > _options["threshold"]
-        seen = _shortened(host) if short else host
-        if name == "bfloat16":
-            host, seen = host.astype("float32"), seen.astype("float32")
-        form = (_Complex if self.is_complex() else _Formatter)(seen.reshape(-1).tolist(), self.is_floating_point())
-        body = _lines(host, form, len(prefix), short)
+        body = values(self, prefix)
     if self.grad_fn is not None:
         suffixes.append(f"grad_fn={self.grad_fn!r}")
     elif self.requires_grad:

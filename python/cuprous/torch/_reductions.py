@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -16,9 +15,20 @@ from cuprous.torch._types import dtype_name
 
 _map, _reduce, _operand = _core.t_map, _core.t_reduce, _core.t_operand
 
+
 #: Named tuples returned by functions with two results.
-values_indices = namedtuple("values_indices", ("values", "indices"))
-min_max = namedtuple("min_max", ("min", "max"))
+class values_indices(NamedTuple):
+    """The values that a function chose, and their positions."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class min_max(NamedTuple):
+    """The smallest and the largest values."""
+
+    min: Tensor
+    max: Tensor
 
 
 def _in_dtype(input: Tensor, dtype: Any) -> Tensor:

@@ -468,6 +468,7 @@ _METHODS = by_name(
     _viewed("transpose", "2, 3", "0, 1", "3, 2"), _viewed("t", "2, 3", "", "3, 2"),
 ) | {
     "bernoulli": _random_numbers.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
+    "_repr_html_": _printing.html,
     "resolve_conj": same, "resolve_neg": same, "ger": _products.outer,
 }  # fmt: skip
 

@@ -72,7 +72,7 @@ class dtype(Immutable):
 
 
 #: Every dtype by name.
-DTYPES = {name: dtype(name, size) for name, (_, size) in TABLE.items()}
+DTYPES: dict[str, dtype] = {name: dtype(name, size) for name, (_, size) in TABLE.items()}
 #: Dtypes that have a name and limits, but no tensors.
 FLOAT8 = {
     name: dtype(name, 1)

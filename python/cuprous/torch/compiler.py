@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ContextDecorator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cuprous.torch import _placeholders
 
@@ -142,8 +142,10 @@ def list_backends(exclude_tags: Any = ()) -> list[str]:
     return []
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("compiler", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("compiler", name)
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cuprous.torch import _placeholders
 from cuprous.torch.futures import Future
@@ -293,8 +293,10 @@ class Error(RuntimeError):
 __path__: list[str] = []
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("jit", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("jit", name)
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import _placeholders
 from cuprous.torch._placeholders import UnsupportedError
@@ -407,8 +407,10 @@ def wrap_triton(kernel: Any, /) -> Any:
     return kernel
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("library", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("library", name)
 
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _placeholders
@@ -109,8 +109,10 @@ def handle_torch_function(
 TorchFunctionMode = _placeholders.unsupported_name("overrides.TorchFunctionMode", "functions cannot be intercepted")
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("overrides", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("overrides", name)
 
 
 __all__ = [

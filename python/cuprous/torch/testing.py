@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -161,8 +161,10 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
     return in_format(result, memory_format).requires_grad_(requires_grad)
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("testing", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("testing", name)
 
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]

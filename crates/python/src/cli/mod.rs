@@ -1,4 +1,5 @@
-//! The `cuprous` command. `demo`, `kernels`, `profile` and `scaling` are written in Python; the other commands are here.
+//! The `cuprous` command. `bench`, `completions`, `demo`, `kernels`, `profile`, `run` and `scaling` are written in Python;
+//! the other commands are here.
 
 mod calibrate;
 mod doctor;
@@ -39,11 +40,23 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Compares Cuprous with other array libraries on this machine, in three minutes
+    #[command(disable_help_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
     /// Measures this machine, for estimates and placement
     ///
     /// Measures arithmetic, memory, routines, launches and copies of the CPU, and of the first GPU if there is one, in
     /// less than a minute. The figures are stored in the user's cache folder.
     Calibrate(calibrate::Options),
+    /// Prints a script with which a shell completes commands and options
+    #[command(disable_help_flag = true)]
+    Completions {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        _options: Vec<String>,
+    },
     /// Checks the installation and suggests fixes
     ///
     /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages, what
@@ -122,6 +135,12 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
     };
     match line.command {
         None => write!(out, "{}", CommandLine::command().render_help()).map(|()| 0),
+        Some(Command::Bench { .. }) => {
+            writeln!(err, "cuprous: the comparison is `python -m cuprous bench`").map(|()| 2)
+        }
+        Some(Command::Completions { .. }) => {
+            writeln!(err, "cuprous: completions are `python -m cuprous completions`").map(|()| 2)
+        }
         Some(Command::Doctor { json }) => doctor::run(host, json, out),
         Some(Command::Calibrate(options)) => calibrate::run(&options, host, out, err),
         Some(Command::Demo { .. }) => {

@@ -8,11 +8,13 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import cuprous as cp
-from cuprous._tools.demo.show import as_svg, as_text
+from cuprous._tools import charts
+from cuprous._tools.demo.show import groups
+from cuprous._tools.progress import Progress
 
 FOOTER = """\
 Each time is that of one result that was waited for, with NumPy and with Cuprous by the same loop. Each result was first
@@ -38,10 +40,10 @@ def main(argv: Sequence[str]) -> int:
             print(f"cuprous demo: row {unknown[0]!r} does not exist; the rows are {', '.join(names)}", file=sys.stderr)
             return 2
         chosen = [row for row in chosen if row.name in wanted]
-    gpu, about = devices(cp)
+    gpu, about = devices()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     subtitle = f"NumPy {np.__version__}, {cores} CPU core{'s' * (cores != 1)}; {about}"
-    progress = Progress(len(chosen), sys.stderr.isatty() and not arguments.json)
+    progress = Progress(len(chosen))
     results: list[Result] = []
     for number, row in enumerate(chosen, 1):
         results.append(measure(row, cp, gpu, arguments.quick, progress.of(number, row.title)))
@@ -50,12 +52,14 @@ def main(argv: Sequence[str]) -> int:
     if arguments.json:
         print(json.dumps({"machine": subtitle, "gpu": gpu, "rows": [r.as_dict() for r in results]}, indent=2))
     else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(subtitle + "\n")
-        print(as_text(results, color, shutil.get_terminal_size().columns), end="")
+        width = shutil.get_terminal_size().columns
+        print(charts.as_text(groups(results), charts.colored(), width, charts.plain()), end="")
         print(FOOTER)
     if arguments.plot:
-        Path(arguments.plot).write_text(as_svg(results, subtitle), encoding="utf-8")
+        Path(arguments.plot).write_text(
+            charts.as_svg(groups(results), "NumPy beside Cuprous", subtitle), encoding="utf-8"
+        )
         print(f"wrote {arguments.plot}", file=sys.stderr)
     return 1 if failed else 0
 
@@ -71,9 +75,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def devices(cp: object) -> tuple[bool, str]:
+def devices() -> tuple[bool, str]:
     """Whether there is a usable GPU, and one line about it."""
-    core = cp._core  # type: ignore[attr-defined]
+    core = cp._core
     if core.device_count() == 0:
         reason = core.unusable_gpu_reason()
         if reason:
@@ -86,21 +90,3 @@ def devices(cp: object) -> tuple[bool, str]:
         return False, f"the GPU cannot be used: {str(error).splitlines()[0]} (`cuprous doctor` says more)"
     name = properties.get("name", "GPU")
     return True, name.decode() if isinstance(name, bytes) else str(name)
-
-
-class Progress:
-    """A line on the terminal that each call overwrites. Without a terminal nothing is written."""
-
-    def __init__(self, total: int, shown: bool) -> None:
-        self.total, self.shown = total, shown
-
-    def of(self, number: int, title: str) -> Callable[[str], None]:
-        """Returns a function that is called with what is being timed."""
-        return lambda what: self.line(f"[{number}/{self.total}] {title}: {what}")
-
-    def line(self, text: str) -> None:
-        if self.shown:
-            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        self.line("")

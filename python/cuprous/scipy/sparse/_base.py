@@ -175,7 +175,7 @@ class Sparse:
     @property
     def device(self) -> Any:
         """The device that holds the arrays."""
-        return self.data.device  # type: ignore[attr-defined]
+        return self.data.device
 
     def _class(self, format: str) -> Any:
         from cuprous.scipy.sparse import _classes  # which subclass this class

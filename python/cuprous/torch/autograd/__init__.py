@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -113,11 +113,16 @@ from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: 
 variable = sys.modules[__name__]
 
 
-def __getattr__(name: str) -> Any:
-    """Imports modules on first use."""
-    if name in ("graph", "profiler"):
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from cuprous.torch.autograd import graph as graph
+    from cuprous.torch.autograd import profiler as profiler
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Imports modules on first use."""
+        if name in ("graph", "profiler"):
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous._core import Node, Tensor
 from cuprous.torch import _placeholders
@@ -97,8 +97,10 @@ def register_multi_grad_hook(
     return RemovableHandle(remove)
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("autograd.graph", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("autograd.graph", name)
 
 
 __all__ = ["Node", "disable_saved_tensors_hooks", "register_multi_grad_hook", "save_on_cpu"]

@@ -7,7 +7,7 @@ work too.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous._core import DistBackendError, DistError, DistNetworkError, DistStoreError
 from cuprous.torch import _placeholders
@@ -62,12 +62,22 @@ from cuprous.torch.distributed._stores import FileStore, HashStore, PrefixStore,
 from cuprous.torch.distributed._work import Work
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
+if TYPE_CHECKING:
+    from cuprous.torch.distributed import algorithms as algorithms
+    from cuprous.torch.distributed import checkpoint as checkpoint
+    from cuprous.torch.distributed import constants as constants
+    from cuprous.torch.distributed import distributed_c10d as distributed_c10d
+    from cuprous.torch.distributed import fsdp as fsdp
+    from cuprous.torch.distributed import nn as nn
+    from cuprous.torch.distributed import tensor as tensor
+    from cuprous.torch.distributed import utils as utils
+else:
 
-def __getattr__(name: str) -> Any:
-    """Imports modules on first use."""
-    if name in ("fsdp", "nn", "tensor", "checkpoint", "algorithms", "distributed_c10d", "utils", "constants"):
-        return importlib.import_module(f"{__name__}.{name}")
-    return _placeholders.get("distributed", name)
+    def __getattr__(name: str) -> Any:
+        """Imports modules on first use."""
+        if name in ("fsdp", "nn", "tensor", "checkpoint", "algorithms", "distributed_c10d", "utils", "constants"):
+            return importlib.import_module(f"{__name__}.{name}")
+        return _placeholders.get("distributed", name)
 
 
 default_pg_timeout = DEFAULT_TIMEOUT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import distributed
 from cuprous.torch.distributed import *  # noqa: F403
@@ -22,8 +22,12 @@ def _get_default_group() -> Any:
     return distributed.group.WORLD
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(distributed, name)
+if TYPE_CHECKING:
+    from cuprous.torch.distributed import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        return getattr(distributed, name)
 
 
 __all__ = [*distributed.__all__, "_get_default_group"]

@@ -3,8 +3,7 @@ results", and for complex matrices of Wan and Zhang (2019)."""
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -29,11 +28,41 @@ from cuprous.torch.linalg._solving import _has_nan, solve
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
-qr_result = namedtuple("qr_result", ("Q", "R"))
-svd_result = namedtuple("svd_result", ("U", "S", "Vh"))
-eig_result = namedtuple("eig_result", ("eigenvalues", "eigenvectors"))
-eigh_result = namedtuple("eigh_result", ("eigenvalues", "eigenvectors"))
-cholesky_ex_result = namedtuple("cholesky_ex_result", ("L", "info"))
+
+class qr_result(NamedTuple):
+    """The factors of a QR decomposition."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class svd_result(NamedTuple):
+    """The factors of a singular value decomposition."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class eig_result(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class eigh_result(NamedTuple):
+    """Eigenvalues and eigenvectors of a Hermitian matrix."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class cholesky_ex_result(NamedTuple):
+    """A Cholesky factor, and nonzero where there is none."""
+
+    L: Tensor
+    info: Tensor
 
 
 def _complex(x: Tensor, like: Tensor) -> Tensor:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -21,10 +20,35 @@ from cuprous.torch.linalg._common import LinAlgError, arrays, checked, engine, e
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
-slogdet_result = namedtuple("slogdet_result", ("sign", "logabsdet"))
-inv_ex_result = namedtuple("inv_ex_result", ("inverse", "info"))
-solve_ex_result = namedtuple("solve_ex_result", ("result", "info"))
-lstsq_result = namedtuple("lstsq_result", ("solution", "residuals", "rank", "singular_values"))
+
+class slogdet_result(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class inv_ex_result(NamedTuple):
+    """An inverse, and nonzero where the matrix is singular."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+class solve_ex_result(NamedTuple):
+    """A solution, and nonzero where the matrix is singular."""
+
+    result: Tensor
+    info: Tensor
+
+
+class lstsq_result(NamedTuple):
+    """A least-squares solution."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 
 class _Solve(Function):

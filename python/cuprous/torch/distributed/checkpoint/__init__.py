@@ -6,7 +6,7 @@ number of ranks loads it, whatever number has saved it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import _placeholders
 from cuprous.torch.distributed.checkpoint.api import CheckpointException
@@ -17,9 +17,10 @@ from cuprous.torch.distributed.checkpoint.state_dict_loader import load, load_st
 from cuprous.torch.distributed.checkpoint.state_dict_saver import async_save, save, save_state_dict
 from cuprous.torch.distributed.checkpoint.stateful import Stateful
 
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("distributed.checkpoint", name)
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("distributed.checkpoint", name)
 
 
 __all__ = ["CheckpointException", "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import _placeholders
 from cuprous.torch.distributed.fsdp._fully_shard import (
@@ -13,9 +13,10 @@ from cuprous.torch.distributed.fsdp._fully_shard import (
 )
 from cuprous.torch.distributed.fsdp._policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("distributed.fsdp", name)
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("distributed.fsdp", name)
 
 
 __all__ = ["CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders
@@ -361,8 +361,10 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Signature | None
     return (result, total) if return_lse else result
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("nn.attention.flex_attention", name)
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("nn.attention.flex_attention", name)
 
 
 __all__ = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -15,8 +14,14 @@ from cuprous.torch.nn.modules.container import ModuleList, Sequential
 from cuprous.torch.nn.modules.linear import Linear
 from cuprous.torch.nn.modules.module import Module
 
+
 #: The layer's result: the log-probability of each target, and their negative mean.
-ASMoutput = namedtuple("ASMoutput", ("output", "loss"))
+class ASMoutput(NamedTuple):
+    """The output of `AdaptiveLogSoftmaxWithLoss`."""
+
+    output: Tensor
+    loss: Tensor
+
 
 _map = _core.t_map
 

@@ -6,11 +6,11 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from cuprous._core import Tensor
 from cuprous.torch.utils.data._collate import default_collate, default_convert
-from cuprous.torch.utils.data._datasets import IterableDataset
+from cuprous.torch.utils.data._datasets import Dataset, IterableDataset, T
 from cuprous.torch.utils.data._fetch import fetcher, parts, rows, tensors_below
 from cuprous.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler, host_numbers
 from cuprous.torch.utils.data._workers import Workers, choose_context
@@ -23,7 +23,7 @@ class _InfiniteIndices:
         return itertools.repeat(None)
 
 
-class DataLoader:
+class DataLoader(Generic[T]):
     """Batches of a dataset, in order or shuffled.
 
     With `num_workers`, processes fetch and collate the items. On Linux they are forked, so that a dataset need not
@@ -59,8 +59,9 @@ class DataLoader:
         [2, 2, 1]
     """
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-                 batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
+    def __init__(self, dataset: Dataset[T] | Sequence[T], batch_size: int | None = 1, shuffle: bool | None = None,
+                 sampler: Any = None, batch_sampler: Any = None, num_workers: int = 0,
+                 collate_fn: Callable[[Any], Any] | None = None,
                  pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
                  worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
                  generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,

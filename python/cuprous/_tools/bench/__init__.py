@@ -1,0 +1,1 @@
+"""`cuprous bench`: Cuprous beside the array libraries that are installed, on this machine."""

@@ -1,0 +1,243 @@
+"""What notebooks show: arrays, tensors, estimates, profiles and fused kernels as HTML, plots, and times that wait."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous as cp
+import cuprous.torch as torch
+from cuprous import _core
+from cuprous._tools.notebook import counts, recorded_only
+
+#: Tags without an end.
+VOID = {"br", "meta"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed in their order, and collects the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shown(value: Any) -> str:
+    """Returns the text of a value's HTML."""
+    html = value._repr_html_()
+    assert isinstance(html, str)
+    return Page(html).text
+
+
+def test_arrays_show_shape_dtype_device_and_values() -> None:
+    a = cp.arange(6, dtype="float32").reshape(2, 3)
+    text = shown(a)
+    assert "float32" in text and "(2, 3)" in text and a.device_name in text and "24.0 B" in text
+    assert str(np.arange(6, dtype="float32").reshape(2, 3)) in text
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (1,), (3, 4), (2, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "bfloat16", "complex64"])
+def test_every_kind_of_array_is_shown(shape: tuple[int, ...], dtype: str) -> None:
+    assert f"shape {shape}" in shown(cp.ones(shape, dtype))
+    assert f"shape {shape}" in shown(torch.ones(shape, dtype=getattr(torch, dtype)))
+
+
+def test_numbers_are_shown_as_text() -> None:
+    assert cp.asarray(1.5)._repr_html_() is None
+    assert torch.tensor(1.5)._repr_html_() is None
+
+
+@pytest.mark.parametrize("shape", [(3000, 4000), (10_000_000,), (40, 50, 60, 70)])
+def test_only_edges_of_large_arrays_are_copied(shape: tuple[int, ...]) -> None:
+    a = cp.zeros(shape, "float32")
+    t = torch.zeros(shape)
+    for value in (a, t):
+        _core.synchronize()
+        with cp.profile() as p:
+            text = shown(value)
+        assert p.total.bytes_out < 10_000
+        assert "..." in text and len(text) < 2000
+    with cp.profile() as p:
+        assert "..." in repr(t)
+    assert p.total.bytes_out < 10_000
+
+
+def test_values_of_a_block_are_those_at_the_first_index() -> None:
+    a = np.arange(4 * 10 * 30).reshape(4, 10, 30)
+    assert "[0]:\n[[  0   1   2 ...  27  28  29]\n" in shown(cp.asarray(a))
+    assert "[0]:\n[[  0,   1,   2,  ...,  27,  28,  29],\n" in shown(torch.from_numpy(a))
+
+
+def test_tensors_show_their_gradient() -> None:
+    x = torch.ones(2, requires_grad=True)
+    assert "requires_grad=True" in shown(x)
+    assert "grad_fn=<MulBackward0>" in shown(x * 2)
+    assert shown(torch.nn.Parameter(torch.ones(2))).startswith("Parameter")
+
+
+def test_text_is_escaped() -> None:
+    def fn(x: Any) -> Any:
+        return x + 1
+
+    fn.__name__ = "<script>alert(1)</script>"
+    html = cp.estimate(fn, cp.ones(10), device="H200")._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def work(x: Any) -> Any:
+    return (cp.exp(2 * x) @ x).sum()
+
+
+def test_estimates_show_the_answer_its_range_and_the_kernels() -> None:
+    estimate = cp.estimate(work, cp.ones((300, 300)), device="H200")
+    text = shown(estimate)
+    low, high = estimate.speedup_range or (0, 0)
+    assert estimate.sentence in text and f"between {low:.2g}x and {high:.2g}x" in text
+    assert estimate.cpu.name in text and "H200" in text
+    for step in estimate.programs[0].steps:
+        assert all(operation in text for operation in step.name.split(", "))
+
+
+def test_simple_estimates_show_their_parts() -> None:
+    estimate = cp.estimate_simple("1 TFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="10 TFLOPS", bandwidth="8 GB/s",
+                                  startup="375 ms")  # fmt: skip
+    text = shown(estimate)
+    assert estimate.sentence in text and "2.50 s" in text and "600 ms" in text
+    assert all(f"GPU: {part}" in text for part in ("start-up", "copies", "compute"))
+
+
+def test_profiles_show_lines_and_advice() -> None:
+    with cp.profile() as p:
+        float(work(cp.ones((300, 300))))
+    text = shown(p)
+    assert "test_notebook.py" in text and all(sentence in text for sentence in p.advice)
+    assert cp.profile()._repr_html_() is None
+
+
+def test_explain_names_what_was_fused() -> None:
+    explained = cp.explain(lambda x: cp.exp(2 * x).sum(axis=1), cp.ones((300, 300)))
+    assert repr(explained) == "program 1: 3 operations in 1 kernel\n  kernel 1: multiply, exp, sum"
+    assert re.search("program 1.*multiply.*exp.*sum", shown(explained))
+    assert cp.explain()._repr_html_() is None
+    with pytest.raises(TypeError, match="the first argument is the function"):
+        cp.explain(3)  # type: ignore[arg-type]
+
+
+def test_plots_draw_what_is_known() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    estimate = cp.estimate(work, cp.ones((300, 300)), device="H200")
+    ax = estimate.plot()
+    widths = sum(bar.get_width() for bar in ax.patches)
+    assert widths == pytest.approx((estimate.total_cpu or 0) + (estimate.total_gpu or 0))
+    assert estimate.plot(ax) is ax
+    simple = cp.estimate_simple("1 TFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="10 TFLOPS", bandwidth="8 GB/s")
+    assert sum(bar.get_width() for bar in simple.plot().patches) == pytest.approx(
+        simple.cpu_seconds + simple.gpu_seconds
+    )
+    with cp.profile() as p:
+        float(work(cp.ones((300, 300))))
+    drawn = sum(bar.get_width() for bar in p.plot().patches)
+    total = p.total
+    assert drawn == pytest.approx(total.device_time + total.copy_time + total.wait_time + total.plan_time)
+    timeline = p.plot("timeline")
+    assert any(label.get_text().endswith("work") for label in timeline.get_yticklabels())
+    with pytest.raises(ValueError, match="'lines' or 'timeline', not 'pie'"):
+        p.plot("pie")  # type: ignore[arg-type]
+    matplotlib.pyplot.close("all")
+
+
+def test_plots_without_matplotlib_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        cp.estimate(work, cp.ones((30, 30)), device="H200").plot()
+
+
+def executed(cells: list[str], folder: Path) -> list[list[Any]]:
+    """Runs a notebook in a kernel of its own and returns the outputs of each cell."""
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def text_of(outputs: list[Any]) -> str:
+    """Returns what a cell printed."""
+    return "".join(output.get("text", "") for output in outputs)
+
+
+@pytest.mark.slow
+def test_a_notebook(tmp_path: Path) -> None:
+    outputs = executed(
+        [
+            "import cuprous as cp\na = cp.ones((600, 600))\na",
+            "%time b = float((a * 2).sum())",
+            "%timeit -n 3 -r 1 a @ a",
+            "%timeit -n 3 -r 1 a @ a",
+            "%%cuprous_time\nc = a @ a\nc @ a",
+            "%cuprous_time d = a @ a",
+            "print(float(c[0, 0]), float(d[0, 0]))",
+            "cp.estimate(lambda x: x @ x, a, device='H200')",
+            "%%cuprous_time\nc;",
+        ],
+        tmp_path,
+    )
+    html = [output["data"] for output in outputs[0] if "data" in output]
+    assert len(html) == 1 and "shape (600, 600)" in html[0]["text/html"] and html[0]["text/plain"].startswith("array(")
+    assert "cuprous: this time" not in text_of(outputs[1])  # the value was waited for
+    assert "that of recording alone" in text_of(outputs[2]) and "recording alone" not in text_of(outputs[3])
+    timed = text_of(outputs[4])
+    assert re.search(r"s, computed \(Python .*s, then waited .*s\)", timed)
+    assert any("shape (600, 600)" in str(output.get("data")) for output in outputs[4])
+    assert "computed" in text_of(outputs[5]) and text_of(outputs[6]) == "600.0 600.0\n"
+    assert "text/html" in outputs[7][0]["data"]
+    assert not any("data" in output for output in outputs[8])
+
+
+@pytest.mark.slow
+def test_errors_of_timed_cells_name_their_line(tmp_path: Path) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    with pytest.raises(nbclient.exceptions.CellExecutionError) as failed:
+        executed(["import cuprous as cp", "%%cuprous_time\nx = 1\ncp.ones(3) + cp.ones(4)"], tmp_path)
+    message = re.sub(r"\x1b\[[\d;]*m", "", str(failed.value))
+    assert re.search(r"Cell In\[\d\], line 2\n(?:.*\n)*-+> 2 cp\.ones\(3\) \+ cp\.ones\(4\)", message)
+
+
+def test_dropped_work_is_recorded_only() -> None:
+    a = cp.ones((300, 300))
+    _core.synchronize()
+
+    def measured(run: Any, times: int) -> bool:
+        before = counts()
+        for _ in range(times):
+            run()
+        after = counts()
+        _core.flush()
+        return recorded_only(before, after, counts())
+
+    for times in (1, 7, 5000):
+        assert measured(lambda: a + a, times)
+        assert not measured(lambda: float((a[0] + a[0]).sum()), times)
+    assert not measured(lambda: a.shape, 3)
+    assert not measured(lambda: cp.timeit(lambda: a + a, repeat=2), 1)
