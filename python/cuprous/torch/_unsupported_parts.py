@@ -284,7 +284,7 @@ NAMES: dict[str, dict[str, str]] = {
         "use linalg.solve, linalg.inv or scipy.linalg": "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve "
         "lobpcg",
         "use cuprous.scipy.special on arrays": "igamma igammac polygamma",
-        _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
+        _TRACED: "SymBool SymFloat SymInt vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
         _EXPORT: (
