@@ -104,7 +104,7 @@ def _check_version() -> None:
 
 @contextmanager
 def _backend() -> Iterator[None]:
-    """Selects Keras's backend within the block. The variable is restored, since processes that are started inherit it."""
+    """Selects Keras's backend within the block. The variable is restored, because other processes inherit it."""
     given = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = "torch"
     try:

@@ -74,8 +74,8 @@ _tensor.register(linalg.FUNCTIONS | _further.METHODS | _legacy_linalg.METHODS | 
 
 globals().update(_types.DTYPES | _types.NAMED_ONLY | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
-              _rearrangement, _scatter_reduce, _statistics, _histograms, linalg, _settings, _info, _checks, _further, _foreach,
-              _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
+              _rearrangement, _scatter_reduce, _statistics, _histograms, linalg, _settings, _info, _checks, _further,
+              _foreach, _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
@@ -102,7 +102,8 @@ _EXPORTS = _exports.Exports(
         ".futures": "Future",
     },
     modules=("_C", "_VF", "_dynamo", "_utils", "compiler", "cpu", "distributed", "futures", "hub", "jit", "library",
-             "multiprocessing", "overrides", "profiler", "return_types", "serialization", "signal", "special", "storage", "testing", "torch_version", "types"),
+             "multiprocessing", "overrides", "profiler", "return_types", "serialization", "signal",
+             "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 
 

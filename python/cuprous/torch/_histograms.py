@@ -72,8 +72,8 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     if input.dtype_name not in ("float32", "float64"):
         raise RuntimeError(f"histogram(): not implemented for {input.dtype}; cast the input to torch.float32")
     if weight is not None and (weight.dims != input.dims or weight.dtype_name != input.dtype_name):
-        raise RuntimeError("torch.histogram: if weight tensor is provided it should have the same shape and dtype as the "
-                           f"input tensor, but got {list(weight.dims)} and {weight.dtype}")  # fmt: skip
+        raise RuntimeError("torch.histogram: if weight tensor is provided it should have the same shape and dtype as "
+                           f"the input tensor, but got {list(weight.dims)} and {weight.dtype}")  # fmt: skip
     x = input.detach().reshape(-1)
     edges = _edges(x, bins, range)
     count = edges.dims[0] - 1

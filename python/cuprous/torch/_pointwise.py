@@ -48,8 +48,18 @@ _map = _core.t_map
 _overwrite = _core.t_map_inplace
 
 
+def _in_floats(row: str, input: Tensor) -> Tensor:
+    """Records a row that has no result of its own dtype for every real operand, as PyTorch's functions have: integers
+    are cast to the default dtype."""
+    x = input if input.is_floating_point() or input.is_complex() else astype(input, _core.t_default_dtype())
+    result = _map(row, x)
+    return result if x.is_complex() else astype(result, x.dtype_name)
+
+
 def _recorder(name: str) -> Callable[..., Tensor]:
     """Returns the native function that records rows of the operation table for a function."""
+    if name in ("angle", "reciprocal"):
+        return _in_floats
     return _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
 
 

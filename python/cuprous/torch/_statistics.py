@@ -19,7 +19,7 @@ from cuprous.torch import (
     _reductions,
     _shape,
 )
-from cuprous.torch._args import by_name, tensor_of, unsupported, wrap_dim
+from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
@@ -260,22 +260,54 @@ def cov(
     Args:
         input: a matrix of shape (variables, samples), or a vector of samples.
         correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        fweights: for PyTorch's signature; only None.
-        aweights: for PyTorch's signature; only None.
+        fweights: how often each sample occurs, a vector of integers.
+        aweights: the weight of each sample, a vector of a floating dtype.
 
     Returns:
-        A matrix of shape (variables, variables).
+        A matrix of shape (variables, variables), a number for a vector. Integers give the default dtype.
+
+    Raises:
+        RuntimeError: for bools, more than two dimensions, or weights that do not fit.
 
     Examples:
         >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
         tensor([[ 1., -1.],
                 [-1.,  1.]])
     """
-    unsupported("cov", fweights=(fweights, None), aweights=(aweights, None))
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} "
+                           "dimensions")  # fmt: skip
+    if input.dtype_name == "bool":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    if not (input.is_floating_point() or input.is_complex()):
+        input = astype(input, _core.t_default_dtype())
     x = input.reshape(1, -1) if input.ndim < 2 else input
-    centred = x - _reductions.mean(x, 1, True)
-    result = _products.matmul(centred, centred.T) / max(x.dims[1] - correction, 0)
+    weights = _sample_weights(x.dims[1], fweights, aweights)
+    if weights is None:
+        centred = x - _reductions.mean(x, 1, True)
+        result = _products.matmul(centred, centred.T.conj()) / max(x.dims[1] - correction, 0)
+    else:
+        total = _reductions.sum(weights)
+        centred = x - _reductions.sum(x * weights, 1, True) / total
+        # The effective number of samples that the correction counts (Price, 1972).
+        count = correction if aweights is None else correction * _reductions.sum(weights * aweights) / total
+        result = _products.matmul(centred, (centred * weights).T.conj()) / clamp(total - count, min=0)
     return result.reshape(()) if input.ndim < 2 else result
+
+
+def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    """Returns the product of both weights of samples."""
+    for name, given, is_right in (
+        ("fweights", fweights, fweights is None or not fweights.is_floating_point()),
+        ("aweights", aweights, aweights is None or aweights.is_floating_point()),
+    ):
+        if given is not None and (given.dims != (count,) or not is_right):
+            kind = "integers" if name == "fweights" else "a floating dtype"
+            raise RuntimeError(f"cov(): {name} must be a vector of {count} elements of {kind}, but got "
+                               f"{list(given.dims)} of {given.dtype}")  # fmt: skip
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return fweights * aweights
 
 
 def corrcoef(input: Tensor) -> Tensor:

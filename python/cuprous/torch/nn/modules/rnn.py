@@ -8,9 +8,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _joining, backends
+from cuprous.torch import _creation, _indexing
 from cuprous.torch.nn import _recurrent, init
-from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.nn.utils.rnn import PackedSequence
