@@ -1,4 +1,4 @@
-"""Imports that depend on who imports: modules of a real package, and NumPy and TensorFlow for the program's own modules."""
+"""Imports that depend on the importer: of a real package's modules, and of NumPy and TensorFlow by the program."""
 
 from __future__ import annotations
 

@@ -191,8 +191,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
-                           f"got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")  # fmt: skip
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     dim = wrap_dim(dim, input.ndim)
     wide = [list(x.dims) for x in (input, indices)]
     for k, (a, b) in enumerate(zip(*wide, strict=True)):
