@@ -28,7 +28,7 @@ _BACKEND_MODULE = "keras.src.backend.torch.core"
 _INSTALL = "pip install 'cuprous[keras]'"
 
 
-def _import(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
+def statement(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
             fromlist: Sequence[str] | None = (), level: int = 0) -> Any:  # fmt: skip
     """Stands for `__import__` in modules of Keras."""
     if level or not below(name, "torch"):
@@ -38,7 +38,7 @@ def _import(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping
 
 
 #: The builtins of Keras's modules.
-_BUILTINS = {**vars(builtins), "__import__": _import}
+_BUILTINS = {**vars(builtins), "__import__": statement}
 
 
 class KerasFinder(MetaPathFinder):
