@@ -282,7 +282,15 @@ SUITES = {
             ("numba_cuda.", ""),
         ),
         Suite("dask", _dask_root, _dask_files, _bind_dask, "install requirements-clients.txt", ("", "dask.")),
-        Suite("keras", _keras_root, _keras_files, _bind_keras, "install requirements-clients.txt", ("", "keras.")),
+        Suite(
+            "keras",
+            _keras_root,
+            _keras_files,
+            _bind_keras,
+            "install requirements-clients.txt",
+            ("", "keras."),
+            ("-k", "not big_chunk"),  # loops over millions of elements
+        ),
         Suite("pycuda", _from_variable("PYCUDA", "test"), _pycuda_files, _bind_pycuda, _fetch("PYCUDA"), ("test.", "")),
     )
 }
