@@ -76,7 +76,7 @@ def test_a_missing_old_or_otherwise_used_keras_is_an_error(monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "keras", SimpleNamespace(config=SimpleNamespace(backend=lambda: "jax")))
         patch.delitem(sys.modules, "keras.src.backend.torch.core")
-        with pytest.raises(ImportError, match="before cuprous.keras, with its backend 'jax'"):
+        with pytest.raises(ImportError, match=r"before cuprous\.keras, with its backend 'jax'"):
             _keras.load()
     with monkeypatch.context() as patch:
         patch.setattr(importlib.metadata, "version", lambda name: "2.15.0")

@@ -1,4 +1,4 @@
-"""How `keras` and `tensorflow` are bound, with a package that stands for Keras. tests/clients/test_keras.py has the real one."""
+"""How `keras` and `tensorflow` are bound, with a package that stands for Keras; tests/clients has the real one."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Imports:
     def function(self, name: str, package: str | None = None) -> ModuleType:
         """Stands for `importlib.import_module`."""
         importer = sys._getframe(1).f_globals
-        found: ModuleType = self._answer(name, importer, lambda name=name, root="": self._function(name, package))
+        found: ModuleType = self._answer(name, importer, lambda name=name, *_: self._function(name, package))
         return found
 
     def _answer(self, name: str, importer: Mapping[str, Any], plain: Callable[..., Any]) -> Any:

@@ -101,8 +101,12 @@ def losses(make: Any, optimizer: str) -> list[float]:
     model, x, y, loss = make()
     model(ops.convert_to_tensor(x[:1]))
     rng = np.random.default_rng(0)
-    model.set_weights([w if w.ndim < 2 else rng.normal(0, (2 / sum(w.shape[-2:])) ** 0.5 / (w[..., 0, 0].size ** 0.5), w.shape)
-                       for w in model.get_weights()])  # fmt: skip
+    given = model.get_weights()
+    for k, weight in enumerate(given):
+        if weight.ndim > 1:
+            spread = (2 / sum(weight.shape[-2:]) / weight[..., 0, 0].size) ** 0.5
+            given[k] = rng.normal(0, spread, weight.shape)
+    model.set_weights(given)
     model.compile(loss=loss, optimizer=optimizer, metrics=["accuracy"])
     history = model.fit(x, y, batch_size=32, epochs=3, shuffle=False, verbose=0)
     return [

@@ -130,7 +130,7 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
 
 
 def _antialiased(x: Tensor, dim: int, new: int, factor: float | None, mode: str, align: bool) -> Tensor:
-    """Resamples one dimension by a filter that is as wide as the distance of new points, if that exceeds the old one."""
+    """Resamples one dimension by a filter that is as wide as the distance of the old or of the new points."""
     old = x.dims[dim]
     step = ((old - 1) / (new - 1) if new > 1 else 0.0) if align else 1.0 / factor if factor else old / new
     if new == old and step == 1:
