@@ -182,7 +182,7 @@ def test_cross_along_the_first_dimension_with_three_elements() -> None:
     near(torch.cross(torch.tensor(a), torch.tensor(b)), np.cross(a, b, axis=1))
     near(torch.cross(torch.tensor(a), torch.tensor(b), dim=-1), np.cross(a, b))
     for shape in ((2, 2), (2, 3, 1)):
-        with pytest.raises(RuntimeError, match="size 3|length 3|same number"):
+        with pytest.raises(RuntimeError, match=r"size 3|length 3|same number"):
             torch.cross(torch.ones(2, 2), torch.ones(shape))
 
 
@@ -231,6 +231,7 @@ def test_names_without_tensors() -> None:
     with pytest.raises(NotImplementedError, match=r"use torch\.complex64"):
         torch.zeros(2, dtype=torch.complex32)
     assert torch.newaxis is None and not isinstance(3, torch.SymInt)
+    assert torch.SymInt is torch.SymInt
     assert isinstance(torch.ones(2, 2).max(1), torch.return_types.max)
     assert isinstance(torch.nn.LazyLinear(2), torch.nn.modules.lazy.LazyModuleMixin)
 
