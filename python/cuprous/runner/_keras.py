@@ -145,7 +145,7 @@ def backend() -> str | None:
     torch = getattr(sys.modules.get(_BACKEND_MODULE), "torch", None)
     if torch is not None and torch is sys.modules.get("cuprous.torch"):
         return "cuprous"
-    config = getattr(keras, "config", None)
+    config: Any = getattr(keras, "config", None)
     return str(config.backend()) if hasattr(config, "backend") else "tensorflow"
 
 

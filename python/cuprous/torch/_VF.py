@@ -20,7 +20,7 @@ def _weights(mode: str, params: Sequence[Tensor], has_biases: bool, directions: 
         own = list(params[k : k + count])
         biases = own[2:4] if has_biases else [None, None]
         found.append((own[0], own[1], *biases, own[-1] if projected else None))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _function(mode: str) -> Callable[..., tuple[Tensor, ...]]:
