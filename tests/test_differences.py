@@ -224,6 +224,7 @@ LINES: dict[str, str] = {
     "Hooks and `retain_grad` of an expanded view of which parts are read": "x = torch.ones(1, requires_grad=True)\ny = x.expand(2)\ny.retain_grad()\ny[:1].sum().backward()\nok = y.grad.tolist() == [0.5, 0.5] and x.grad.tolist() == [1.0]",
     '`scatter_reduce("amax", include_self=False)`, gradient where the excluded value is the extreme too': "x = torch.ones(1, requires_grad=True)\nx.scatter_reduce(0, torch.tensor([0]), x, 'amax', include_self=False).sum().backward()\nok = x.grad.tolist() == [1.0]",
     "`Embedding(sparse=True)`": "raises(NotImplementedError, 'torch.nn.Embedding(2, 2, sparse=True)')",
+    'Tensors for `device("meta")`': "torch.ones(2, device='meta').device.type == 'cpu'",
     "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
     '`distributed`: the backend "gloo"': "raises(NotImplementedError, 'torch.distributed.init_process_group(\"cuda:gloo\")')",
     "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",

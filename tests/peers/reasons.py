@@ -48,7 +48,18 @@ _CODE = "private: PTX, LLVM IR or machine code of Numba's compiler; kernels are 
 _DEVICE = "CuPy's rules of device arrays, where Numba's differ: elements are arrays, strides, copies, truth values"
 _DRIVER = "private: Numba's driver layer: contexts, memory managers, device array classes"
 
+_EXPORT = "documented: programs are not exported"
+_PACKAGE = "needs a package that is not installed, with PyTorch too"
+
 RULES: tuple[tuple[str, str, str, str], ...] = (
+    # Keras
+    ("keras", "", "(?i)tensorflow", "needs TensorFlow, with PyTorch too"),
+    ("keras", "", "No module named '(grain|onnx|onnxruntime|onnxscript|litert_torch|jax2onnx)|orbax", _PACKAGE),
+    ("keras", "", "float8", "documented: no tensors of float8"),
+    ("keras", "export|Export", "", _EXPORT),
+    ("keras", "", r"\[torch\.export", _EXPORT),
+    ("keras", "test_torch_meta_device", "AssertionError", 'documented: tensors for "meta" are on the CPU'),
+    ("keras", "test_dropout_rescaling", "Not equal to tolerance", "chance: the mean of random numbers"),
     ("dask", "test_basic", "XPASS", "works here: products with NumPy arrays"),
     ("dask", "test_cupy_unsupported", "DID NOT RAISE", "works here: permutations and choices of generators"),
     ("dask", "test_asanyarray", "DID NOT RAISE", "documented: `np.asarray` of an array works"),
