@@ -156,6 +156,15 @@ def test_distinct_slices(dim: int) -> None:
         assert part.cpu().numpy().tolist() == expected.reshape(part.shape).tolist()
 
 
+def test_each_nan_is_distinct() -> None:
+    near(torch.unique(torch.tensor([1.0, math.nan, 1.0, math.nan])), [1.0, math.nan, math.nan])
+
+
+def test_the_distance_of_a_trapezoid_may_be_a_tensor() -> None:
+    ours = torch.trapz(torch.ones(3, dtype=torch.float16), dx=torch.tensor(0.5))
+    assert ours.dtype == torch.float16 and ours.item() == 1
+
+
 def test_runs_of_slices() -> None:
     x = torch.tensor([[1, 2, 2], [3, 4, 4]])
     values, inverse, counts = torch.unique_consecutive(x, dim=1, return_inverse=True, return_counts=True)
@@ -173,8 +182,19 @@ def test_einsum_promotes_where_nothing_is_summed() -> None:
         ours = torch.einsum(subscripts, x, y)
         assert ours.dtype == torch.float32
         near(ours, np.einsum(subscripts, a, b))
+    ones = torch.ones(1, 1, dtype=torch.float16)
+    assert torch.einsum("ij,jk->ik", ones, torch.ones(1, 1)).dtype == torch.float32  # nothing to add
+    assert torch.einsum("ij,jk->ik", ones, torch.ones(1, 1, dtype=torch.int8)).dtype == torch.float16
     with pytest.raises(RuntimeError, match="same dtype"):
         torch.einsum("ij,jk->ik", x, y)
+
+
+def test_einsum_of_extent_1() -> None:
+    for shapes in itertools.product([(1, 1), (2, 1), (1, 3), (2, 3)], [(1, 1), (3, 1), (1, 4), (3, 4)]):
+        a, b = (RNG.normal(size=shape) for shape in shapes)
+        wide = np.broadcast_to(a, (a.shape[0], 3)), np.broadcast_to(b, (3, b.shape[1]))
+        near(torch.einsum("ij,jk->ik", torch.tensor(a), torch.tensor(b)),
+             wide[0] @ wide[1] if (a.shape[1], b.shape[0]) != (1, 1) else a @ b, 1e-12)  # fmt: skip
 
 
 def test_cross_along_the_first_dimension_with_three_elements() -> None:

@@ -206,7 +206,7 @@ def msort(input: Tensor) -> Tensor:
 @on_array_device
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """Returns the distinct elements in order. Their number is read on the host.
+    """Returns the distinct elements in order. Their number is read on the host. Each NaN is distinct from the others.
 
     Args:
         input: a tensor of any shape, of a real dtype.
@@ -223,7 +223,9 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         (tensor([1, 3]), tensor([1, 2]))
     """
     axis = None if dim is None else wrap_dim(dim, input.ndim)
-    found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts, axis=axis)
+    found = cp.unique(
+        input.as_array(), return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=False
+    )
     parts = [_core.t_wrap(part) for part in found] if isinstance(found, tuple) else [_core.t_wrap(found)]
     if axis is not None and return_inverse:
         parts[1] = parts[1].reshape(-1)

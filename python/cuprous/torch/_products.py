@@ -254,13 +254,17 @@ def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
 
 def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
     removed = [k for k, label in enumerate(labels) if label not in keep]
-    return (x.sum(removed), [label for label in labels if label in keep]) if removed else (x, labels)
+    wide = [k for k in removed if x.dims[k] != 1]
+    x = x.sum(wide, keepdim=True) if wide else x
+    return x.squeeze(removed) if removed else x, [label for label in labels if label in keep]
 
 
 def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
     """Contracts two operands over the labels that are not in `keep`, as one batched matrix product."""
-    x, a = _summed(x, a, keep | set(b))
-    y, b = _summed(y, b, keep | set(a))
+    # A label with extent 1 in one of them is no contraction: the other is summed over it, and extent 1 is left out.
+    single = {label for labels, t in ((a, x), (b, y)) for label, n in zip(labels, t.dims, strict=True) if n == 1}
+    x, a = _summed(x, a, keep | (set(b) - single))
+    y, b = _summed(y, b, keep | (set(a) - single))
     both = [label for label in a if label in b and label in keep]
     inner = [label for label in a if label in b and label not in keep]
     left, right = [label for label in a if label not in b], [label for label in b if label not in a]

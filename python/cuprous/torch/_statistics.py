@@ -246,7 +246,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     extent = y.dims[wrap_dim(dim, y.ndim)]
     mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
     if x is None:
-        return _reductions.sum(mean, dim) * dx
+        return _reductions.sum(mean, dim) * (dx.item() if isinstance(dx, Tensor) else dx)
     if x.ndim == 1:
         x = x.reshape([-1 if k == wrap_dim(dim, y.ndim) else 1 for k in range(y.ndim)])
     return _reductions.sum(mean * diff(x, 1, dim), dim)
