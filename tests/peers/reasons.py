@@ -54,7 +54,7 @@ _PACKAGE = "needs a package that is not installed, with PyTorch too"
 RULES: tuple[tuple[str, str, str, str], ...] = (
     # Keras
     ("keras", "", "(?i)tensorflow", "needs TensorFlow, with PyTorch too"),
-    ("keras", "", "No module named '(grain|onnx|onnxruntime|onnxscript|litert_torch|jax2onnx)|orbax", _PACKAGE),
+    ("keras", "", "No module named '(grain|onnx|litert_torch|jax2onnx)|requires the grain|orbax", _PACKAGE),
     ("keras", "", "float8", "documented: no tensors of float8"),
     ("keras", "export|Export", "", _EXPORT),
     ("keras", "", r"\[torch\.export", _EXPORT),

@@ -156,6 +156,12 @@ def test_distinct_slices(dim: int) -> None:
         assert part.cpu().numpy().tolist() == expected.reshape(part.shape).tolist()
 
 
+@pytest.mark.parametrize(("name", "expected"), [("min", [1.0, 2.0]), ("max", [3.0, 2.0])])
+def test_scatter_reduce_by_short_names(name: str, expected: list[float]) -> None:
+    index, values = torch.tensor([0, 0, 1]), torch.tensor([3.0, 1.0, 2.0])
+    near(torch.zeros(2).scatter_reduce_(0, index, values, reduce=name, include_self=False), expected)
+
+
 def test_each_nan_is_distinct() -> None:
     near(torch.unique(torch.tensor([1.0, math.nan, 1.0, math.nan])), [1.0, math.nan, math.nan])
 
