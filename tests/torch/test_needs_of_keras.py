@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 import numpy as np
@@ -260,6 +262,16 @@ def test_names_without_tensors() -> None:
     assert torch.SymInt is torch.SymInt
     assert isinstance(torch.ones(2, 2).max(1), torch.return_types.max)
     assert isinstance(torch.nn.LazyLinear(2), torch.nn.modules.lazy.LazyModuleMixin)
+
+
+def test_parts_of_dictionaries_belong_together_by_their_keys() -> None:
+    pytree = torch.utils._pytree
+    first, second = ({"a": 1, "b": 2}, {"b": 20, "a": 10})
+    for kind in (dict, OrderedDict, lambda items: defaultdict(int, items)):
+        assert dict(pytree.tree_map(operator.add, kind(first), kind(second))) == {"a": 11, "b": 22}
+    one, other = namedtuple("one", "x"), namedtuple("other", "x")
+    with pytest.raises(ValueError, match="mismatch"):
+        pytree.tree_map(operator.add, one(1), other(2))
 
 
 # --- layers
