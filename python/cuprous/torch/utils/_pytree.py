@@ -280,15 +280,17 @@ def _flatten_up_to(spec: TreeSpec, tree: Any) -> list[Any]:
     if kind is not spec.type and not {kind, spec.type} <= _DICTS:
         raise ValueError(f"Type mismatch; expected {spec.type!r}, but got {type(tree)!r}.")
     parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    if len(parts) != spec.num_children:
+        raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(parts)}.")
     if spec.type in _DICTS:  # parts belong together by their keys, whatever the order
         keys = spec.context[1] if spec.type is defaultdict else spec.context
         if set(tree) != set(keys):
             raise ValueError(f"Node keys mismatch; expected {keys!r}, but got {list(tree)!r}.")
         parts = [tree[key] for key in keys]
     elif spec.type is not deque and context != spec.context:
-        raise ValueError(f"Node context mismatch; expected {spec.context!r}, but got {context!r}.")
-    if len(parts) != spec.num_children:
-        raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(parts)}.")
+        raise ValueError(
+            f"Node context mismatch for node type {spec.type!r}; expected {spec.context!r}, but got {context!r}."
+        )
     return [
         leaf for child, part in zip(spec.children_specs, parts, strict=True) for leaf in _flatten_up_to(child, part)
     ]
