@@ -12,7 +12,7 @@
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
-#   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
+#   make peers      NumPy's, CuPy's, Numba's, PyCUDA's and Keras's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
 #   make test-sim   the CUDA device on a simulated GPU                        (part of test; SIM_PROGRAMS=2000)

@@ -35,9 +35,10 @@ def blocks(page: Path) -> Iterator[tuple[int, str]]:
 
 def missing(code: str) -> list[str]:
     """Returns the missing requirement of a block, if any."""
-    lacks = [
-        name for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) if not importlib.util.find_spec(name)
-    ]
+    # `cuprous.keras` is a package of its own.
+    names = re.findall(r"^(?:import|from) (?:cuprous\.(?=keras\b))?(\w+)", code, re.MULTILINE)
+    names += re.findall(r"^from cuprous import (keras)\b", code, re.MULTILINE)
+    lacks = [name for name in names if not importlib.util.find_spec(name)]
     if (
         re.search(r"^(?:import|from) (?:scipy|sklearn)\b", code, re.MULTILINE)
         and os.environ.get("SCIPY_ARRAY_API") != "1"

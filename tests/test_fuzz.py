@@ -147,9 +147,10 @@ WITHOUT_DERIVATIVE = """
 all allclose any argmax argmin argsort argwhere as_tensor asarray bernoulli bincount bitwise_and bitwise_left_shift
 bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_shapes bucketize can_cast compile count_nonzero
 empty empty_like eq equal eye floor_divide from_dlpack from_numpy full full_like gcd ge greater greater_equal gt
-heaviside histc i0 isclose isin isfinite isinf isnan lcm le less less_equal linspace logical_and logical_not logical_or
-logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like promote_types result_type searchsorted
-signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq rfftfreq
+heaviside histc histogram i0 isclose isin isfinite isinf isnan lcm le less less_equal linspace logical_and logical_not
+logical_or logical_xor logspace lt ne nextafter nonzero not_equal numel ones ones_like promote_types result_type
+searchsorted signbit tril_indices triu_indices unique unique_consecutive vmap zeros zeros_like matrix_rank fftfreq
+rfftfreq
 alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_ fractional_max_pool2d
 fractional_max_pool3d multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
 multi_head_attention_forward load save bartlett_window bitwise_not_ blackman_window empty_strided frombuffer gcd_

@@ -49,6 +49,13 @@ VALUES = [
     "torch.var_mean({x} * w({x}), {d}, correction=0)[0]", "torch.std_mean({x} * w({x}))[0]",
     "torch.logsumexp({x}, {d})", "torch.logcumsumexp({x}, {d})", "{x}.norm()", "torch.norm({x}, 1)",
     "{x}.norm(3, {d})", "torch.nansum({x}, {d})", "torch.nanmean({x})", "torch.quantile({x}, 0.3)",
+    "torch.nanquantile({x}, 0.3)", "torch.unfold_copy(fit({x}, (5,)), 0, 3, 1)",
+    "torch.linalg.lu({positive_definite}, pivot=False).L",
+    "torch.linalg.lu_factor({positive_definite}, pivot=False).LU",
+    "torch.linalg.lu_factor_ex({positive_definite}, pivot=False).LU",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor({positive_definite}), fit({y}, (3, 2)))",
+    "F.interpolate(fit({x}, (1, 1, 4, 3)), size=(2, 2), mode='bilinear', antialias=True)",
+
     "torch.dist({x}, {y2})", "torch.trapezoid({x}, dim={d})", "torch.diff(fit({x}, (2, 4)), dim={n})",
     "torch.renorm(fit({x}, (2, 3)), 2, 0, 0.5)", "torch.cov(fit({x}, (2, 4)) * w(fit({x}, (2, 4))))",
     "torch.corrcoef(fit({x}, (2, 4)) * w(fit({x}, (2, 4))))",

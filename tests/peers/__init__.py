@@ -1,4 +1,4 @@
-"""The test suites of NumPy, CuPy, Numba and PyCUDA, run against Cuprous (`make peers`).
+"""The test suites of NumPy, CuPy, Numba, PyCUDA, dask and Keras, run against Cuprous (`make peers`).
 
 This repository has none of their code. `suites.py` has the location of each suite, `binding.py` makes its imports mean
 Cuprous, `numpy_names.py`, `cupy_names.py` and `numba_names.py` lend what tests import beside the public API,

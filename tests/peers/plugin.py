@@ -59,8 +59,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the markers of CuPy's tests."""
-    for mark in ("slow", "multi_gpu", "parallel_threads", "parallel_threads_limit", "iterations", "thread_unsafe"):
+    """Declares the markers of CuPy's and Keras's tests."""
+    for mark in ("slow", "multi_gpu", "parallel_threads", "parallel_threads_limit", "iterations", "thread_unsafe",
+                 "requires_trainable_backend", "multi_device"):  # fmt: skip
         config.addinivalue_line("markers", mark)
 
 

@@ -30,7 +30,7 @@ _ENTRY = re.compile(r"(\S+?)(?: \((\d+)\))?(?:,\s*|$)")
 
 def key_of(file: str, test: str) -> Key:
     """Returns the name under which a test is listed."""
-    name = re.sub(r"\[.*\]|_param_\d+_\{.*?\}(?=::|$)", "", test, flags=re.DOTALL)
+    name = re.sub(r"\[.*\]|_param_\d+_\{.*?\}(?=::|$)|_\(.*", "", test, flags=re.DOTALL)
     return file, name.replace("::", ".")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import math
@@ -215,6 +216,41 @@ def _bind_dask(root: Path) -> None:
     vars(utils)["normalize_to_array"] = lambda x: cuprous.asnumpy(x) if isinstance(x, cuprous.ndarray) else x
 
 
+# --- Keras: the tests of its layers, operations and training are part of its wheel
+
+
+_OTHER_BACKENDS = ("jax", "numpy", "openvino", "tensorflow")
+
+
+def _keras_root() -> Path | None:
+    spec = importlib.util.find_spec("keras")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def _keras_files(root: Path) -> list[Path]:
+    # Without the other backends, and pretrained models, which are downloaded.
+    out = {root / "src/applications"} | {root / "src/backend" / name for name in _OTHER_BACKENDS}
+    return [file for file in sorted((root / "src").rglob("*_test.py")) if not out & set(file.parents)]
+
+
+def _bind_keras(root: Path) -> Any:
+    import pytest
+
+    from tests.peers.binding import package
+
+    def skip_if_backend(name: str, reason: str) -> pytest.MarkDecorator:
+        return pytest.mark.skipif(name == "torch", reason=reason)
+
+    sys.modules["conftest"] = package("conftest", skip_if_backend=skip_if_backend)
+    if os.environ.get("PEERS_REFERENCE"):  # with PyTorch, to compare the numbers of tests that pass
+        importlib.import_module("keras")
+        return builtins.__import__
+    from cuprous.runner import _keras
+
+    importlib.import_module("cuprous.keras")
+    return _keras.statement
+
+
 def _fetch(variable: str) -> str:
     return f"`make peers` fetches it, or name a copy: {variable}=/path"
 
@@ -246,6 +282,15 @@ SUITES = {
             ("numba_cuda.", ""),
         ),
         Suite("dask", _dask_root, _dask_files, _bind_dask, "install requirements-clients.txt", ("", "dask.")),
+        Suite(
+            "keras",
+            _keras_root,
+            _keras_files,
+            _bind_keras,
+            "install requirements-clients.txt",
+            ("", "keras."),
+            ("-k", "not big_chunk"),  # loops over millions of elements
+        ),
         Suite("pycuda", _from_variable("PYCUDA", "test"), _pycuda_files, _bind_pycuda, _fetch("PYCUDA"), ("test.", "")),
     )
 }

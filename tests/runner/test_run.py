@@ -36,7 +36,7 @@ def test_a_program_is_run_unchanged_and_the_binding_is_named(tmp_path: Path) -> 
     write(tmp_path, train=TRAIN)
     done = run(tmp_path, "train.py", "--lr", "-m")
     assert done.stdout == "__main__ ['--lr', '-m'] 2.11.0+cuprous True\n"
-    bound = "torch, torchvision, cupy, cupyx, numba.cuda, pycuda"
+    bound = "torch, torchvision, keras, tensorflow, cupy, cupyx, numba.cuda, pycuda"
     assert done.stderr == f"cuprous: bound {bound} (cuprous.real_package(name) is the real one)\n"
     assert run(tmp_path, "--quiet", "train.py").stderr == ""
 
@@ -65,7 +65,7 @@ def test_a_program_fails_as_under_python(tmp_path: Path) -> None:
     failed = run(tmp_path, "raises.py", code=1)
     assert failed.stderr.splitlines()[1] == "Traceback (most recent call last):" and "line 2" in failed.stderr
     assert "name a program" in run(tmp_path, code=2).stderr
-    assert "cannot bind tensorflow" in run(tmp_path, "--bind", "tensorflow", "fails.py", code=2).stderr
+    assert "cannot bind jax" in run(tmp_path, "--bind", "jax", "fails.py", code=2).stderr
     assert (
         "-E or -I"
         in start(

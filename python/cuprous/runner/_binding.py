@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from cuprous.runner import _real
+from cuprous.runner import _keras, _real
 from cuprous.runner._finder import FINDER, drop_modules, is_ours
-from cuprous.runner._imports import IMPORTS, numpy_rule
-from cuprous.runner._packages import DEFAULT, chosen
+from cuprous.runner._imports import IMPORTS, RULES
+from cuprous.runner._packages import DEFAULT, PACKAGES, chosen
 
 #: The folder of `sitecustomize`, which Python imports when it starts.
 SITE = str(Path(__file__).with_name("site"))
@@ -30,7 +30,8 @@ def bound() -> tuple[str, ...]:
         ('pycuda',)
         >>> cp.unbind()
     """
-    return chosen((*FINDER.packages, *(["numpy"] if numpy_rule in IMPORTS.rules else [])))
+    by_importer = [name for name, rule in RULES.items() if rule in IMPORTS.rules]
+    return chosen((*FINDER.packages, *by_importer, *(["keras"] if _keras.FINDER.is_bound else [])))
 
 
 def bind(*names: str, quiet: bool = False) -> None:
@@ -40,8 +41,9 @@ def bind(*names: str, quiet: bool = False) -> None:
     whose API it follows. Modules that have imported the real package before keep it.
 
     Args:
-        *names: packages: torch, torchvision, cupy, cupyx, numba.cuda, pycuda, numpy; without names all but numpy.
-            `numpy` is bound for the program's own modules only.
+        *names: packages: torch, torchvision, keras, tensorflow, cupy, cupyx, numba.cuda, pycuda, numpy; without names
+            all but numpy. `numpy` and `tensorflow` are bound for the program's own modules only. Of `tensorflow` there
+            is only `tensorflow.keras`, and `keras` is the installed Keras 3, which then computes with Cuprous.
         quiet: without the line on the standard error that names what is bound.
 
     Raises:
@@ -55,11 +57,13 @@ def bind(*names: str, quiet: bool = False) -> None:
         >>> cp.unbind()
     """
     packages = chosen((*bound(), *(names or DEFAULT)))
-    FINDER.packages = tuple(name for name in packages if name != "numpy")
+    FINDER.packages = tuple(name for name in packages if PACKAGES[name].for_all)
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
-    if "numpy" in packages:
-        IMPORTS.add(numpy_rule)
+    for name in RULES.keys() & {*packages}:
+        IMPORTS.add(RULES[name])
+    if "keras" in packages:
+        _keras.bind()
     before = drop_modules(FINDER.packages)
     _real.keep({name: module for name, module in before.items() if not is_ours(module)})
     os.environ.update(environment(packages))
@@ -67,6 +71,8 @@ def bind(*names: str, quiet: bool = False) -> None:
         print(line(packages), file=sys.stderr)
         if "torch" in before and not is_ours(before["torch"]):
             print("cuprous: torch was imported before; modules that hold it keep it", file=sys.stderr)
+        if "keras" in packages and (other := _keras.backend()) not in (None, "cuprous"):
+            print(f"cuprous: keras was imported before and keeps its backend {other}", file=sys.stderr)
 
 
 def unbind() -> None:
@@ -82,7 +88,9 @@ def unbind() -> None:
         sys.meta_path.remove(FINDER)
     drop_modules(FINDER.packages)
     FINDER.packages = ()
-    IMPORTS.remove(numpy_rule)
+    for rule in RULES.values():
+        IMPORTS.remove(rule)
+    _keras.unbind()
     sys.modules.update(_real.give_back())
     if os.environ.pop(VARIABLE, None) is not None:
         os.environ["PYTHONPATH"] = os.pathsep.join(_python_path())

@@ -19,7 +19,7 @@ from cuprous.runner._packages import PACKAGES, below, counterpart
 _PARENTS = {"numba": "cuprous.runner.numba_package"}
 
 
-class _Loader(Loader):
+class SameModule(Loader):
     """Loads a module of Cuprous under a second name. It is the same object, so that classes exist once."""
 
     def __init__(self, ours: str) -> None:
@@ -58,7 +58,7 @@ class Finder(MetaPathFinder):
         found = importlib.util.find_spec(ours)
         if found is None:
             return None
-        spec = ModuleSpec(name, _Loader(ours), origin=found.origin)
+        spec = ModuleSpec(name, SameModule(ours), origin=found.origin)
         spec.submodule_search_locations = found.submodule_search_locations
         return spec
 

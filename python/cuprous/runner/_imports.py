@@ -1,4 +1,4 @@
-"""Imports that depend on who imports: modules of a real package, and NumPy for the program's own modules."""
+"""Imports that depend on the importer: of a real package's modules, and of NumPy and TensorFlow by the program."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from types import ModuleType
 from typing import Any
 
 from cuprous import _unsupported
+from cuprous.runner._packages import below
+
+#: Keras under TensorFlow's name, with the names that `tensorflow.keras` alone has.
+TF_KERAS = "cuprous.keras._tf_keras.keras"
+TF_ADVICE = (
+    "of TensorFlow only keras is bound, with random.set_seed and config.list_physical_devices; use keras.ops and "
+    "keras.utils, or run the program with --keep tensorflow,keras"
+)
 
 #: Answers an import for some importers: it gets the import's name and the importer's globals, and returns a function
-#: that imports in place of Python's, or None if the import is not its own.
+#: that imports in place of Python's, or None if the import is not its own. Python's import takes another name, and the
+#: module that a statement such as `import a.b` binds if it is not the first part of that name.
 Rule = Callable[[str, Mapping[str, Any]], "Callable[[Callable[[], Any]], Any] | None"]
 
 
@@ -45,15 +54,16 @@ class Imports:
                   fromlist: Sequence[str] | None = (), level: int = 0) -> Any:  # fmt: skip
         """Stands for `builtins.__import__`."""
 
-        def plain(name: str = name) -> Any:
-            return self._statement(name, globals, locals, fromlist, level)
+        def plain(name: str = name, root: str = "") -> Any:
+            found = self._statement(name, globals, locals, fromlist, level)
+            return sys.modules[root] if root and not fromlist else found
 
         return self._answer(name, globals or {}, plain) if level == 0 or self.rules else plain()
 
     def function(self, name: str, package: str | None = None) -> ModuleType:
         """Stands for `importlib.import_module`."""
         importer = sys._getframe(1).f_globals
-        found: ModuleType = self._answer(name, importer, lambda name=name: self._function(name, package))
+        found: ModuleType = self._answer(name, importer, lambda name=name, *_: self._function(name, package))
         return found
 
     def _answer(self, name: str, importer: Mapping[str, Any], plain: Callable[..., Any]) -> Any:
@@ -96,3 +106,24 @@ def numpy_rule(name: str, importer: Mapping[str, Any]) -> Callable[[Callable[...
             raise ModuleNotFoundError(f"No module named {name!r} in Cuprous: {advice}", name=name) from None
 
     return bound
+
+
+def tensorflow_rule(name: str, importer: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Any] | None:
+    """Binds TensorFlow for the program's own modules: `tensorflow.keras` is Keras on Cuprous."""
+    if name.partition(".")[0] != "tensorflow" or not is_program(importer):
+        return None
+
+    def bound(plain: Callable[..., Any]) -> Any:
+        root = "cuprous.runner.tensorflow_package"
+        if name == "tensorflow":
+            return plain(root, root)
+        if below(name, "tensorflow.keras"):
+            importlib.import_module(root)
+            return plain(TF_KERAS + name[len("tensorflow.keras") :], root)
+        raise ModuleNotFoundError(f"No module named {name!r} in Cuprous: {TF_ADVICE}", name=name)
+
+    return bound
+
+
+#: The rules of packages that are bound for the program's own modules only.
+RULES: dict[str, Rule] = {"numpy": numpy_rule, "tensorflow": tensorflow_rule}

@@ -16,19 +16,24 @@ class Package:
     #: The version that `importlib.metadata` reports: the newest whose API Cuprous follows. Empty for a package whose
     #: own metadata stays.
     version: str = ""
+    #: Whether its modules are replaced by those of `module` for everybody. Otherwise who imports it matters.
+    for_all: bool = True
 
 
-#: By name. `numpy` is bound on request only, and for the program's own modules only.
+#: By name. `numpy` is bound on request only. `numpy` and `tensorflow` are bound for the program's own modules only, and
+#: `keras` is the installed Keras, whose modules alone get `cuprous.torch` for `torch`.
 PACKAGES = {
     package.name: package
     for package in (
         Package("torch", "cuprous.torch", "2.11.0+cuprous"),
         Package("torchvision", "cuprous.torchvision", "0.26.0+cuprous"),
+        Package("keras", "cuprous.keras", for_all=False),
+        Package("tensorflow", "cuprous.runner.tensorflow_package", for_all=False),
         Package("cupy", "cuprous", "14.0.0+cuprous"),
         Package("cupyx", "cuprous.cupyx"),
         Package("numba.cuda", "cuprous.cuda"),
         Package("pycuda", "cuprous.pycuda", "2026.1+cuprous"),
-        Package("numpy", "cuprous"),
+        Package("numpy", "cuprous", for_all=False),
     )
 }
 #: What is bound if nothing else is named.

@@ -136,7 +136,10 @@ def examine(use: Use, packages: Sequence[str]) -> Finding | None:
     parts = use.name.split(".")
     package = next(p for p in packages if below(use.name, p))
     depth = len(package.split("."))
-    owner: Any = importlib.import_module(counterpart(package, packages) or "")
+    try:
+        owner: Any = importlib.import_module(counterpart(package, packages) or "")
+    except ImportError as error:  # Keras, which is a package of its own
+        return Finding(use, str(error))
     for end in range(depth, len(parts)):
         if not isinstance(owner, (ModuleType, type)):
             break  # attributes of values are not known from the text

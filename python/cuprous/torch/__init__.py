@@ -18,6 +18,7 @@ from cuprous.torch import (
     _diagonals,
     _foreach,
     _further,
+    _histograms,
     _indexing,
     _info,
     _joining,
@@ -75,10 +76,10 @@ _tensor.register(
     | _more_methods.METHODS
 )  # fmt: skip
 
-globals().update(_types.DTYPES | _types.FLOAT8 | _types.ALIASES)
+globals().update(_types.DTYPES | _types.NAMED_ONLY | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
-              _rearrangement, _scatter_reduce, _statistics, linalg, _settings, _info, _checks, _further, _foreach,
-              _legacy_linalg, _more_methods, _stft, _views_written, _windows):  # fmt: skip
+              _rearrangement, _scatter_reduce, _statistics, _histograms, linalg, _settings, _info, _checks, _further,
+              _foreach, _legacy_linalg, _more_methods, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
@@ -92,6 +93,7 @@ for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "
     globals()[_name] = getattr(nn.functional, _name)
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
+newaxis = None
 globals().update(_memory_format.FORMATS | _memory_format.LAYOUTS)
 
 #: Names that are imported on first use, because their import takes long or they are rarely used.
@@ -104,9 +106,9 @@ _EXPORTS = _exports.Exports(
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub", "jit",
-             "library", "multiprocessing", "overrides", "profiler", "serialization", "signal", "sparse", "special",
-             "storage", "testing", "torch_version", "types"),
+    modules=("_C", "_VF", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub",
+             "jit", "library", "multiprocessing", "overrides", "profiler", "return_types", "serialization", "signal",
+             "sparse", "special", "storage", "testing", "torch_version", "types"),
 )  # fmt: skip
 
 

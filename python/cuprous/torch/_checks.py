@@ -176,5 +176,4 @@ FUNCTIONS = by_name(
     _check_tensor_all, _check_is_size, sym_not, sym_ite, get_default_device, get_device_module, typename, is_storage,
 ) | {
     "sym_int": int, "sym_float": float, "sym_max": max, "sym_min": min, "sym_sum": sum, "sym_sqrt": math.sqrt,
-    "SymInt": int, "SymFloat": float, "SymBool": bool,
 }  # fmt: skip

@@ -517,6 +517,25 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Returns the product of two int8 matrices, which is summed as int32.
+
+    Args:
+        input: a matrix (m, n) of dtype int8.
+        mat2: a matrix (n, p) of dtype int8.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A matrix (m, p) of dtype int32.
+
+    Raises:
+        RuntimeError: for other dtypes or numbers of dimensions.
+    """
+    if (input.dtype_name, mat2.dtype_name) != ("int8", "int8"):
+        raise RuntimeError(f"_int_mm: expected two matrices of torch.int8, got {input.dtype} and {mat2.dtype}")
+    return _products.mm(_core.t_cast(input, "int32"), _core.t_cast(mat2, "int32"), out=out)
+
+
 _BOTH = by_name(
     fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes,
     diagflat,
@@ -525,5 +544,5 @@ _BOTH = by_name(
 METHODS = _BOTH
 FUNCTIONS = _BOTH | by_name(
     scalar_tensor, empty_strided, frombuffer, unravel_index, chain_matmul, vander, cumulative_trapezoid, get_device,
-    is_inference_mode_enabled,
+    is_inference_mode_enabled, _int_mm,
 )  # fmt: skip

@@ -190,13 +190,20 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     dim = wrap_dim(dim, input.ndim)
-    shape = list(input.dims)
-    if input.ndim:
-        shape[dim] = indices.dims[dim]
-    index = indices if list(indices.dims) == shape else _core.t_expand(indices, shape)
+    wide = [list(x.dims) for x in (input, indices)]
+    for k, (a, b) in enumerate(zip(*wide, strict=True)):
+        if k != dim:
+            wide[0][k] = wide[1][k] = b if a == 1 else a
+    x, index = (t if list(t.dims) == shape else _core.t_expand(t, shape)
+                for t, shape in zip((input, indices), wide, strict=True))  # fmt: skip
     # The indices are computed here or checked by `gather`.
-    return gather(input, dim, index)
+    return gather(x, dim, index)
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:

@@ -23,7 +23,6 @@ from cuprous.torch._reductions import FUNCTIONS as _R
 
 _map = _core.t_map
 
-histogram_result = namedtuple("histogram_result", ("hist", "bin_edges"))
 nanmedian_result = namedtuple("nanmedian_result", ("values", "indices"))
 
 
@@ -230,42 +229,6 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     return _joining.split(input, list(split_sizes), dim)
 
 
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None,
-              density: bool = False) -> Any:  # fmt: skip
-    """Returns a histogram and the edges of its bins, the last of which includes its upper edge.
-
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        bins: the number of bins of one width, or a vector of increasing edges.
-        range: the lower and the upper edge, by default the extremes, which are read on the host.
-        weight: a weight for each element.
-        density: whether to return the density instead of counts.
-
-    Returns:
-        The named tuple `(hist, bin_edges)`.
-
-    Examples:
-        >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
-        tensor([2., 1.])
-    """
-    x = input.detach().reshape(-1)
-    if isinstance(bins, Tensor):
-        edges = bins
-    else:
-        low, high = (float(x.min()), float(x.max())) if range is None else range
-        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-        edges = importlib.import_module("cuprous.torch._creation").linspace(
-            low, high, bins + 1, dtype=input.dtype, device=input.device)  # fmt: skip
-    count = edges.dims[0] - 1
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    place = (_ordering.searchsorted(edges, x, right=True) - 1).clamp(0, count - 1)
-    each = _map("where", inside, 1.0 if weight is None else weight.detach().reshape(-1), 0.0).to(input.dtype)
-    found = input.new_zeros(count).index_add(0, place, each)
-    if density:
-        found = found / found.sum() / (edges[1:] - edges[:-1])
-    return histogram_result(found, edges)
-
-
 def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the root of the sum of squares.
 
@@ -367,11 +330,11 @@ _WRITERS = (
 )  # fmt: skip
 FUNCTIONS = by_name(
     igamma, igammac, polygamma, nanmedian, narrow_copy, put, unsafe_chunk, unsafe_split, unsafe_split_with_sizes,
-    histogram, frobenius_norm, is_signed, is_conj, is_neg, is_distributed, resolve_conj, resolve_neg,
+    frobenius_norm, is_signed, is_conj, is_neg, is_distributed, resolve_conj, resolve_neg,
 )  # fmt: skip
 METHODS = by_name(
     igamma, igammac, _polygamma_of, nanmedian, narrow_copy, put, unsafe_chunk, unsafe_split, unsafe_split_with_sizes,
-    histogram, is_conj, is_neg, is_distributed, *_WRITERS,
+    is_conj, is_neg, is_distributed, *_WRITERS,
 ) | {name: _stft.FUNCTIONS[name] for name in ("stft", "istft")}  # fmt: skip
 
 __all__ = ["FUNCTIONS", "METHODS"]

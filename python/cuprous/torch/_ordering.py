@@ -8,11 +8,12 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
-from cuprous.torch._args import by_name, unsupported, wrap_dim
+from cuprous.torch._args import by_name, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._joining import cat
+from cuprous.torch._reductions import any as any_along
 from cuprous.torch._reductions import picked, values_indices
-from cuprous.torch._shape import transpose
+from cuprous.torch._shape import narrow, transpose
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
@@ -205,14 +206,14 @@ def msort(input: Tensor) -> Tensor:
 @on_array_device
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """Returns the distinct elements in order. Their number is read on the host.
+    """Returns the distinct elements in order. Their number is read on the host. Each NaN is distinct from the others.
 
     Args:
         input: a tensor of any shape, of a real dtype.
         sorted: for PyTorch's signature; the result is always sorted.
         return_inverse: whether to return, for each element, its index in the result.
         return_counts: whether to return how often each element occurs.
-        dim: for PyTorch's signature; only None: single elements are compared.
+        dim: the dimension whose slices are compared, which are ordered like words; None for single elements.
 
     Returns:
         A tensor, or a tuple of it with int64 inverse indices and counts.
@@ -221,9 +222,14 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
         (tensor([1, 3]), tensor([1, 2]))
     """
-    unsupported("unique", dim=(dim, None))
-    found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)
-    return tuple(map(_core.t_wrap, found)) if isinstance(found, tuple) else _core.t_wrap(found)
+    axis = None if dim is None else wrap_dim(dim, input.ndim)
+    found = cp.unique(
+        input.as_array(), return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=False
+    )
+    parts = [_core.t_wrap(part) for part in found] if isinstance(found, tuple) else [_core.t_wrap(found)]
+    if axis is not None and return_inverse:
+        parts[1] = parts[1].reshape(-1)
+    return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
@@ -234,7 +240,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         input: a tensor of any shape, of a real dtype.
         return_inverse: whether to return, for each element, the index of its run.
         return_counts: whether to return the lengths of the runs.
-        dim: for PyTorch's signature; only None: single elements are compared.
+        dim: the dimension whose slices are compared; None for single elements.
 
     Returns:
         A tensor, or a tuple of it with int64 inverse indices and lengths.
@@ -243,16 +249,19 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
         tensor([1, 2, 1])
     """
-    unsupported("unique_consecutive", dim=(dim, None))
-    flat = input.reshape(-1)
-    n = flat.numel()
+    x, axis = (input.reshape(-1), 0) if dim is None else (input, wrap_dim(dim, input.ndim))
+    n = x.dims[axis]
     first = _core.t_full([n], True, "bool", input.device_name)
     if n > 1:
-        _core.t_update(first[1:], _core.t_map("not_equal", flat[1:], flat[:-1]))
+        before, after = (narrow(x, axis, k, n - 1) for k in (0, 1))
+        others = [k for k in range(x.ndim) if k != axis]
+        differs = _core.t_map("not_equal", after, before)
+        _core.t_update(first[1:], any_along(differs, others) if others else differs)
     starts = nonzero(first, as_tuple=True)[0]
-    found = [index_select(flat, 0, starts)]
+    found = [index_select(x, axis, starts)]
     if return_inverse:
-        found.append((_core.t_scan("sum", _core.t_cast(first, "int64"), 0) - 1).reshape(input.dims))
+        inverse = _core.t_scan("sum", _core.t_cast(first, "int64"), 0) - 1
+        found.append(inverse.reshape(input.dims) if dim is None else inverse)
     if return_counts:
         end = _core.t_full([1], n, "int64", input.device_name)
         found.append(cat([starts[1:], end if n else end[:0]]) - starts)

@@ -7,6 +7,7 @@ raise AttributeError.
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -28,8 +29,10 @@ class _Unsupported(type):
         return unsupported_name(f"{cls.__module__.removeprefix('torch.')}.{cls.__name__}.{name}", cls.unsupported)
 
 
+@functools.cache
 def unsupported_name(path: str, reason: str) -> type:
-    """Returns the placeholder of a function or class of PyTorch, given by its path below `torch`."""
+    """Returns the placeholder of a function or class of PyTorch, given by its path below `torch`. It is always the same
+    class, so that `isinstance` works."""
 
     def refuse(cls: type, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(f"[torch.{path}] is not supported: {reason}")

@@ -48,9 +48,22 @@ _map = _core.t_map
 _overwrite = _core.t_map_inplace
 
 
+def _in_floats(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records rows of floats, to which PyTorch casts integers. Angles of half precision numbers
+    have their dtype, whereas the row's are float32."""
+
+    def recorded(row: str, input: Tensor) -> Tensor:
+        x = input if input.is_floating_point() or input.is_complex() else astype(input, _core.t_default_dtype())
+        result = record(row, x)
+        return astype(result, x.dtype_name) if row == "angle" and not x.is_complex() else result
+
+    return recorded
+
+
 def _recorder(name: str) -> Callable[..., Tensor]:
     """Returns the native function that records rows of the operation table for a function."""
-    return _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
+    record = _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
+    return _in_floats(record) if name in ("angle", "reciprocal") else record
 
 
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:

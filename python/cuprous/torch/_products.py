@@ -172,24 +172,36 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 @_autocast.policy
-def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Returns the cross product of vectors of three elements.
 
     Args:
         input: a tensor with extent 3 along the dimension.
-        other: a tensor of the same shape.
-        dim: the dimension; a negative one counts from the end.
+        other: a tensor of as many dimensions that broadcasts with `input`.
+        dim: the dimension; a negative one counts from the end, None is the first one with extent 3.
+        out: a tensor of the result's shape to write to.
 
     Returns:
-        A tensor of the shape of `input`.
+        A tensor of the shape that the operands broadcast to.
+
+    Raises:
+        RuntimeError: if no dimension has extent 3, or the one that is given has another.
 
     Examples:
         >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
         tensor([0, 0, 1])
     """
-    a, b, c = unbind(input, dim)
-    x, y, z = unbind(other, dim)
-    return stack([b * z - c * y, c * x - a * z, a * y - b * x], wrap_dim(dim, input.ndim))
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if dim is None and 3 not in input.dims:
+        raise RuntimeError(f"no dimension of size 3 in input: the shape is {list(input.dims)}")
+    axis = input.dims.index(3) if dim is None else wrap_dim(dim, input.ndim)
+    if (input.dims[axis], other.dims[axis]) != (3, 3):
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.dims[axis]} and "
+                           f"{other.dims[axis]}")  # fmt: skip
+    a, b, c = unbind(input, axis)
+    x, y, z = unbind(other, axis)
+    return write_out(out, stack([b * z - c * y, c * x - a * z, a * y - b * x], axis))
 
 
 # --- Einstein summation
@@ -242,13 +254,17 @@ def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
 
 def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
     removed = [k for k, label in enumerate(labels) if label not in keep]
-    return (x.sum(removed), [label for label in labels if label in keep]) if removed else (x, labels)
+    wide = [k for k in removed if x.dims[k] != 1]
+    x = x.sum(wide, keepdim=True) if wide else x
+    return x.squeeze(removed) if removed else x, [label for label in labels if label in keep]
 
 
 def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
     """Contracts two operands over the labels that are not in `keep`, as one batched matrix product."""
-    x, a = _summed(x, a, keep | set(b))
-    y, b = _summed(y, b, keep | set(a))
+    # A label with extent 1 in one of them is no contraction: the other is summed over it, and extent 1 is left out.
+    single = {label for labels, t in ((a, x), (b, y)) for label, n in zip(labels, t.dims, strict=True) if n == 1}
+    x, a = _summed(x, a, keep | (set(b) - single))
+    y, b = _summed(y, b, keep | (set(a) - single))
     both = [label for label in a if label in b and label in keep]
     inner = [label for label in a if label in b and label not in keep]
     left, right = [label for label in a if label not in b], [label for label in b if label not in a]
@@ -266,8 +282,13 @@ def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> t
         sizes = [[extent[label] for label in group] for group in order]
         return t.reshape([*sizes[0], math.prod(sizes[1]), math.prod(sizes[2])])
 
-    product = _matmul(arranged(x, a, [both, left, inner]), arranged(y, b, [both, inner, right]))
     labels = both + left + right
+    if not inner and x.dtype_name != y.dtype_name:  # nothing is summed, so dtypes are promoted
+        parts = [t.permute([own.index(name) for name in labels if name in own])
+                 .reshape([t.dims[own.index(name)] if name in own else 1 for name in labels])
+                 for t, own in ((x, a), (y, b))]  # fmt: skip
+        return parts[0] * parts[1], labels
+    product = _matmul(arranged(x, a, [both, left, inner]), arranged(y, b, [both, inner, right]))
     return product.reshape([extent[label] for label in labels]), labels
 
 

@@ -105,6 +105,7 @@ def scatter_reduce(
         >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
         tensor([1., 5.])
     """
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)  # PyTorch takes both
     if reduce not in (*_REDUCTIONS, "mean"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if src.dtype_name != input.dtype_name:

@@ -521,6 +521,29 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return _strided(self, [*shape, size], [*strides, own])
 
 
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Returns all windows along a dimension as `unfold` does, in memory of their own.
+
+    Args:
+        input: a tensor of at least one dimension.
+        dimension: the dimension.
+        size: the extent of a window.
+        step: the distance of two windows.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        RuntimeError: for a window larger than the extent, or a step that is not positive.
+
+    Examples:
+        >>> torch.unfold_copy(torch.arange(4), 0, 2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+    """
+    return clone(unfold(input, dimension, size, step))
+
+
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Returns a copy.
 
@@ -546,4 +569,4 @@ _BOTH = by_name(
     select, movedim, as_strided, clone
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, unfold)
-FUNCTIONS = _BOTH | by_name(broadcast_shapes, broadcast_tensors)
+FUNCTIONS = _BOTH | by_name(broadcast_shapes, broadcast_tensors, unfold_copy)

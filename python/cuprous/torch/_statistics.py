@@ -19,7 +19,7 @@ from cuprous.torch import (
     _reductions,
     _shape,
 )
-from cuprous.torch._args import by_name, tensor_of, unsupported, wrap_dim
+from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
@@ -47,18 +47,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
         tensor(2.5000)
     """
-    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError("quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
-                           f"got {interpolation}")  # fmt: skip
-    if isinstance(q, Tensor):
-        if q.dtype_name != input.dtype_name:
-            raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-        values = q.tolist() if q.ndim else [q.item()]
-        several = q.ndim > 0
-    else:
-        values, several = [float(q)], False
-    if any(not 0 <= v <= 1 for v in values):
-        raise RuntimeError(f"quantile() q values must be in the range [0, 1], but got {values}")
+    values, several = _levels("quantile", input, q, interpolation)
     x = input.reshape(-1) if dim is None else input
     axis = 0 if dim is None else wrap_dim(dim, input.ndim)
     x = _ordering.sort(x, axis).values
@@ -71,11 +60,74 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         a, b = (_shape.narrow(x, axis, k, 1) for k in (low, high))
         found.append(a if not t else b if t == 1 else _map("add", a, _map("multiply", _map("subtract", b, a), t)))
     bad = _reductions.any(_map("isnan", x), axis, keepdim=True)
-    found = [_map("where", bad, math.nan, part) for part in found]
+    return _joined([_map("where", bad, math.nan, part) for part in found], input, dim, keepdim, several)
+
+
+@_autocast.policy
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+                interpolation: str = "linear") -> Tensor:  # fmt: skip
+    """Returns quantiles of the elements that are not NaN, as `quantile` does. Without such elements they are NaN.
+
+    Args:
+        input: a tensor of any shape, of a floating dtype.
+        q: numbers in [0, 1]: a number, or a vector of the dtype of `input`.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest".
+
+    Returns:
+        A tensor.
+
+    Raises:
+        RuntimeError: if q is outside [0, 1], or has another dtype than the input.
+
+    Examples:
+        >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+        tensor(2.)
+    """
+    values, several = _levels("nanquantile", input, q, interpolation)
+    x = input.reshape(-1) if dim is None else input
+    axis = 0 if dim is None else wrap_dim(dim, input.ndim)
+    x = _ordering.sort(x, axis).values  # NaN comes last
+    count = _reductions.sum(_map("logical_not", _map("isnan", x)), axis, keepdim=True)
+    last, found = clamp(_core.t_cast(count, input.dtype_name) - 1, min=0), []
+    for v in values:
+        at = last * v
+        low, high = _map("floor", at), _map("ceil", at)
+        a, b = (_indexing.gather(x, axis, _core.t_cast(k, "int64")) for k in (low, high))
+        t = {"linear": at - low, "midpoint": (high - low) * 0.5, "lower": 0.0, "higher": high - low,
+             "nearest": _map("rint", at) - low}[interpolation]  # fmt: skip
+        found.append(_map("where", _map("equal", a, b), a, _map("add", a, _map("multiply", _map("subtract", b, a), t))))
+    return _joined(found, input, dim, keepdim, several)
+
+
+def _levels(name: str, input: Tensor, q: Any, interpolation: str) -> tuple[list[float], bool]:
+    """Returns the numbers that `q` has, and whether there may be several.
+
+    Raises:
+        RuntimeError: for a wrong `q` or interpolation.
+    """
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
+                           f"got {interpolation}")  # fmt: skip
+    if isinstance(q, Tensor):
+        if q.dtype_name != input.dtype_name:
+            raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        values = q.tolist() if q.ndim else [q.item()]
+        several = q.ndim > 0
+    else:
+        values, several = [float(q)], False
+    if any(not 0 <= v <= 1 for v in values):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1], but got {values}")
+    return values, several
+
+
+def _joined(found: list[Tensor], input: Tensor, dim: int | None, keepdim: bool, several: bool) -> Tensor:
+    """Returns quantiles that were reduced along one axis in the shape that was requested."""
     if dim is None and keepdim:
         found = [part.reshape((1,) * input.ndim) for part in found]
     elif not keepdim:
-        found = [_shape.squeeze(part, axis) for part in found]
+        found = [_shape.squeeze(part, 0 if dim is None else wrap_dim(dim, input.ndim)) for part in found]
     return _joining.stack(found) if several else found[0]
 
 
@@ -101,36 +153,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     order = _ordering.argsort(input.detach(), axis)
     at = _reductions.argmax(_indexing.gather(counts, axis, order), axis, True)
     return _reductions.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
-
-
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Returns the number of elements in each of equal parts of a range.
-
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        bins: the number of parts.
-        min: the lower end of the range.
-        max: the upper end; if both are 0, the range is that of the elements.
-
-    Returns:
-        A vector of `bins` elements, of the dtype of `input`.
-
-    Examples:
-        >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
-        tensor([1., 2.])
-    """
-    x = input.detach().reshape(-1)
-    low, high = float(min), float(max)
-    if low == high:
-        low, high = (float(_reductions.amin(x)), float(_reductions.amax(x))) if x.numel() else (0.0, 1.0)
-        low, high = (low - 1, high + 1) if low == high else (low, high)
-    if low > high:
-        raise RuntimeError("torch.histc: max must be larger than min")
-    inside = _map("logical_and", _map("greater_equal", x, low), _map("less_equal", x, high))
-    bucket = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
-                  0, bins - 1)  # fmt: skip
-    zeros = _core.t_full([bins], 0, input.dtype_name, input.device_name)
-    return _indexing.index_add(zeros, 0, bucket, _core.t_cast(inside, input.dtype_name))
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
@@ -224,7 +246,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     extent = y.dims[wrap_dim(dim, y.ndim)]
     mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
     if x is None:
-        return _reductions.sum(mean, dim) * dx
+        return _reductions.sum(mean, dim) * (dx.item() if isinstance(dx, Tensor) else dx)
     if x.ndim == 1:
         x = x.reshape([-1 if k == wrap_dim(dim, y.ndim) else 1 for k in range(y.ndim)])
     return _reductions.sum(mean * diff(x, 1, dim), dim)
@@ -238,22 +260,54 @@ def cov(
     Args:
         input: a matrix of shape (variables, samples), or a vector of samples.
         correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        fweights: for PyTorch's signature; only None.
-        aweights: for PyTorch's signature; only None.
+        fweights: how often each sample occurs, a vector of integers.
+        aweights: the weight of each sample, a vector of a floating dtype.
 
     Returns:
-        A matrix of shape (variables, variables).
+        A matrix of shape (variables, variables), a number for a vector. Integers give the default dtype.
+
+    Raises:
+        RuntimeError: for bools, more than two dimensions, or weights that do not fit.
 
     Examples:
         >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
         tensor([[ 1., -1.],
                 [-1.,  1.]])
     """
-    unsupported("cov", fweights=(fweights, None), aweights=(aweights, None))
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} "
+                           "dimensions")  # fmt: skip
+    if input.dtype_name == "bool":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    if not (input.is_floating_point() or input.is_complex()):
+        input = astype(input, _core.t_default_dtype())
     x = input.reshape(1, -1) if input.ndim < 2 else input
-    centred = x - _reductions.mean(x, 1, True)
-    result = _products.matmul(centred, centred.T) / max(x.dims[1] - correction, 0)
+    weights = _sample_weights(x.dims[1], fweights, aweights)
+    if weights is None:
+        centred = x - _reductions.mean(x, 1, True)
+        result = _products.matmul(centred, centred.T.conj()) / max(x.dims[1] - correction, 0)
+    else:
+        total = _reductions.sum(weights)
+        centred = x - _reductions.sum(x * weights, 1, True) / total
+        # The effective number of samples that the correction counts (Price, 1972).
+        count = correction if aweights is None else correction * _reductions.sum(weights * aweights) / total
+        result = _products.matmul(centred, (centred * weights).T.conj()) / clamp(total - count, min=0)
     return result.reshape(()) if input.ndim < 2 else result
+
+
+def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
+    """Returns the product of both weights of samples."""
+    for name, given, is_right in (
+        ("fweights", fweights, fweights is None or not fweights.is_floating_point()),
+        ("aweights", aweights, aweights is None or aweights.is_floating_point()),
+    ):
+        if given is not None and (given.dims != (count,) or not is_right):
+            kind = "integers" if name == "fweights" else "a floating dtype"
+            raise RuntimeError(f"cov(): {name} must be a vector of {count} elements of {kind}, but got "
+                               f"{list(given.dims)} of {given.dtype}")  # fmt: skip
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return fweights * aweights
 
 
 def corrcoef(input: Tensor) -> Tensor:
@@ -430,6 +484,6 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     return self
 
 
-_BOTH = by_name(quantile, mode, histc, diff, cov, corrcoef, logcumsumexp, renorm)
+_BOTH = by_name(quantile, nanquantile, mode, diff, cov, corrcoef, logcumsumexp, renorm)
 METHODS = _BOTH | by_name(exponential_, geometric_, log_normal_, cauchy_)
 FUNCTIONS = _BOTH | by_name(bucketize, isin, trapezoid, poisson) | {"trapz": trapezoid}

@@ -13,6 +13,7 @@ from cuprous.torch import (
     _creation,
     _diagonals,
     _filling,
+    _histograms,
     _indexing,
     _joining,
     _ordering,
@@ -507,7 +508,7 @@ def register(more: dict[str, Callable[..., Any]]) -> None:
     further methods."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _joining.METHODS, _diagonals.METHODS,
               _indexing.METHODS, _ordering.METHODS, _products.METHODS, _sampling.METHODS, _rearrangement.METHODS,
-              _scatter_reduce.METHODS, _statistics.METHODS, _conversions.METHODS,
+              _scatter_reduce.METHODS, _statistics.METHODS, _histograms.METHODS, _conversions.METHODS,
               _filling.METHODS, _METHODS, more)  # fmt: skip
     for table in tables:
         for name, method in complete(table).items():

@@ -78,8 +78,10 @@ FLOAT8 = {
     name: dtype(name, 1)
     for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 }
+#: All dtypes without tensors.
+NAMED_ONLY = FLOAT8 | {"complex32": dtype("complex32", 4)}
 #: PyTorch's alternative names.
-ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()}
+ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()} | {"chalf": NAMED_ONLY["complex32"]}
 #: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.
 LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
           "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}  # fmt: skip
@@ -87,7 +89,7 @@ LEGACY = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 
 def dtype_of(name: str) -> dtype:
     """Returns the dtype with a name."""
-    return DTYPES[name] if name in DTYPES else FLOAT8[name]
+    return DTYPES[name] if name in DTYPES else NAMED_ONLY[name]
 
 
 def dtype_name(given: Any) -> str:
@@ -99,7 +101,8 @@ def dtype_name(given: Any) -> str:
     """
     if isinstance(given, dtype):
         if given.name not in DTYPES:
-            raise NotImplementedError(f"tensors of {given} are not supported; use torch.float16 or torch.bfloat16")
+            other = "torch.complex64" if given.is_complex else "torch.float16 or torch.bfloat16"
+            raise NotImplementedError(f"tensors of {given} are not supported; use {other}")
         return given.name
     plain = {bool: "bool", int: "int64", float: _core.t_default_dtype(), complex: "complex64"}.get(given)
     if plain is not None:

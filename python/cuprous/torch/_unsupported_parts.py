@@ -272,7 +272,7 @@ NAMES: dict[str, dict[str, str]] = {
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
         "use linalg.eigh or scipy.sparse.linalg.eigsh": "lobpcg",
-        _TRACED: "vitals_enabled ScriptModule _softmax_backward_data",
+        _TRACED: "SymBool SymFloat SymInt vitals_enabled ScriptModule _softmax_backward_data",
     },
     "jit": {
         _EXPORT: (

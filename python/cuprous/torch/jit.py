@@ -12,6 +12,10 @@ from cuprous.torch.futures import Future
 T = TypeVar("T")
 
 
+class TracerWarning(Warning):
+    """The class of PyTorch's warnings while it traces. None is issued here."""
+
+
 def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
     """Returns the function, class or module itself. The arguments control PyTorch's compiler.
 

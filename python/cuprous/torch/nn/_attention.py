@@ -45,7 +45,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         value: a tensor of shape (..., heads, S, Ev).
         attn_mask: bool (True takes part) or float (added), broadcastable to (..., L, S).
         dropout_p: the probability with which weights are dropped, also outside of training.
-        is_causal: whether query i attends to keys up to i only; it excludes `attn_mask`.
+        is_causal: whether query i attends to keys up to i only, and of them to those that `attn_mask` allows.
         scale: the factor of the scores, 1/√E by default.
         enable_gqa: whether there are fewer heads of keys and values than of queries, each of which serves several.
 
@@ -53,16 +53,13 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         A tensor of shape (..., heads, L, Ev).
 
     Raises:
-        RuntimeError: for shapes that do not fit, a mask together with `is_causal`, or where the formula is needed and
-        not allowed.
+        RuntimeError: for shapes that do not fit, or where the formula is needed and not allowed.
 
     Examples:
         >>> x = torch.ones(1, 1, 3, 2)
         >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
         torch.Size([1, 1, 3, 2])
     """
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2 or x.dtype_name != query.dtype_name:
             raise RuntimeError(
@@ -94,7 +91,14 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
             "and no fused backend supports these tensors"
         )
     if is_causal:  # before the product, so that the product and the softmax can be fused
-        attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)
+        lower = causal(query.dims[-2], key.dims[-2], query.device_name)
+        if attn_mask is None:
+            attn_mask = lower
+        elif attn_mask.dtype_name == "bool":
+            attn_mask = _map("logical_and", attn_mask, lower)
+        else:
+            attn_mask = _map("where", lower, attn_mask, -math.inf)
+        is_causal = attn_mask is lower
     scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
     if attn_mask is not None:
         if attn_mask.dtype_name == "bool":

@@ -414,7 +414,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
                            f"have the batch's size, {n}")  # fmt: skip
     if targets.ndim == 1:
         targets = targets.unsqueeze(0) if single else _padded(targets, ends.tolist())
-    labels = _core.t_to_device(targets, device_name)
+    labels = _core.t_cast(_core.t_to_device(targets, device_name), "int64")
     # Labels separated and surrounded by blanks: blank, l1, blank, l2, … blank.
     blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, device_name)
     spread = _joining.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _joining, _shape
+from cuprous.torch import _autocast, _joining, _shape, backends
 from cuprous.torch.nn import _recurrent_autograd
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
+from cuprous.torch.nn._dropout import dropout
 
 _map, _linear = _core.t_map, _core.t_linear
 
@@ -116,6 +117,79 @@ def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor
     (layers·directions, batch, width), or None if cuDNN does not support the case."""
     prefer_cudnn(x)
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
+
+
+def layers(mode: str, data: Tensor, sizes: Sequence[int], states: Sequence[Tensor], weights: Sequence[Weights],
+           both: bool, drop: float) -> list[Tensor]:  # fmt: skip
+    """Computes all layers over packed steps, as `direction` takes them.
+
+    Args:
+        mode: a key of `MODES`.
+        data: all elements, packed.
+        sizes: the number of rows of each step.
+        states: the first states, (layers·directions, batch, width).
+        weights: the parameters of each layer and direction.
+        both: whether there are two directions.
+        drop: the probability with which outputs of all layers but the last are dropped.
+
+    Returns:
+        The outputs of the last layer, packed, and the last states of all layers.
+    """
+    last: list[State] = []
+    for first in range(0, len(weights), 1 + both):
+        outputs = []
+        for k in range(first, first + 1 + both):
+            out, end = direction(mode, data, sizes, tuple(s[k] for s in states), weights[k], k > first)
+            outputs.append(out)
+            last.append(end)
+        data = _joining.cat(outputs, 1) if both else outputs[0]
+        if drop and first + 1 + both < len(weights):
+            data = dropout(data, drop)
+    return [data, *(_joining.stack([state[k] for state in last]) for k in range(len(states)))]
+
+
+def steps(mode: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Weights], both: bool,
+          drop: float) -> list[Tensor]:  # fmt: skip
+    """Computes all layers for (steps, batch, features), by cuDNN's routine if it supports the case.
+
+    Args:
+        mode: a key of `MODES`.
+        x: the inputs.
+        states: the first states, (layers·directions, batch, width).
+        weights: the parameters of each layer and direction.
+        both: whether there are two directions.
+        drop: the probability with which outputs of all layers but the last are dropped.
+
+    Returns:
+        The outputs of the last layer, (steps, batch, directions·width), and the last states of all layers.
+    """
+    if weights[0][4] is None and x.device_name != "cpu" and backends.cudnn.enabled:
+        done = _by_routine(mode, x, states, weights, both, drop)
+        if done is not None:
+            return done
+    count, batch, features = x.dims
+    data, *last = layers(mode, x.reshape(-1, features), [batch] * count, states, weights, both, drop)
+    return [data.reshape(count, batch, -1), *last]
+
+
+def _by_routine(mode: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Weights], both: bool,
+                drop: float) -> list[Tensor] | None:  # fmt: skip
+    """Computes the layers by cuDNN's routine: all at once, or one by one if there is dropout between them. Returns None
+    if cuDNN does not support the case."""
+    directions = 1 + both
+    count = len(weights) // directions
+    drops = drop > 0 and count > 1
+    at_once = 1 if drops else count
+    final: list[list[Tensor]] = []
+    for first in range(0, count, at_once):
+        own = slice(first * directions, (first + at_once) * directions)
+        parameters = [w for group in weights[own] for w in group if w is not None]
+        done = together(mode, x, [s[own] for s in states] if drops else list(states), parameters, at_once, both)
+        if done is None:
+            return None
+        x = dropout(done[0], drop) if drops and first < count - 1 else done[0]
+        final.append(done[1:])
+    return [x, *(_joining.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
 
 
 def _first_rows(s: Tensor, n: int) -> Tensor:

@@ -11,8 +11,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _joining
-from cuprous.torch._args import unsupported
+from cuprous.torch import _autocast, _indexing, _joining, _shape
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn import _pooling
 
@@ -46,7 +45,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             "trilinear" for three.
         align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
         recompute_scale_factor: whether the factor is computed from the rounded extents.
-        antialias: for PyTorch's signature; only False.
+        antialias: whether smaller results are means over all points that a new point covers, for "bilinear" and
+            "bicubic".
 
     Returns:
         A tensor of shape (N, C, ...).
@@ -59,7 +59,6 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
         tensor([[[1., 1., 2., 2.]]])
     """
-    unsupported("interpolate", antialias=(antialias, False))
     n = input.ndim - 2
     if mode not in _MODES or n not in (1, 2, 3) or _MODES[mode][0] not in (None, n):
         raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for "
@@ -68,6 +67,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if align_corners is not None and not _MODES[mode][1]:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | "
                          "bicubic | trilinear")  # fmt: skip
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as "
+                         "input")  # fmt: skip
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined" if size is not None
                          else "either size or scale_factor should be defined")  # fmt: skip
@@ -87,6 +89,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if mode == "area":
         return getattr(_pooling, f"adaptive_avg_pool{n}d")(input, new)
     for k in range(n - 1, -1, -1):
+        if antialias:
+            input = _antialiased(input, k + 2, new[k], scales[k], mode, bool(align_corners))
+            continue
         input = _resized(input, k + 2, new[k], scales[k], mode, bool(align_corners))
     return input
 
@@ -122,6 +127,29 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
         part = _indexing.index_select(x, dim, clamp(base + shift, 0, old - 1))
         terms.append(_map("multiply", part, _core.t_cast(weight, x.dtype_name).reshape(lead)))
     return reduce(operator.add, terms)
+
+
+def _antialiased(x: Tensor, dim: int, new: int, factor: float | None, mode: str, align: bool) -> Tensor:
+    """Resamples one dimension by a filter that is as wide as the distance of the old or of the new points."""
+    old = x.dims[dim]
+    step = ((old - 1) / (new - 1) if new > 1 else 0.0) if align else 1.0 / factor if factor else old / new
+    if new == old and step == 1:
+        return x
+    wide = max(step, 1.0)
+    reach = wide * (2 if mode == "bicubic" else 1)
+    points = _core.t_cast(_core.t_iota([old], [1], 0, x.device_name), "float64").unsqueeze(1)
+    center = (_core.t_cast(_core.t_iota([new], [1], 0, x.device_name), "float64") + 0.5) * step
+    first, end = (_map("floor", clamp(edge + 0.5, 0, old)) for edge in (center - reach, center + reach))
+    distance = _map("absolute", (points - center + 0.5) / wide)
+    if mode == "bicubic":
+        near, far = _cubic_near(distance, -0.5), _cubic_far(distance, -0.5)
+        weights = _map("where", _map("less", distance, 1), near, _map("where", _map("less", distance, 2), far, 0))
+    else:
+        weights = clamp(1 - distance, min=0)
+    covered = _map("logical_and", _map("greater_equal", points, first), _map("less", points, end))
+    weights = _map("where", covered, weights, 0)
+    weights = _core.t_cast(weights / weights.sum(0), x.dtype_name)
+    return _shape.movedim(_shape.movedim(x, dim, -1) @ weights, -1, dim)
 
 
 def _cubic_near(d: Tensor, a: float = -0.75) -> Tensor:

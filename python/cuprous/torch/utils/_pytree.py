@@ -268,19 +268,29 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> T
     return tree_flatten(tree, is_leaf)[1]
 
 
+#: Dictionaries, which stand for each other.
+_DICTS = {dict, OrderedDict, defaultdict}
+
+
 def _flatten_up_to(spec: TreeSpec, tree: Any) -> list[Any]:
     """Returns the parts of a container at the leaves of a form."""
     if spec.type is None:
         return [tree]
-    if _get_node_type(tree) is not spec.type:
+    kind = _get_node_type(tree)
+    if kind is not spec.type and not {kind, spec.type} <= _DICTS:
         raise ValueError(f"Type mismatch; expected {spec.type!r}, but got {type(tree)!r}.")
-    parts, context = SUPPORTED_NODES[spec.type].flatten_fn(tree)
-    if isinstance(spec.context, list) and isinstance(tree, dict) and not isinstance(tree, defaultdict):
-        if set(context) != set(spec.context):
-            raise ValueError(f"Node keys mismatch; expected {spec.context!r}, but got {context!r}.")
-        parts = [tree[key] for key in spec.context]
+    parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     if len(parts) != spec.num_children:
         raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(parts)}.")
+    if spec.type in _DICTS:  # parts belong together by their keys, whatever the order
+        keys = spec.context[1] if spec.type is defaultdict else spec.context
+        if set(tree) != set(keys):
+            raise ValueError(f"Node keys mismatch; expected {keys!r}, but got {list(tree)!r}.")
+        parts = [tree[key] for key in keys]
+    elif spec.type is not deque and context != spec.context:
+        raise ValueError(
+            f"Node context mismatch for node type {spec.type!r}; expected {spec.context!r}, but got {context!r}."
+        )
     return [
         leaf for child, part in zip(spec.children_specs, parts, strict=True) for leaf in _flatten_up_to(child, part)
     ]

@@ -98,6 +98,9 @@ for _n in (1, 2, 3):
     _WIDTHS[getattr(batchnorm, f"BatchNorm{_n}d")] = ("num_features", 1, 0)
     _WIDTHS[getattr(batchnorm, f"InstanceNorm{_n}d")] = ("num_features", -1 - _n, 0)
 
+#: PyTorch's name of the base class of lazy layers.
+LazyModuleMixin = LazyModule
+
 __all__ = ["UninitializedParameter"]
 for _kind, _where in _WIDTHS.items():
     _name = f"Lazy{_kind.__name__}"

@@ -8,9 +8,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _joining, backends
+from cuprous.torch import _creation, _indexing
 from cuprous.torch.nn import _recurrent, init
-from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.nn.utils.rnn import PackedSequence
@@ -165,57 +164,20 @@ class RNNBase(_Recurrent):
         states = self._checked(hx, sizes[0], single, data)
         if order is not None and hx is not None:
             states = [_indexing.index_select(s, 1, order) for s in states]
-        by_routine = None
-        if x is not None and not self.proj_size and x.device_name != "cpu" and backends.cudnn.enabled:
-            by_routine = self._run_fused(x, states)
-        if by_routine is not None:
-            data, *final = by_routine
+        drop = self.dropout if self.training else 0.0
+        weights = [self._weights(k) for k in range(len(self._weight_names))]
+        if x is not None:
+            data, *final = _recurrent.steps(self.mode, x, states, weights, self.bidirectional, drop)
         else:
-            data, last = self._layers(x.reshape(-1, self.input_size) if x is not None else data, sizes, states)
-            final = [_joining.stack([state[k] for state in last]) for k in range(len(states))]
+            data, *final = _recurrent.layers(self.mode, data, sizes, states, weights, self.bidirectional, drop)
         if back is not None:
             final = [_indexing.index_select(s, 1, back) for s in final]
         if packed:
             output: Any = PackedSequence(data, input.batch_sizes, order, back)
         else:
-            output = data.reshape(len(sizes), sizes[0], -1)
-            output = output.squeeze(1) if single else output.transpose(0, 1) if self.batch_first else output
+            output = data.squeeze(1) if single else data.transpose(0, 1) if self.batch_first else data
         final = [s.squeeze(1) for s in final] if single else final
         return output, final[0] if len(final) == 1 else tuple(final)
-
-    def _run_fused(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
-        """Computes the layers by cuDNN's routine: all at once, or one by one if there is dropout between them. Returns
-        None if cuDNN does not support the case."""
-        directions = 1 + self.bidirectional
-        drops = self.dropout > 0 and self.training and self.num_layers > 1
-        layers = 1 if drops else self.num_layers
-        final: list[list[Tensor]] = []
-        for first in range(0, self.num_layers, layers):
-            own = slice(first * directions, (first + layers) * directions)
-            weights = [getattr(self, name) for names in self._weight_names[own] for name in names]
-            starts = [s[own] for s in states] if drops else states
-            done = _recurrent.together(self.mode, x, starts, weights, layers, self.bidirectional)
-            if done is None:
-                return None
-            x = dropout(done[0], self.dropout) if drops and first < self.num_layers - 1 else done[0]
-            final.append(done[1:])
-        return [x, *(_joining.cat(list(parts)) if drops else parts[0] for parts in zip(*final, strict=True))]
-
-    def _layers(self, data: Tensor, sizes: list[int], states: list[Tensor]) -> tuple[Tensor, list[Any]]:
-        last = []
-        directions = 1 + self.bidirectional
-        for layer in range(self.num_layers):
-            outputs = []
-            for k in range(directions):
-                position = layer * directions + k
-                first = tuple(s[position] for s in states)
-                out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(position), k == 1)
-                outputs.append(out)
-                last.append(end)
-            data = _joining.cat(outputs, 1) if directions > 1 else outputs[0]
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                data = dropout(data, self.dropout)
-        return data, last
 
     def extra_repr(self) -> str:
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
