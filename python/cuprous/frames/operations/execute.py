@@ -1,0 +1,184 @@
+"""Runs a plan: one function for each class of nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import cuprous as cp
+from cuprous.frames.columns.column import ONE, both
+from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.groups import Groups
+from cuprous.frames.columns.residency import Residency
+from cuprous.frames.expressions.evaluate import Context, finished, whole
+from cuprous.frames.operations.join import join
+from cuprous.frames.operations.order import sorted_rows
+from cuprous.frames.operations.rows import distinct, union
+from cuprous.frames.plan import nodes
+from cuprous.frames.plan.expressions import Aggregate, Expression, Length, Literal, Name, Named, Window, walk
+from cuprous.frames.reasons import refuse_unless
+from cuprous.frames.report import Entry
+from cuprous.frames.table import Table
+from cuprous.frames.columns.column import Column
+
+#: Aggregates that take a filter as a mask, so that rows need not be moved.
+_BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "any", "all"}
+
+
+class Run:
+    """One run of a plan.
+
+    Args:
+        residency: the columns that are on the device already.
+        device: the name of the device for the report.
+    """
+
+    def __init__(self, residency: Residency, device: str) -> None:
+        self._residency = residency
+        self._device = device
+        self._caches: dict[int, Frame] = {}
+        self.entries: list[Entry] = []
+
+    def frame(self, node: nodes.Node) -> Frame:
+        """Returns the result of a node.
+
+        Raises:
+            Refused: if the data do not fit; nothing has changed then.
+        """
+        if isinstance(node, nodes.Cache):
+            if node.key not in self._caches:
+                self._caches[node.key] = self.frame(node.inputs[0])
+            return self._caches[node.key]
+        masked = self._aggregates_of_filter(node)
+        inputs = [self.frame(one) for one in (masked.inputs if masked is not None else node.inputs)]
+        start, moved = time.perf_counter(), self._residency.bytes_moved
+        if masked is not None:
+            result = _masked_select(node, masked, inputs[0])
+        else:
+            result = _NODES[type(node)](self, node, inputs)
+        milliseconds = (time.perf_counter() - start) * 1e3
+        rows = sum(one.height for one in inputs)
+        moved = self._residency.bytes_moved - moved
+        self.entries.append(Entry(node.title, self._device, rows, result.height, milliseconds, moved))
+        return result
+
+    def _aggregates_of_filter(self, node: nodes.Node) -> nodes.Filter | None:
+        """The filter below aggregates that take it as a mask."""
+        if not isinstance(node, nodes.Select) or not isinstance(node.inputs[0], nodes.Filter):
+            return None
+        return node.inputs[0] if all(_takes_mask(one.expression) for one in node.columns) else None
+
+    def scan(self, node: Any) -> Frame:
+        """Returns the columns of a frame in memory, copied to the device unless they are there."""
+        source = node.source
+        if isinstance(source, Table):
+            return source.frame.project(node.schema)
+        columns = {name: self._residency.column(source.get_column(name)) for name in node.schema}
+        return Frame(columns, source.height)
+
+
+def _takes_mask(expression: Expression) -> bool:
+    """Returns true if the value of an expression does not depend on rows outside of a mask, nor on their numbers."""
+    if isinstance(expression, (Length, Literal)):
+        return True
+    if isinstance(expression, Aggregate):
+        inner = list(walk(expression.argument))
+        return expression.function in _BY_MASK and not any(isinstance(one, (Aggregate, Window)) for one in inner)
+    return not isinstance(expression, (Name, Window)) and all(map(_takes_mask, expression.inputs()))
+
+
+def _masked_select(node: Any, filter: nodes.Filter, frame: Frame) -> Frame:
+    condition = finished(whole(frame).evaluate(filter.condition), frame.height)
+    return _columns(whole(frame, both(condition.values, condition.valid)), node.columns, {})
+
+
+def _columns(context: Context, columns: tuple[Named, ...], kept: dict[str, Column], height: int | None = None) -> Frame:
+    found = {one.name: context.evaluate(one.expression) for one in columns}
+    for one in found.values():
+        refuse_unless(one.selected is None, "a filter inside an expression is supported in aggregates only")
+    if height is None:
+        lengths = {len(one) for one in found.values() if one.level != ONE}
+        height = lengths.pop() if lengths else 1
+    return Frame({**kept, **{name: finished(column, height) for name, column in found.items()}}, height)
+
+
+def _filter(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    condition = whole(frame).evaluate(node.condition)
+    condition = finished(condition, frame.height)
+    return frame.take(cp.flatnonzero(both(condition.values, condition.valid)))
+
+
+def _select(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    return _columns(whole(inputs[0]), node.columns, {})
+
+
+def _with_columns(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    return _columns(whole(frame), node.columns, frame.columns, frame.height)
+
+
+def _sort(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    context = whole(frame)
+    keys = [finished(context.evaluate(key.expression), frame.height) for key in node.keys]
+    rows = sorted_rows(keys, node.descending, node.nulls_last)
+    if node.slice is not None:
+        wanted = Frame({}, frame.height).slice(*node.slice)
+        begin = node.slice[0] if node.slice[0] >= 0 else frame.height + node.slice[0]
+        begin = min(max(begin, 0), frame.height)
+        rows = rows[begin : begin + wanted.height]
+    return frame.take(rows)
+
+
+def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    context = whole(frame)
+    keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
+    if frame.height == 0:
+        return _no_groups(node, frame, keys)
+    groups = Groups(list(keys.values()), ordered=node.maintain_order)
+    inner = Context(frame, groups)
+    columns = {name: column.take(groups.first) for name, column in keys.items()}
+    for one in node.aggregates:
+        found = inner.evaluate(one.expression)
+        refuse_unless(found.level != "rows", f"the aggregate {one.name!r} is a list for each group")
+        columns[one.name] = finished(found, groups.count)
+    return _sliced(Frame(columns, groups.count), node.slice)
+
+
+def _no_groups(node: Any, frame: Frame, keys: dict[str, Column]) -> Frame:
+    """The result without rows: each aggregate of the empty frame, without its one value."""
+    inner = whole(frame)
+    for one in node.aggregates:
+        keys[one.name] = inner.evaluate(one.expression).slice(0, 0).at_level("rows")
+    return Frame(keys, 0)
+
+
+def _sliced(frame: Frame, slice: tuple[int, int] | None) -> Frame:
+    return frame if slice is None else frame.slice(*slice)
+
+
+def _row_index(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    dtype = node.schema[node.name]
+    numbers = (cp.arange(frame.height) + node.offset).astype("uint32")
+    return Frame({node.name: Column(numbers, None, dtype), **frame.columns}, frame.height)
+
+
+#: Class of a node -> its result.
+_NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
+    nodes.Distinct: lambda _, node, inputs: _sliced(distinct(node, inputs[0]), node.slice),
+    nodes.Filter: _filter,
+    nodes.GroupBy: _group_by,
+    nodes.Join: lambda _, node, inputs: _sliced(join(node, *inputs), node.slice),
+    nodes.Project: lambda _, node, inputs: inputs[0].project(node.schema),
+    nodes.RowIndex: _row_index,
+    nodes.Scan: lambda run, node, _: run.scan(node),
+    nodes.Select: _select,
+    nodes.Slice: lambda _, node, inputs: inputs[0].slice(node.offset, node.length),
+    nodes.Sort: _sort,
+    nodes.Union: lambda _, node, inputs: _sliced(union(inputs), node.slice),
+    nodes.WithColumns: _with_columns,
+}

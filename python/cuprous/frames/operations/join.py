@@ -1,0 +1,189 @@
+"""Joins: pairs of rows with equal keys, then the columns of both sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import cuprous as cp
+from cuprous.frames.columns.column import Column, both, null_column, with_one_dictionary
+from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.keys import combined
+from cuprous.frames.expressions.evaluate import finished, whole
+from cuprous.frames.operations.rows import concatenated
+from cuprous.frames.plan.expressions import Name, Named
+from cuprous.frames.plan.nodes import Join
+from cuprous.frames.reasons import refuse_unless
+
+_KINDS = ("inner", "left", "semi", "anti", "full", "cross")
+#: Orders that pairs have here: by the left row, then by the right row.
+_ORDERS = ("none", "left", "left_right")
+
+
+def refuse_join(node: Join) -> None:
+    """Raises `Refused` if a join is not supported."""
+    refuse_unless(node.how in _KINDS, f"a join of kind {node.how} is not supported")
+    order = node.maintain_order
+    refuse_unless(
+        order in _ORDERS or (node.how in ("semi", "anti") and order != "right"),
+        f"join(maintain_order={order!r}) is not supported",
+    )
+    refuse_unless(node.how != "full" or order == "none", f"a full join with maintain_order={order!r} is not supported")
+    for left, right in zip(node.left_on, node.right_on, strict=True):
+        one, other = left.expression.dtype, right.expression.dtype
+        refuse_unless(one == other, f"join keys of {one} and {other} are not supported")
+    if node.how not in ("semi", "anti"):
+        names = list(_output_names(node))
+        refuse_unless(names == list(node.schema), f"the join gives the columns {names} instead of {list(node.schema)}")
+
+
+def _dropped(node: Join) -> set[str]:
+    """Columns of the right side that a join leaves out: keys whose values the left ones have."""
+    if not node.coalesce or node.how == "cross":
+        return set()
+    return {one.expression.name for one in node.right_on if isinstance(one.expression, Name)}
+
+
+def _output_names(node: Join) -> dict[str, tuple[str, str]]:
+    """Name of a result -> its side and its name there."""
+    left, right = node.inputs
+    names = {name: ("left", name) for name in left.schema}
+    for name in right.schema:
+        if name not in _dropped(node):
+            names[name + node.suffix if name in left.schema else name] = ("right", name)
+    return names
+
+
+def _codes(node: Join, left: list[Column], right: list[Column]) -> tuple[Any, Any, int]:
+    """One code for the keys of each row of both sides, and the end of the codes."""
+    joint = []
+    for one, other in zip(left, right, strict=True):
+        one, other = with_one_dictionary([one, other])
+        joint.append(concatenated([one, other]))
+    codes = combined(joint)
+    assert codes.domain is not None
+    height = len(left[0])
+    if codes.domain > 4 * len(joint[0]) + (1 << 20):
+        distinct, inverse = cp.unique(codes.values, return_inverse=True)
+        return inverse[:height], inverse[height:], max(1, int(distinct.shape[0]))
+    return codes.values[:height], codes.values[height:], codes.domain
+
+
+def _matchable(node: Join, columns: list[Column]) -> Any:
+    """The rows whose keys may be equal to others; None for all."""
+    return None if node.nulls_equal else both(*(column.valid for column in columns))
+
+
+def join(node: Join, left: Frame, right: Frame) -> Frame:
+    """Returns the join of two frames."""
+    if node.how == "cross":
+        rows = cp.arange(left.height * right.height)
+        width = max(1, right.height)
+        return _gathered(node, left, right, rows // width, rows % width, None, None)
+    left_keys, right_keys = _keys(node.left_on, left), _keys(node.right_on, right)
+    left_codes, right_codes, end = _codes(node, left_keys, right_keys)
+    left_valid, right_valid = _matchable(node, left_keys), _matchable(node, right_keys)
+    present = right_codes if right_valid is None else right_codes[right_valid]
+    counts = cp.bincount(present, minlength=end)
+    matches = counts[left_codes]
+    if left_valid is not None:
+        matches = cp.where(left_valid, matches, 0)
+    if node.how in ("semi", "anti"):
+        return left.take(cp.flatnonzero(matches > 0 if node.how == "semi" else matches == 0))
+    keep_left = node.how in ("left", "full")
+    left_rows, nth, matched = _repeated(matches, keep_left)
+    right_rows = _right_rows(right_codes, right_valid, counts, left_codes[left_rows], nth)
+    right_present = matched if keep_left else None
+    left_present = None
+    if node.how == "full":
+        alone = _unmatched(left_codes, left_valid, right_codes, right_valid, end)
+        left_present = cp.concatenate([cp.ones(left_rows.shape, "bool"), cp.zeros(alone.shape, "bool")])
+        right_present = cp.concatenate([matched, cp.ones(alone.shape, "bool")])
+        left_rows = cp.concatenate([left_rows, cp.zeros(alone.shape, "int64")])
+        right_rows = cp.concatenate([right_rows, alone])
+    return _gathered(node, left, right, left_rows, right_rows, left_present, right_present)
+
+
+def _keys(keys: tuple[Named, ...], frame: Frame) -> list[Column]:
+    context = whole(frame)
+    return [finished(context.evaluate(key.expression), frame.height) for key in keys]
+
+
+def _repeated(matches: Any, keep_left: bool) -> tuple[Any, Any, Any]:
+    """The left row of each pair, which of its matches it is, and whether it has one.
+
+    Args:
+        matches: the number of matches of each left row.
+        keep_left: whether rows without a match are kept.
+    """
+    counts = cp.maximum(matches, 1) if keep_left else matches
+    rows = cp.flatnonzero(counts)
+    total = int(counts.sum())
+    if int(rows.shape[0]) == total:
+        return rows, cp.zeros(total, "int64"), matches[rows] > 0
+    begins = (cp.cumsum(counts) - counts)[rows]
+    steps = cp.zeros(total, "int64")
+    steps[begins] = cp.diff(rows, prepend=cp.zeros(1, "int64"))
+    left_rows = cp.cumsum(steps)
+    bases = cp.zeros(counts.shape, "int64")
+    bases[rows] = begins
+    return left_rows, cp.arange(total) - bases[left_rows], matches[left_rows] > 0
+
+
+def _right_rows(codes: Any, valid: Any, counts: Any, wanted: Any, nth: Any) -> Any:
+    """The right row that is the nth with a code."""
+    rows = cp.arange(codes.shape[0]) if valid is None else cp.flatnonzero(valid)
+    present = codes if valid is None else codes[rows]
+    if int(rows.shape[0]) == 0:
+        return cp.zeros(wanted.shape, "int64")
+    if int(counts.max()) <= 1:
+        table = cp.zeros(counts.shape, "int64")
+        table[present] = rows
+        return table[wanted]
+    order = rows[cp.argsort(present, kind="stable")]
+    begins = cp.cumsum(counts) - counts
+    return order[cp.clip(begins[wanted] + nth, 0, order.shape[0] - 1)]
+
+
+def _unmatched(left: Any, left_valid: Any, right: Any, right_valid: Any, end: int) -> Any:
+    """The right rows whose key no left row has."""
+    present = cp.bincount(left if left_valid is None else left[left_valid], minlength=end)
+    matched = present[right] > 0
+    return cp.flatnonzero(~matched if right_valid is None else ~(matched & right_valid))
+
+
+def _gathered(
+    node: Join, left: Frame, right: Frame, left_rows: Any, right_rows: Any, left_present: Any, right_present: Any
+) -> Frame:
+    sides = {"left": (left, left_rows, left_present), "right": (right, right_rows, right_present)}
+    height = int(left_rows.shape[0])
+    columns = {}
+    for name, (side, source) in _output_names(node).items():
+        frame, rows, present = sides[side]
+        column = frame.columns[source]
+        columns[name] = column.take(rows) if present is None else column.take_or_null(rows, present)
+    if node.how == "full" and node.coalesce:
+        for one, other in zip(node.left_on, node.right_on, strict=True):
+            _coalesce(columns, one, right, other, right_rows, left_present)
+    return Frame(columns, height)
+
+
+def _coalesce(columns: dict[str, Column], one: Named, right: Frame, other: Named, rows: Any, present: Any) -> None:
+    """Fills a left key with the right key where there is no left row."""
+    refuse_unless(
+        isinstance(one.expression, Name) and isinstance(other.expression, Name),
+        "a coalescing full join on expressions is not supported",
+    )
+    assert isinstance(one.expression, Name) and isinstance(other.expression, Name)
+    key = one.expression.name
+    mine, theirs = columns[key], right.columns[other.expression.name]
+    if len(theirs) == 0:
+        theirs = null_column(theirs.dtype, theirs.dictionary, 1, theirs.values.dtype)
+        rows = cp.zeros(rows.shape, "int64")
+    mine, theirs = with_one_dictionary([mine, theirs.take(rows)])
+    values = cp.where(present, mine.values, theirs.values)
+    full = cp.ones(values.shape, "bool")
+    valid = cp.where(
+        present, full if mine.valid is None else mine.valid, full if theirs.valid is None else theirs.valid
+    )
+    columns[key] = replace(mine, values=values, valid=valid, memo={})

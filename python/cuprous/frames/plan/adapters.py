@@ -1,0 +1,90 @@
+"""What the versions of Polars' plans differ in: one row for each major that has been checked.
+
+A plan of another major, a class of nodes that is not here, and a field that is not here are left to Polars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cuprous.frames.reasons import Refused
+
+_FIELDS = {
+    "Cache": "id_ input",
+    "DataFrameScan": "df projection selection",
+    "Distinct": "input options",
+    "Filter": "input predicate",
+    "GroupBy": "aggs apply input keys maintain_order options",
+    "HStack": "exprs input should_broadcast",
+    "MapFunction": "function input",
+    "PythonScan": "options",
+    "Reduce": "exprs input",
+    "Select": "expr input should_broadcast",
+    "SimpleProjection": "input",
+    "Slice": "input len offset",
+    "Sort": "by_column input slice sort_options",
+    "Union": "inputs maintain_order rows slice",
+    "Agg": "arguments name options",
+    "Alias": "expr name",
+    "BinaryExpr": "left op right",
+    "Cast": "dtype expr options",
+    "Column": "name",
+    "ExprFilter": "by input",
+    "Function": "function_data input options",
+    "Len": "",
+    "Literal": "dtype value",
+    "Ternary": "falsy predicate truthy",
+    "Window": "function options order_by order_by_descending order_by_nulls_last partition_by",
+}
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The classes and fields of one major of Polars' plans.
+
+    Args:
+        fields: class -> the public fields that are understood. The expression class `Filter` stands under `ExprFilter`.
+    """
+
+    fields: dict[str, frozenset[str]]
+
+    def check(self, value: Any, key: str | None = None) -> str:
+        """Returns the name of a node's class.
+
+        Raises:
+            Refused: if the class or one of its fields is unknown.
+        """
+        name = key or type(value).__name__
+        known = self.fields.get(name)
+        if known is None:
+            raise Refused(f"nodes of kind {name} are not supported")
+        unknown = {field for field in dir(type(value)) if not field.startswith("_")} - known
+        if unknown:
+            raise Refused(f"{name} has fields that are not known: {', '.join(sorted(unknown))}")
+        return name
+
+
+def _adapter(join: str) -> Adapter:
+    return Adapter({name: frozenset(fields.split()) for name, fields in {**_FIELDS, "Join": join}.items()})
+
+
+_JOIN = "input_left input_right left_on options right_on"
+#: Major version of the plan -> its adapter.
+ADAPTERS = {
+    14: _adapter(_JOIN),
+    15: _adapter(f"{_JOIN} predicate"),
+    16: _adapter(f"{_JOIN} predicate"),
+}
+
+
+def adapter_for(version: tuple[int, int]) -> Adapter:
+    """Returns the adapter of a plan's version.
+
+    Raises:
+        Refused: if that major has not been checked.
+    """
+    if version[0] not in ADAPTERS:
+        known = ", ".join(map(str, ADAPTERS))
+        raise Refused(f"plans of version {version[0]}.{version[1]} are not known; {known} are")
+    return ADAPTERS[version[0]]

@@ -1,0 +1,190 @@
+"""Polars' optimized plan, node by node, as our own; a subtree that does not translate leaves its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from cuprous.frames.columns.dtypes import refuse_dtype
+from cuprous.frames.operations.join import refuse_join
+from cuprous.frames.plan import nodes
+from cuprous.frames.plan.adapters import Adapter, adapter_for
+from cuprous.frames.plan.expressions import Named
+from cuprous.frames.plan.translate_expressions import ExpressionTranslator
+from cuprous.frames.reasons import Refused, refuse_unless
+from cuprous.frames.table import source_of
+
+
+class Translator:
+    """Translates what a traverser of Polars shows.
+
+    Args:
+        traverser: what `LazyFrame._ldf.visit()` or the callback after optimization gives.
+    """
+
+    def __init__(self, traverser: Any) -> None:
+        self._traverser = traverser
+        self._adapter: Adapter = adapter_for(traverser.version())
+        self._caches: dict[int, nodes.Part] = {}
+
+    def part(self) -> nodes.Part:
+        """Translates the current node and all below it."""
+        traverser = self._traverser
+        handle = traverser.get_node()
+        title = "?"
+        try:
+            view = traverser.view_current_node()
+            title = type(view).__name__
+            if title == "Cache" and view.id_ in self._caches:
+                return replace(self._caches[view.id_], handle=handle)
+            children = traverser.get_inputs()
+        except Exception as error:
+            return nodes.Part(handle, title, reason=f"Polars does not describe this node: {error}")
+        below = []
+        for child in children:
+            traverser.set_node(child)
+            below.append(self.part())
+        traverser.set_node(handle)
+        try:
+            part = self._translate(handle, title, view, tuple(below))
+        except Refused as error:
+            part = nodes.Part(handle, title, reason=str(error), below=tuple(below))
+        except Exception as error:  # what is not understood is left to Polars
+            part = nodes.Part(handle, title, reason=f"not understood: {error!r}", below=tuple(below))
+        if title == "Cache":
+            self._caches[view.id_] = part
+        return part
+
+    def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
+        name = self._adapter.check(view)
+        schema = dict(self._traverser.get_schema())
+        for column, dtype in schema.items():
+            refuse_dtype(dtype, f"column {column!r}")
+        inputs = tuple(part.node for part in below if part.node is not None)
+        refuse_unless(len(inputs) == len(below), "an input is left to Polars")
+        node = _NODES[name](self, view, schema, inputs)
+        return nodes.Part(handle, title, node, below=below)
+
+    def named(self, expressions: Any, input: int) -> tuple[Named, ...]:
+        """Translates expressions of the input with a handle."""
+        here = self._traverser.get_node()
+        self._traverser.set_node(input)
+        try:
+            translator = ExpressionTranslator(self._traverser, self._adapter)
+            return tuple(Named(one.output_name, translator.expression(one.node)) for one in expressions)
+        finally:
+            self._traverser.set_node(here)
+
+
+Inputs = tuple[nodes.Node, ...]
+
+
+def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    refuse_unless(view.selection is None, "the scan has a condition of its own")
+    return nodes.Scan(schema, inputs, pl.DataFrame._from_pydf(view.df))
+
+
+def _python_scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    scan, columns, _kind, condition, rows = view.options
+    source = source_of(scan)
+    refuse_unless(source is not None, "the scan calls a function of Python")
+    refuse_unless(condition is None and rows is None, "the scan has a condition or a limit of its own")
+    return nodes.Scan(schema, inputs, source)
+
+
+def _filter(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    (condition,) = to.named([view.predicate], view.input)
+    return nodes.Filter(schema, inputs, condition.expression)
+
+
+def _project(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.Project(schema, inputs)
+
+
+def _select(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.Select(schema, inputs, to.named(view.expr, view.input))
+
+
+def _reduce(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.Select(schema, inputs, to.named(view.exprs, view.input))
+
+
+def _with_columns(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.WithColumns(schema, inputs, to.named(view.exprs, view.input))
+
+
+def _sort(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    _, nulls_last, descending = view.sort_options
+    keys = to.named(view.by_column, view.input)
+    slice = None if view.slice is None else tuple(view.slice[:2])  # a third field is a hint for scans
+    return nodes.Sort(schema, inputs, keys, tuple(descending), tuple(nulls_last), slice)
+
+
+def _slice(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.Slice(schema, inputs, view.offset, view.len)
+
+
+def _distinct(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    keep, subset, maintain_order, slice = view.options
+    refuse_unless(keep in ("first", "last", "any", "none"), f"unique(keep={keep!r}) is not supported")
+    chosen = tuple(schema) if subset is None else tuple(subset)
+    return nodes.Distinct(schema, inputs, keep, chosen, maintain_order, slice)
+
+
+def _union(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    for one in inputs:
+        refuse_unless(list(one.schema.items()) == list(schema.items()), "the frames have different schemas")
+    return nodes.Union(schema, inputs, view.slice)
+
+
+def _cache(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    return nodes.Cache(schema, inputs, view.id_)
+
+
+def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    options = view.options
+    refuse_unless(options.dynamic is None and options.rolling is None, "windows over an index are not supported")
+    keys, aggregates = to.named(view.keys, view.input), to.named(view.aggs, view.input)
+    refuse_unless(keys, "there are no keys")
+    return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)
+
+
+def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    how, nulls_equal, slice, suffix, coalesce, order = view.options
+    refuse_unless(isinstance(how, str), "inequality joins are not supported")
+    refuse_unless(getattr(view, "predicate", None) is None, "the join has a condition of its own")
+    left, right = to.named(view.left_on, view.input_left), to.named(view.right_on, view.input_right)
+    node = nodes.Join(schema, inputs, how.lower(), left, right, nulls_equal, suffix, coalesce, order, slice)
+    refuse_join(node)
+    return node
+
+
+def _map_function(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    name, *options = view.function
+    if name == "row_index":
+        return nodes.RowIndex(schema, inputs, *options)
+    refuse_unless(name in ("rechunk", "hint_sorted"), f"{name} is not supported")
+    return nodes.Project(schema, inputs)
+
+
+#: Class of a node -> its translation.
+_NODES: dict[str, Callable[[Translator, Any, dict[str, Any], Inputs], nodes.Node]] = {
+    "Cache": _cache,
+    "DataFrameScan": _scan,
+    "Distinct": _distinct,
+    "Filter": _filter,
+    "GroupBy": _group_by,
+    "HStack": _with_columns,
+    "Join": _join,
+    "MapFunction": _map_function,
+    "PythonScan": _python_scan,
+    "Reduce": _reduce,
+    "Select": _select,
+    "SimpleProjection": _project,
+    "Slice": _slice,
+    "Sort": _sort,
+    "Union": _union,
+}
