@@ -190,10 +190,14 @@ class Engine(pl.InMemoryEngine):
                 found = run.frame(node)
                 report.entries += run.entries
                 return found
-            except (Refused, cp.OutOfMemoryError) as error:
-                reason = str(error) if isinstance(error, Refused) else f"out of memory: {error}"
-                report.entries.append(Entry(node.title, _POLARS, reason=reason))
-                return None
+            except Refused as error:
+                reason = str(error)
+            except cp.OutOfMemoryError as error:
+                reason = f"out of memory: {error}"
+            except Exception as error:  # a query is never lost by an error here
+                reason = f"unexpected error: {error!r}"
+            report.entries.append(Entry(node.title, _POLARS, reason=reason))
+            return None
 
     def _with_replacements(self, lf: Any, optimizations: Any, report: Report) -> Any:
         """Runs a query in Polars, apart from the parts that run here."""
@@ -263,7 +267,9 @@ def _replaceable(part: nodes.Part) -> list[nodes.Part]:
     if part.node is None:
         found = [one for below in part.below for one in _replaceable(below)]
         return list({one.handle: one for one in found}.values())
-    if part.title == "Cache":  # Polars counts the uses of a cache, so the node itself stays
+    one_value = isinstance(part.node, nodes.WithColumns) and not part.node.broadcast
+    if part.title == "Cache" or one_value:
+        # Polars counts the uses of a cache, and a frame has no columns of one value; these nodes themselves stay.
         return _replaceable(part.below[0])
     return [part] if _computes(part.node) else []
 

@@ -73,9 +73,9 @@ class Column:
         return self.with_values(self.values[start:stop], None if self.valid is None else self.valid[start:stop])
 
     def to_height(self, height: int) -> Column:
-        """Returns a column of rows; one value is repeated."""
+        """Returns a column of rows; one value is repeated, and values of groups become rows."""
         if self.level != ONE:
-            return self
+            return self if self.level == ROWS else self.at_level(ROWS)
         valid = None if self.valid is None else cp.broadcast_to(self.valid, (height,)).copy()
         return self.with_values(cp.broadcast_to(self.values, (height,)).copy(), valid, level=ROWS)
 

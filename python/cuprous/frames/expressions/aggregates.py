@@ -102,6 +102,8 @@ def _extreme(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
         if values.dtype.kind == "f":
             numbers = rows.total(present, "int64")
             found = cp.where(numbers > 0, found, cp.full(1, np.nan, values.dtype))
+        if column.dictionary is not None:
+            found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
         return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
 
     return compute

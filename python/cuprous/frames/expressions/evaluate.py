@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import polars as pl
+
 import cuprous as cp
 from cuprous.frames.columns.column import GROUPS, ONE, ROWS, Column, both
 from cuprous.frames.columns.dtypes import array_dtype
@@ -70,7 +72,7 @@ def _call(context: Context, expression: Call) -> Column:
 
 
 def _is_option(expression: Expression) -> bool:
-    return isinstance(expression, Literal) and expression.dtype.is_nested()
+    return isinstance(expression, Literal) and (expression.dtype.is_nested() or expression.dtype == pl.Null)
 
 
 def _selection(columns: list[Column]) -> Any:

@@ -22,6 +22,8 @@ from cuprous.frames.report import Entry
 from cuprous.frames.table import Table
 from cuprous.frames.columns.column import Column
 
+#: Nodes whose input may have columns of one value.
+_TAKE_ONE_VALUE = (nodes.Project, nodes.Select, nodes.WithColumns)
 #: Aggregates that take a filter as a mask, so that rows need not be moved.
 _BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "any", "all"}
 
@@ -52,6 +54,9 @@ class Run:
             return self._caches[node.key]
         masked = self._aggregates_of_filter(node)
         inputs = [self.frame(one) for one in (masked.inputs if masked is not None else node.inputs)]
+        if not isinstance(node, _TAKE_ONE_VALUE):
+            single = any(column.level == ONE for one in inputs for column in one.columns.values())
+            refuse_unless(not single, "a value of all rows is not repeated for each row")
         start, moved = time.perf_counter(), self._residency.bytes_moved
         if masked is not None:
             result = _masked_select(node, masked, inputs[0])
@@ -96,11 +101,16 @@ def _masked_select(node: Any, filter: nodes.Filter, frame: Frame) -> Frame:
 def _columns(context: Context, columns: tuple[Named, ...], kept: dict[str, Column], height: int | None = None) -> Frame:
     found = {one.name: context.evaluate(one.expression) for one in columns}
     for one in found.values():
-        refuse_unless(one.selected is None, "a filter inside an expression is supported in aggregates only")
+        _unselected(one)
     if height is None:
         lengths = {len(one) for one in found.values() if one.level != ONE}
         height = lengths.pop() if lengths else 1
     return Frame({**kept, **{name: finished(column, height) for name, column in found.items()}}, height)
+
+
+def _unselected(column: Column) -> Column:
+    refuse_unless(column.selected is None, "a filter inside an expression is supported in aggregates only")
+    return column
 
 
 def _filter(_: Run, node: Any, inputs: list[Frame]) -> Frame:
@@ -116,7 +126,11 @@ def _select(_: Run, node: Any, inputs: list[Frame]) -> Frame:
 
 def _with_columns(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     (frame,) = inputs
-    return _columns(whole(frame), node.columns, frame.columns, frame.height)
+    if node.broadcast:
+        return _columns(whole(frame), node.columns, frame.columns, frame.height)
+    context = whole(frame)
+    found = {one.name: context.evaluate(one.expression) for one in node.columns}
+    return Frame({**frame.columns, **{name: _unselected(column) for name, column in found.items()}}, frame.height)
 
 
 def _sort(_: Run, node: Any, inputs: list[Frame]) -> Frame:

@@ -49,9 +49,13 @@ class Select(Node):
 
 @dataclass(frozen=True, eq=False)
 class WithColumns(Node):
-    """The columns of the input, some replaced, and new ones."""
+    """The columns of the input, some replaced, and new ones.
+
+    Without `broadcast`, a value of all rows stays one value; Polars plans so what a node above uses several times.
+    """
 
     columns: tuple[Named, ...]
+    broadcast: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def _reduce(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -
 
 
 def _with_columns(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
-    return nodes.WithColumns(schema, inputs, to.named(view.exprs, view.input))
+    return nodes.WithColumns(schema, inputs, to.named(view.exprs, view.input), view.should_broadcast)
 
 
 def _sort(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
