@@ -154,6 +154,12 @@ class Plans:
                     lambda a=a, t=target: a.cast(t, strict=random.random() < 0.3),
                     lambda a=a, d=dtype: a / self.operand(query, d, 0),
                     lambda a=a: a.is_null().cast(pl.Int32) + 1,
+                    lambda a=a, d=dtype: a * self.operand(query, d, 0) + self.operand(query, d, 0),
+                    lambda a=a, d=dtype: self.operand(query, d, 0) - a * self.operand(query, d, 0),
+                    lambda a=a, d=dtype: pl.max_horizontal(a, self.operand(query, d, 0), self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: pl.min_horizontal(a, self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: pl.sum_horizontal(a, self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: a.clip(self.literal(d), self.literal(d)),
                 ]
             if dtype.base_type() in (pl.Date, pl.Datetime):
                 choices += [lambda a=a: a.dt.year(), lambda a=a: a.dt.month(), lambda a=a: a.dt.day(), lambda a=a: a.dt.weekday()]
@@ -166,7 +172,7 @@ class Plans:
                 choices += [
                     lambda a=a: a.str.to_uppercase(), lambda a=a: a.str.len_chars(), lambda a=a: a.str.slice(0, 1),
                     lambda a=a: a.str.replace("a", "<$0>"), lambda a=a: a.str.strip_chars(), lambda a=a: a.str.len_bytes(),
-                    lambda a=a: a.fill_null("none"), lambda a=a: a + "!", lambda a=a: a.str.head(2),
+                    lambda a=a: a.fill_null("none"), lambda a=a: a + "!", lambda a=a: "<" + a + ">", lambda a=a: a.str.head(2),
                     lambda a=a: pl.when(self.condition(query, 1)).then(a).otherwise(pl.lit(random.choice(WORDS))),
                 ]  # fmt: skip
             if dtype.is_float():
@@ -174,6 +180,10 @@ class Plans:
             if dtype.base_type() in (pl.Duration, pl.Datetime):
                 choices += [lambda a=a, d=dtype: a - self.operand(query, d, 0)]
             choices += [lambda a=a: a, lambda a=a: a.is_not_null()]
+            if query.ordered:
+                choices += [lambda a=a: a.shift(random.randint(-4, 4))]
+                if dtype.is_integer():
+                    choices += [lambda a=a: a.cum_sum(reverse=random.random() < 0.3)]
         return random.choice(choices)() if choices else pl.lit(1)
 
     def expression(self, query: Query, depth: int = 2) -> pl.Expr:

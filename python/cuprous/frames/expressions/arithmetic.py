@@ -109,16 +109,74 @@ def _refuse_plus(call: Call) -> str:
 
 
 def _clip(call: Call, columns: list[Column]) -> Column:
+    """Values below the lower limit are that, other values above the upper limit are that; null is no limit."""
     column, *limits = columns
     low, high = call.options
-    values = column.values
-    valid = column.valid
-    for present, function in ((low, cp.maximum), (high, cp.minimum)):
-        if present:
-            limit = limits.pop(0)
-            limited = function(values, limit.values)
-            values = limited if limit.valid is None else cp.where(limit.valid, limited, values)
-    return _result(call, values, valid)
+    found = column.values
+    if high:
+        found = _limited(found, column.values > limits[-1].values, limits[-1])
+    if low:
+        found = _limited(found, column.values < limits[0].values, limits[0])
+    return _result(call, found, column.valid)
+
+
+def _limited(values: Any, beyond: Any, limit: Column) -> Any:
+    return cp.where(both(beyond, limit.valid), limit.values, values)
+
+
+#: Polars' names of a product and a sum, which it computes with two roundings.
+_FUSED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "fma": lambda a, b, c: a * b + c,
+    "fsm": lambda a, b, c: a - b * c,
+    "fms": lambda a, b, c: a * b - c,
+}
+
+
+def _fused(call: Call, columns: list[Column]) -> Column:
+    values = _FUSED[call.options[0]](*(column.values for column in columns))
+    return _result(call, values, both(*(column.valid for column in columns)))
+
+
+def _refuse_fused(call: Call) -> str:
+    if call.options[0] not in _FUSED:
+        return f"the function {call.options[0]} is not supported"
+    return only("int", "float")(call)
+
+
+def _horizontal(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Column]], Column]:
+    """The smallest or largest value of each row, of those that are not null nor NaN."""
+
+    def compute(call: Call, columns: list[Column]) -> Column:
+        found = columns[0]
+        for other in columns[1:]:
+            values = better(found.values, other.values)
+            if found.valid is None and other.valid is None:
+                found = found.with_values(values, None)
+                continue
+            one = cp.ones(1, "bool") if found.valid is None else found.valid
+            two = cp.ones(1, "bool") if other.valid is None else other.valid
+            chosen = cp.where(one & two, values, cp.where(one, found.values, other.values))
+            found = found.with_values(chosen, one | two)
+        return _result(call, found.values, found.valid)
+
+    return compute
+
+
+def _sum_horizontal(call: Call, columns: list[Column]) -> Column:
+    total = None
+    for column in columns:
+        zero = cp.zeros(1, column.values.dtype)
+        values = column.values if column.valid is None else cp.where(column.valid, column.values, zero)
+        total = values if total is None else total + values
+    return _result(call, total, None)
+
+
+def _refuse_sum_horizontal(call: Call) -> str:
+    if call.options != (True,):
+        return "sum_horizontal(ignore_nulls=False) is not supported"
+    if call.dtype != call.arguments[0].dtype:
+        return f"sum_horizontal of {call.arguments[0].dtype} is not supported"
+    return only("int")(call)
 
 
 #: Name -> rule.
@@ -134,7 +192,11 @@ ARITHMETIC = {
     "floor": Rule(_unary(cp.floor), only("float")),
     "ceil": Rule(_unary(cp.ceil), only("float")),
     "sqrt": Rule(_unary(cp.sqrt), only("float")),
-    "sign": Rule(_sign, only("int")),
+    "sign": Rule(_sign, only("int", "float")),
     "round": Rule(_round, _refuse_round),
+    "fused": Rule(_fused, _refuse_fused),
+    "min_horizontal": Rule(_horizontal(cp.fmin), only("int")),
+    "max_horizontal": Rule(_horizontal(cp.fmax), only("int")),
+    "sum_horizontal": Rule(_sum_horizontal, _refuse_sum_horizontal),
     "clip": Rule(_clip, only("int")),
 }

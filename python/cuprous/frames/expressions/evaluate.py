@@ -15,6 +15,7 @@ from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.transfer import from_value
 from cuprous.frames.expressions.aggregates import Rows, reduce
 from cuprous.frames.expressions.functions import apply
+from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window
 from cuprous.frames.reasons import refuse_unless
 
@@ -67,6 +68,9 @@ def _call(context: Context, expression: Call) -> Column:
         Column(cp.zeros(1, "bool"), None, one.dtype, level=ONE) if _is_option(one) else context.evaluate(one)
         for one in expression.arguments
     ]
+    if expression.function in SEQUENCES:
+        whole_column = columns[0].level == ROWS and columns[0].selected is None and context.mask is None
+        refuse_unless(whole_column, f"{expression.function} of a part of the rows is not supported")
     columns, level = _aligned(context, columns)
     return replace(apply(expression, columns), level=level, selected=_selection(columns))
 

@@ -1,4 +1,4 @@
-"""The table of all elementwise functions."""
+"""The table of all functions but aggregates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from cuprous.frames.expressions.casts import CASTS
 from cuprous.frames.expressions.comparison import COMPARISON
 from cuprous.frames.expressions.nulls import NULLS
 from cuprous.frames.expressions.rule import Rule
+from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.expressions.text import TEXT
 from cuprous.frames.plan.expressions import Call
 from cuprous.frames.reasons import refuse_unless
 
 #: Name -> rule.
-FUNCTIONS: dict[str, Rule] = {**ARITHMETIC, **CALENDAR, **CASTS, **COMPARISON, **NULLS, **TEXT}
+FUNCTIONS: dict[str, Rule] = {**ARITHMETIC, **CALENDAR, **CASTS, **COMPARISON, **NULLS, **SEQUENCES, **TEXT}
 
 
 def refuse_call(call: Call) -> None:

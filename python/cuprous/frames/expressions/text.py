@@ -59,6 +59,29 @@ def _of_dictionary(name: str) -> Callable[[Call, list[Column]], Column]:
     return compute
 
 
+def _concatenated(call: Call, columns: list[Column]) -> Column:
+    """One column of strings between constant ones."""
+    delimiter, ignore_nulls = call.options
+    parts = [one.value if isinstance(one, Literal) else None for one in call.arguments]
+    (at,) = (i for i, one in enumerate(call.arguments) if not isinstance(one, Literal))
+    column = columns[at]
+    assert column.dictionary is not None
+    dictionary = column.dictionary if len(column.dictionary) else pl.Series([""])
+    expressions = [pl.col("text") if i == at else pl.lit(part, pl.String) for i, part in enumerate(parts)]
+    found = dictionary.to_frame("text").select(
+        pl.concat_str(expressions, separator=delimiter, ignore_nulls=ignore_nulls)
+    )
+    result = upload(found.to_series()).take(column.values)
+    return result.with_values(result.values, both(result.valid, column.valid))
+
+
+def _refuse_concatenated(call: Call) -> str:
+    variable = [one for one in call.arguments if not constant(one)]
+    if len(variable) != 1 or any(one.dtype != pl.String for one in call.arguments) or call.options[1]:
+        return "a concatenation of several columns of strings is not supported"
+    return ""
+
+
 def _refuse(call: Call) -> str:
     if call.arguments[0].dtype != pl.String:
         return f"functions of strings of {call.arguments[0].dtype} are not supported"
@@ -68,4 +91,7 @@ def _refuse(call: Call) -> str:
 
 
 #: Name -> rule.
-TEXT = {f"string.{name}": Rule(_of_dictionary(name), _refuse) for name in _FUNCTIONS}
+TEXT = {
+    **{f"string.{name}": Rule(_of_dictionary(name), _refuse) for name in _FUNCTIONS},
+    "string.concathorizontal": Rule(_concatenated, _refuse_concatenated),
+}

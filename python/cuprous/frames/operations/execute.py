@@ -12,6 +12,7 @@ from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.expressions.evaluate import Context, finished, whole
+from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.join import join
 from cuprous.frames.operations.order import sorted_rows
 from cuprous.frames.operations.rows import distinct, union
@@ -89,7 +90,8 @@ def _takes_mask(expression: Expression) -> bool:
         return True
     if isinstance(expression, Aggregate):
         inner = list(walk(expression.argument))
-        return expression.function in _BY_MASK and not any(isinstance(one, (Aggregate, Window)) for one in inner)
+        of_rows = not any(isinstance(one, (Aggregate, Window)) for one in inner) and not has_sequence(expression)
+        return expression.function in _BY_MASK and of_rows
     return not isinstance(expression, (Name, Window)) and all(map(_takes_mask, expression.inputs()))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from cuprous.frames.columns.dtypes import refuse_dtype
+from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.join import refuse_join
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
@@ -149,6 +150,8 @@ def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs)
     refuse_unless(options.dynamic is None and options.rolling is None, "windows over an index are not supported")
     keys, aggregates = to.named(view.keys, view.input), to.named(view.aggs, view.input)
     refuse_unless(keys, "there are no keys")
+    ordered = any(has_sequence(one.expression) for one in aggregates)
+    refuse_unless(not ordered, "a function of other rows inside agg() is not supported")
     return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)
 
 
