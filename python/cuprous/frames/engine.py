@@ -102,11 +102,11 @@ class Engine(pl.InMemoryEngine):
                 part, found = self._planned(lf, optimizations, report)
                 if found is not None:
                     return Table(found).to_polars()
-                replaceable = [] if part is None or part.title == "Sink" else _replaceable(part)
-                if replaceable:
-                    return self._with_replacements(lf, optimizations, report)
-                if part is not None:
-                    report.entries += [one for one in _entries(part) if one.where == _POLARS and one not in report.entries]
+                if part is not None and part.node is None:
+                    report.entries += [one for one in _entries(part) if one.where == _POLARS]
+                    self._check(report)
+                    if part.title != "Sink" and _replaceable(part):
+                        return self._with_replacements(lf, optimizations, report)
             else:
                 report.entries.append(Entry("plan", _POLARS, reason=reason))
             self._check(report)
@@ -206,8 +206,6 @@ class Engine(pl.InMemoryEngine):
             root = traverser.get_node()
             part = Translator(traverser).part()
             part = part if self._take == "all" else self._without_losses(part)
-            report.entries += [one for one in _entries(part) if one.where == _POLARS]
-            self._check(report)
             for one in _replaceable(part):
                 assert one.node is not None
                 found = self._run(one.node, report)

@@ -29,7 +29,7 @@ def _cast(call: Call, columns: list[Column]) -> Column:
     if target == pl.Boolean:
         return Column(column.values != 0, column.valid, target)
     fits = _fits(column.values, dtype)
-    if fits is None:
+    if fits is None or call.options[0] == "overflow":
         return Column(column.values.astype(dtype), column.valid, target)
     if call.options[0] == "strict":
         inside = fits if column.valid is None else fits | ~column.valid
@@ -73,7 +73,8 @@ def _refuse(call: Call) -> str:
         return ""
     if kinds[0] == "float" and kinds[1] == "int" and array_dtype(target) not in ("int32", "int64"):
         return f"cast from {source} to {target} is not supported"
-    if kinds[0] in _NUMBERS and kinds[1] in _NUMBERS and call.options[0] != "overflow":
+    wraps = call.options[0] == "overflow"
+    if kinds[0] in _NUMBERS and kinds[1] in _NUMBERS and (not wraps or "float" not in kinds):
         return ""
     return f"cast from {source} to {target} is not supported"
 

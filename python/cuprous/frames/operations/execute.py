@@ -154,7 +154,8 @@ def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
     if frame.height == 0:
         return _no_groups(node, frame, keys)
-    groups = Groups(list(keys.values()), ordered=node.maintain_order)
+    # Polars 1 forgets `maintain_order` where it moves a slice into the groups.
+    groups = Groups(list(keys.values()), ordered=node.maintain_order or node.slice is not None)
     inner = Context(frame, groups)
     columns = {name: column.take(groups.first) for name, column in keys.items()}
     for one in node.aggregates:

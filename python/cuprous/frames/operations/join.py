@@ -10,14 +10,17 @@ from cuprous.frames.columns.column import Column, both, null_column, with_one_di
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.keys import combined
 from cuprous.frames.expressions.evaluate import finished, whole
+from cuprous.frames.operations.inequality import MOST_PAIRS, inequality_pairs
 from cuprous.frames.operations.rows import concatenated
 from cuprous.frames.plan.expressions import Name, Named
 from cuprous.frames.plan.nodes import Join
 from cuprous.frames.reasons import refuse_unless
 
-_KINDS = ("inner", "left", "semi", "anti", "full", "cross")
+_KINDS = ("inner", "left", "semi", "anti", "full", "cross", "iejoin")
 #: Orders that pairs have here: by the left row, then by the right row.
 _ORDERS = ("none", "left", "left_right")
+#: Orders by the right row that an inner join is brought into.
+_RIGHT_ORDERS = ("right", "right_left")
 
 
 def refuse_join(node: Join) -> None:
@@ -25,7 +28,7 @@ def refuse_join(node: Join) -> None:
     refuse_unless(node.how in _KINDS, f"a join of kind {node.how} is not supported")
     order = node.maintain_order
     refuse_unless(
-        order in _ORDERS or (node.how in ("semi", "anti") and order != "right"),
+        order in _ORDERS or (order in _RIGHT_ORDERS and node.how == "inner"),
         f"join(maintain_order={order!r}) is not supported",
     )
     refuse_unless(node.how != "full" or order == "none", f"a full join with maintain_order={order!r} is not supported")
@@ -39,7 +42,7 @@ def refuse_join(node: Join) -> None:
 
 def _dropped(node: Join) -> set[str]:
     """Columns of the right side that a join leaves out: keys whose values the left ones have."""
-    if not node.coalesce or node.how == "cross":
+    if not node.coalesce or node.how in ("cross", "iejoin"):
         return set()
     return {one.expression.name for one in node.right_on if isinstance(one.expression, Name)}
 
@@ -77,10 +80,14 @@ def _matchable(node: Join, columns: list[Column]) -> Any:
 def join(node: Join, left: Frame, right: Frame) -> Frame:
     """Returns the join of two frames."""
     if node.how == "cross":
+        pairs = left.height * right.height
+        refuse_unless(pairs <= MOST_PAIRS, f"the join has {pairs} pairs of rows")
         rows = cp.arange(left.height * right.height)
         width = max(1, right.height)
         return _gathered(node, left, right, rows // width, rows % width, None, None)
     left_keys, right_keys = _keys(node.left_on, left), _keys(node.right_on, right)
+    if node.how == "iejoin":
+        return _gathered(node, left, right, *inequality_pairs(node.operators, left_keys, right_keys), None, None)
     left_codes, right_codes, end = _codes(node, left_keys, right_keys)
     left_valid, right_valid = _matchable(node, left_keys), _matchable(node, right_keys)
     present = right_codes if right_valid is None else right_codes[right_valid]
@@ -93,6 +100,9 @@ def join(node: Join, left: Frame, right: Frame) -> Frame:
     keep_left = node.how in ("left", "full")
     left_rows, nth, matched = _repeated(matches, keep_left)
     right_rows = _right_rows(right_codes, right_valid, counts, left_codes[left_rows], nth)
+    if node.maintain_order in _RIGHT_ORDERS:
+        order = cp.argsort(right_rows, kind="stable")
+        left_rows, right_rows = left_rows[order], right_rows[order]
     right_present = matched if keep_left else None
     left_present = None
     if node.how == "full":

@@ -44,7 +44,8 @@ class Adapter:
     """The classes and fields of one major of Polars' plans.
 
     Args:
-        fields: class -> the public fields that are understood. The expression class `Filter` stands under `ExprFilter`.
+        fields: class -> the public fields that are understood. Expressions with a node's name
+            stand under `Expr` and that name.
     """
 
     fields: dict[str, frozenset[str]]

@@ -112,7 +112,11 @@ class GroupBy(Node):
 
 @dataclass(frozen=True, eq=False)
 class Join(Node):
-    """Pairs of rows of two frames with equal keys. `how` is Polars' name in lower case."""
+    """Pairs of rows of two frames with equal keys.
+
+    Args:
+        how: Polars' name in lower case; "iejoin" compares the keys by `operators` instead.
+    """
 
     how: str
     left_on: tuple[Named, ...]
@@ -122,6 +126,7 @@ class Join(Node):
     coalesce: bool
     maintain_order: str
     slice: tuple[int, int] | None
+    operators: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

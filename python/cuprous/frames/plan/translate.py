@@ -59,6 +59,11 @@ class Translator:
             self._caches[view.id_] = part
         return part
 
+    @property
+    def handle(self) -> int:
+        """The number of the current node."""
+        return self._traverser.get_node()
+
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
         schema = dict(self._traverser.get_schema())
@@ -155,14 +160,27 @@ def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs)
     return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)
 
 
+#: Joins whose pairs Polars filters by a condition of the resulting columns.
+_WITH_CONDITION = (("Inner", ["fused_predicate"]), ("Cross", ["cross_and_filter"]))
+
+
 def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
     how, nulls_equal, slice, suffix, coalesce, order = view.options
-    refuse_unless(isinstance(how, str), "inequality joins are not supported")
-    refuse_unless(getattr(view, "predicate", None) is None, "the join has a condition of its own")
+    kind, *details = (how,) if isinstance(how, str) else how
+    operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
+    predicate = getattr(view, "predicate", None)
+    fused = (kind, details) in _WITH_CONDITION and slice is None
+    refuse_unless(bool(operators) or not details or fused, f"a join of kind {how} is not supported")
+    refuse_unless((predicate is not None) == fused, "the join has a condition of its own")
     left, right = to.named(view.left_on, view.input_left), to.named(view.right_on, view.input_right)
-    node = nodes.Join(schema, inputs, how.lower(), left, right, nulls_equal, suffix, coalesce, order, slice)
+    node = nodes.Join(
+        schema, inputs, kind.lower(), left, right, nulls_equal, suffix, coalesce, order, slice, operators
+    )  # fmt: skip
     refuse_join(node)
-    return node
+    if not fused:
+        return node
+    (condition,) = to.named([predicate], to.handle)
+    return nodes.Filter(schema, (node,), condition.expression)
 
 
 def _map_function(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:

@@ -19,6 +19,8 @@ from cuprous.frames.reasons import refuse_unless
 _AGGREGATING = {
     "null_count": "null_count", "boolean.any": "any", "boolean.all": "all", "quantile": "quantile",
 }  # fmt: skip
+#: Classes of expressions that have the name of a class of nodes.
+_NAMES_OF_NODES = ("Filter", "Slice", "Sort")
 _CASTS = ("strict", "non-strict", "overflow")
 
 
@@ -38,7 +40,7 @@ class ExpressionTranslator:
         view = self._traverser.view_expression(handle)
         dtype = self._traverser.get_dtype(handle)
         kind = type(view).__name__
-        kind = self._adapter.check(view, "ExprFilter" if kind == "Filter" else kind)
+        kind = self._adapter.check(view, f"Expr{kind}" if kind in _NAMES_OF_NODES else kind)
         refuse_unless(kind in _EXPRESSIONS, f"expressions of kind {kind} are not supported")
         result = _EXPRESSIONS[kind](self, view, dtype)
         if not isinstance(result, Literal):
