@@ -12,12 +12,12 @@ from cuprous._exports import Exports as _Exports
 
 if TYPE_CHECKING:
     from cuprous.frames.engine import Engine, report
-    from cuprous.frames.report import Entry, Report
+    from cuprous.frames.reporting import Entry, Report
     from cuprous.frames.table import Table, from_arrays
 
 _PUBLIC = {
     ".engine": "Engine report",
-    ".report": "Entry Report",
+    ".reporting": "Entry Report",
     ".table": "Table from_arrays",
 }
 _EXPORTS = _Exports(__name__, _PUBLIC)

@@ -19,7 +19,7 @@ from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.translate import Translator
 from cuprous.frames.reasons import Refused
-from cuprous.frames.report import Entry, Report
+from cuprous.frames.reporting import Entry, Report
 from cuprous.frames.table import Table
 
 #: Columns that are kept on the device unless `cache_bytes` says otherwise.

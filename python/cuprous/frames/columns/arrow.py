@@ -98,5 +98,7 @@ def chunks(series: pl.Series) -> Iterator[list[Chunk]]:
 
 def buffer_key(series: pl.Series) -> tuple[Any, ...]:
     """Returns what identifies the memory of a Series while it lives: addresses, offsets and lengths."""
+    # The last buffer of strings holds the sizes of the others; each export makes it anew.
+    end = -1 if series.dtype == pl.String else None
     with chunks(series) as found:
-        return (str(series.dtype), *((c.buffers, c.offset, c.length) for c in found))
+        return (str(series.dtype), *((c.buffers[:end], c.offset, c.length) for c in found))

@@ -94,6 +94,11 @@ def both(*masks: Any) -> Any:
     return result
 
 
+def validity(column: Column) -> Any:
+    """Returns where a column is not null, as an array."""
+    return cp.ones(column.values.shape, "bool") if column.valid is None else column.valid
+
+
 def recoded(column: Column, dictionary: pl.Series) -> Column:
     """Returns the same values as codes of a larger dictionary."""
     if column.dictionary is dictionary:

@@ -71,17 +71,21 @@ class Groups:
         assert codes.domain is not None
         if codes.domain <= max(DIRECT, 4 * self.height):
             present = cp.bincount(codes.values, minlength=codes.domain) > 0
-            self.numbers = (cp.cumsum(present.astype("int64")) - 1)[codes.values]
             self.count = int(present.sum())
+            everything = self.count == codes.domain
+            self.numbers = codes.values if everything else (cp.cumsum(present.astype("int64")) - 1)[codes.values]
+            found = cp.arange(self.count) if everything else cp.flatnonzero(present)
         else:
-            distinct, self.numbers = cp.unique(codes.values, return_inverse=True)
-            self.count = int(distinct.shape[0])
+            found, self.numbers = cp.unique(codes.values, return_inverse=True)
+            self.count = int(found.shape[0])
         if ordered:
             order = cp.argsort(self.first, kind="stable")
             rank = cp.zeros(self.count, "int64")
             rank[order] = cp.arange(self.count)
-            self.numbers = rank[self.numbers]
+            self.numbers, found = rank[self.numbers], found[order]
             self.__dict__["first"] = self.first[order]
+        #: The columns of the keys, a row for each group.
+        self.keys = [column.at_level(GROUPS) for column in codes.restore(found)]
 
     @cached_property
     def first(self) -> Any:
@@ -95,8 +99,6 @@ class Groups:
 
     def total(self, values: Any, dtype: str) -> Any:
         """Returns the sum of each group."""
-        if dtype == "float64":
-            return cp.bincount(self.numbers, weights=values.astype(dtype), minlength=self.count)[: self.count]
         result = cp.zeros(self.count, dtype)
         cp.add.at(result, self.numbers, values.astype(dtype))
         return result

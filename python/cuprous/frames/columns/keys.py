@@ -1,11 +1,10 @@
-"""Codes of columns: integers that are equal where values are, in their order where asked."""
+"""Codes of columns: integers that are equal where values are, in the order of the values, and the way back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import polars as pl
 
 import cuprous as cp
 from cuprous.frames.columns.column import Column
@@ -13,24 +12,38 @@ from cuprous.frames.columns.column import Column
 #: A range of integers up to this, or up to a few times the number of rows, is addressed directly.
 DIRECT = 1 << 16
 _WIDEST = 1 << 62
+#: dtype of floats -> dtype of their bits, shift that leaves the sign, all bits but the sign.
+_BITS = {"float64": ("int64", 63, 2**63 - 1), "float32": ("int32", 31, 2**31 - 1)}
 
 
 @dataclass(frozen=True)
 class Codes:
-    """Integers from 0 below `domain`; an open domain (None) is all of int64."""
+    """Integers of the values of a column, or of the rows of several.
+
+    Args:
+        values: the codes, of int64.
+        domain: codes are from 0 below it; None for an open domain, all of int64.
+        restore: the columns of some codes.
+    """
 
     values: Any
     domain: int | None
+    restore: Callable[[Any], list[Column]]
 
 
 def total_order(values: Any) -> Any:
     """Returns integers of floats, in Polars' order: -0.0 equals 0.0, and NaN is one value above all others."""
-    bits = "int64" if values.dtype == "float64" else "int32"
-    plain = cp.where(values == 0, cp.zeros(1, values.dtype), values)
-    found = cp.where(cp.isnan(values), cp.full(1, float("nan"), values.dtype), plain).view(bits)
-    sign = cp.full(1, 63 if bits == "int64" else 31, bits)
-    largest = cp.full(1, 2**63 - 1 if bits == "int64" else 2**31 - 1, bits)
-    return (found ^ ((found >> sign) & largest)).astype("int64")
+    bits, shift, others = _BITS[str(values.dtype)]
+    one_zero = cp.where(values == 0, 0.0, values)
+    found = cp.where(cp.isnan(values), float("nan"), one_zero).view(bits)
+    return (found ^ ((found >> shift) & others)).astype("int64")
+
+
+def _floats(codes: Any, dtype: str) -> Any:
+    """The floats whose order has some codes."""
+    bits, shift, others = _BITS[dtype]
+    found = codes.astype(bits)
+    return (found ^ ((found >> shift) & others)).view(dtype)
 
 
 def bounds(column: Column) -> tuple[int, int]:
@@ -44,22 +57,30 @@ def bounds(column: Column) -> tuple[int, int]:
 def ordered(column: Column) -> Codes:
     """Returns codes in the order of the values; nulls have arbitrary codes."""
     values = column.values
-    if column.dictionary is not None and column.dtype.base_type() != pl.Categorical:
-        return Codes(values.astype("int64"), max(1, len(column.dictionary)))
+    dtype = str(values.dtype)
+
+    def restored(of: Callable[[Any], Any]) -> Callable[[Any], list[Column]]:
+        return lambda codes: [column.with_values(of(codes).astype(dtype), None)]
+
     if column.dictionary is not None:
-        return Codes(values.astype("int64"), max(1, len(column.dictionary)))
-    if values.dtype == "bool":
-        return Codes(values.astype("int64"), 2)
-    if values.dtype.kind == "f":
-        return Codes(total_order(values), None)
+        return Codes(values.astype("int64"), max(1, len(column.dictionary)), restored(lambda codes: codes))
+    if dtype == "bool":
+        return Codes(values.astype("int64"), 2, restored(lambda codes: codes))
+    if dtype in _BITS:
+        return Codes(total_order(values), None, restored(lambda codes: _floats(codes, dtype)))
     low, high = bounds(column)
     width = high - low + 1
-    if width < _WIDEST:
-        shifted = values.astype("int64") - low if high < 2**63 else (values - cp.full(1, low, "uint64")).astype("int64")
-        return Codes(shifted, max(1, width))
-    if values.dtype == "uint64":
-        return Codes(values.view("int64") ^ cp.full(1, -(2**63), "int64"), None)
-    return Codes(values.astype("int64"), None)
+    if high < 2**63 and width < _WIDEST:
+        return Codes(values.astype("int64") - low, max(1, width), restored(lambda codes: codes + low))
+    if dtype == "uint64":  # with the highest bit turned, the order of int64 is theirs
+        return Codes(values.view("int64") ^ -(2**63), None, restored(lambda codes: (codes ^ -(2**63)).view("uint64")))
+    return Codes(values.astype("int64"), None, restored(lambda codes: codes))
+
+
+def _closed(codes: Codes) -> Codes:
+    """Codes that number the distinct ones."""
+    distinct, inverse = cp.unique(codes.values, return_inverse=True)
+    return Codes(inverse, max(1, int(distinct.shape[0])), lambda numbers: codes.restore(distinct[numbers]))
 
 
 def equal(column: Column) -> Codes:
@@ -67,29 +88,38 @@ def equal(column: Column) -> Codes:
     if "equal" not in column.memo:
         codes = ordered(column)
         if codes.domain is None or codes.domain > max(DIRECT, 4 * len(column)):
-            distinct, inverse = cp.unique(codes.values, return_inverse=True)
-            codes = Codes(inverse, max(1, int(distinct.shape[0])))
-        if column.valid is not None:
-            assert codes.domain is not None
-            codes = Codes(cp.where(column.valid, codes.values + 1, 0), codes.domain + 1)
-        column.memo["equal"] = codes
+            codes = _closed(codes)
+        column.memo["equal"] = codes if column.valid is None else _with_null(codes, column)
     return column.memo["equal"]
+
+
+def _with_null(codes: Codes, column: Column) -> Codes:
+    assert codes.domain is not None
+
+    def restore(numbers: Any) -> list[Column]:
+        (found,) = codes.restore(cp.maximum(numbers - 1, 0))
+        return [found.with_values(found.values, numbers > 0)]
+
+    return Codes(cp.where(column.valid, codes.values + 1, 0), codes.domain + 1, restore)
 
 
 def combined(columns: list[Column]) -> Codes:
     """Returns one code for the values of several columns, with a closed domain."""
-    result: Codes | None = None
-    for column in columns:
+    result = equal(columns[0])
+    for column in columns[1:]:
         codes = equal(column)
-        assert codes.domain is not None
-        if result is None:
-            result = codes
-            continue
-        assert result.domain is not None
+        assert result.domain is not None and codes.domain is not None
         if result.domain * codes.domain >= _WIDEST:
-            distinct, inverse = cp.unique(result.values, return_inverse=True)
-            result = Codes(inverse, max(1, int(distinct.shape[0])))
-        assert result.domain is not None
-        result = Codes(result.values * codes.domain + codes.values, result.domain * codes.domain)
-    assert result is not None
+            result = _closed(result)
+        result = _paired(result, codes)
     return result
+
+
+def _paired(first: Codes, second: Codes) -> Codes:
+    assert first.domain is not None and second.domain is not None
+    width = second.domain
+
+    def restore(numbers: Any) -> list[Column]:
+        return [*first.restore(numbers // width), *second.restore(numbers % width)]
+
+    return Codes(first.values * width + second.values, first.domain * width, restore)

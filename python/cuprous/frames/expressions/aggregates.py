@@ -46,7 +46,7 @@ def _result(aggregate: Aggregate, values: Any, valid: Any) -> Column:
 
 
 def _known(mask: Any, values: Any, other: Any) -> Any:
-    return values if mask is None else cp.where(mask, values, cp.full(1, other, values.dtype))
+    return values if mask is None else cp.where(mask, values, other)
 
 
 def _number(column: Column, rows: Rows, mask: Any) -> Any:
@@ -101,7 +101,7 @@ def _extreme(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
         number = _number(column, rows, taken)
         if values.dtype.kind == "f":
             numbers = rows.total(present, "int64")
-            found = cp.where(numbers > 0, found, cp.full(1, np.nan, values.dtype))
+            found = cp.where(numbers > 0, found, np.nan)
         if column.dictionary is not None:
             found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
         return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
@@ -136,6 +136,10 @@ def _at_row(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
     return compute
 
 
+def _no_way_back(_: Any) -> list[Column]:
+    raise AssertionError("numbers of groups are no values")
+
+
 def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     if column.selected is not None:
         numbers = rows.numbers[column.selected]
@@ -144,7 +148,7 @@ def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
         numbers = rows.numbers
     if len(column) == 0:
         return _result(aggregate, cp.zeros(rows.count, "int64"), None)
-    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count))})
+    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count), _no_way_back)})
     codes = combined([keys, column])
     assert codes.domain is not None
     per_group = codes.domain // max(1, rows.count)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import cuprous as cp
-from cuprous.frames.columns.column import ONE, Column, both
+from cuprous.frames.columns.column import ONE, Column, both, validity
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.expressions.rule import Rule, kind_of, only
 from cuprous.frames.plan.expressions import Call
@@ -35,13 +35,13 @@ def _true_divide(call: Call, columns: list[Column]) -> Column:
     left, right = columns
     dtype = array_dtype(call.dtype)
     dividend, divisor = left.values.astype(dtype), right.values.astype(dtype)
-    found = dividend * (cp.ones(1, dtype) / divisor) if _by_one_value(left, right) else dividend / divisor
+    found = dividend * (1.0 / divisor) if _by_one_value(left, right) else dividend / divisor
     return _result(call, found, both(left.valid, right.valid))
 
 
 def _floor_quotient(left: Column, right: Column) -> Any:
     if _by_one_value(left, right):
-        return cp.floor(left.values * (cp.ones(1, right.values.dtype) / right.values))
+        return cp.floor(left.values * (1.0 / right.values))
     return cp.floor(left.values / right.values)
 
 
@@ -50,7 +50,7 @@ def _floor_divide(call: Call, columns: list[Column]) -> Column:
     if call.dtype.is_float():
         return _result(call, _floor_quotient(left, right), both(left.valid, right.valid))
     nonzero = right.values != 0
-    divisor = cp.where(nonzero, right.values, cp.ones(1, right.values.dtype))
+    divisor = cp.where(nonzero, right.values, 1)
     return _result(call, left.values // divisor, both(left.valid, right.valid, nonzero))
 
 
@@ -60,7 +60,7 @@ def _modulus(call: Call, columns: list[Column]) -> Column:
         found = left.values - right.values * _floor_quotient(left, right)
         return _result(call, found, both(left.valid, right.valid))
     nonzero = right.values != 0
-    divisor = cp.where(nonzero, right.values, cp.ones(1, right.values.dtype))
+    divisor = cp.where(nonzero, right.values, 1)
     return _result(call, left.values % divisor, both(left.valid, right.valid, nonzero))
 
 
@@ -78,7 +78,7 @@ def _round(call: Call, columns: list[Column]) -> Column:
         return column
     if decimals == 0:
         return _result(call, cp.rint(column.values), column.valid)
-    scale = cp.full(1, 10.0**decimals, column.values.dtype)
+    scale = 10.0**decimals
     return _result(call, cp.rint(column.values * scale) / scale, column.valid)
 
 
@@ -153,8 +153,7 @@ def _horizontal(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Colum
             if found.valid is None and other.valid is None:
                 found = found.with_values(values, None)
                 continue
-            one = cp.ones(1, "bool") if found.valid is None else found.valid
-            two = cp.ones(1, "bool") if other.valid is None else other.valid
+            one, two = validity(found), validity(other)
             chosen = cp.where(one & two, values, cp.where(one, found.values, other.values))
             found = found.with_values(chosen, one | two)
         return _result(call, found.values, found.valid)
@@ -165,8 +164,7 @@ def _horizontal(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Colum
 def _sum_horizontal(call: Call, columns: list[Column]) -> Column:
     total = None
     for column in columns:
-        zero = cp.zeros(1, column.values.dtype)
-        values = column.values if column.valid is None else cp.where(column.valid, column.values, zero)
+        values = column.values if column.valid is None else cp.where(column.valid, column.values, 0)
         total = values if total is None else total + values
     return _result(call, total, None)
 

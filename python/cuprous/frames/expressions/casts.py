@@ -34,8 +34,8 @@ def _cast(call: Call, columns: list[Column]) -> Column:
     if call.options[0] == "strict":
         inside = fits if column.valid is None else fits | ~column.valid
         refuse_unless(bool(cp.all(inside)), "a strict cast meets a value that does not fit")
-        return Column(cp.where(fits, column.values, cp.zeros(1, column.values.dtype)).astype(dtype), column.valid, target)
-    safe = cp.where(fits, column.values, cp.zeros(1, column.values.dtype))
+        return Column(cp.where(fits, column.values, 0).astype(dtype), column.valid, target)
+    safe = cp.where(fits, column.values, 0)
     return Column(safe.astype(dtype), both(column.valid, fits), target)
 
 
@@ -47,17 +47,15 @@ def _fits(values: Any, dtype: str) -> Any:
     bounds = np.iinfo(dtype)
     if source.kind == "f":
         # The largest integers are no floats: the bounds are the powers of two beyond them.
-        low = cp.full(1, float(bounds.min) - (1 if bounds.bits < 32 else 0), values.dtype)
-        above = values > low if bounds.bits < 32 else values >= low
-        if bounds.min == 0:
-            above = values > cp.full(1, -1.0, values.dtype)
-        return above & (values < cp.full(1, float(2 ** (bounds.bits - (bounds.min < 0))), values.dtype))
+        low = float(bounds.min)
+        above = values > low - 1 if bounds.bits < 64 and source.itemsize == 8 else values >= low
+        return above & (values < float(2 ** (bounds.bits - (bounds.min < 0))))
     own = np.iinfo(source)
     checks = []
     if own.min < bounds.min:
-        checks.append(values >= cp.full(1, bounds.min, values.dtype))
+        checks.append(values >= int(bounds.min))
     if own.max > bounds.max:
-        checks.append(values <= cp.full(1, bounds.max, values.dtype))
+        checks.append(values <= int(bounds.max))
     return both(*checks)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import cuprous as cp
-from cuprous.frames.columns.column import ONE, Column, both, with_one_dictionary
+from cuprous.frames.columns.column import ONE, Column, both, validity, with_one_dictionary
 from cuprous.frames.expressions.rule import Rule, constant, kind_of
 from cuprous.frames.plan.expressions import Call, Literal
 from cuprous.frames.reasons import refuse_unless
@@ -74,8 +74,7 @@ def _with_nulls(equal: bool) -> Callable[[Call, list[Column]], Column]:
         left, right = columns
         values = compare("Eq", left, right)
         if left.valid is not None or right.valid is not None:
-            one = cp.ones(1, "bool") if left.valid is None else left.valid
-            other = cp.ones(1, "bool") if right.valid is None else right.valid
+            one, other = validity(left), validity(right)
             values = cp.where(one & other, values, ~(one | other))
         return Column(values if equal else ~values, None, call.dtype)
 
@@ -124,10 +123,10 @@ def _is_in(call: Call, columns: list[Column]) -> Column:
         member = column.dictionary.cast(pl.String).is_in(values.cast(pl.String).implode())
         table = cp.asarray(member.to_numpy()) if len(member) else cp.zeros(1, "bool")
         return Column(table[column.values], column.valid, call.dtype)
-    found = cp.zeros(1, "bool") if len(column) else cp.zeros(0, "bool")
+    found = cp.zeros(column.values.shape, "bool")
     for value in values.to_physical():
-        found = found | _equal(column.values, cp.full(1, value, column.values.dtype))
-    return Column(cp.broadcast_to(found, column.values.shape), column.valid, call.dtype)
+        found = found | (cp.isnan(column.values) if value != value else column.values == value)
+    return Column(found, column.valid, call.dtype)
 
 
 def _refuse_is_in(call: Call) -> str:

@@ -6,21 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
-from cuprous.frames.columns.column import Column, both, with_one_dictionary
+from cuprous.frames.columns.column import Column, both, validity, with_one_dictionary
 from cuprous.frames.expressions.rule import Rule, only
 from cuprous.frames.plan.expressions import Call
 
 
-def _validity(column: Column) -> Any:
-    return cp.ones(column.values.shape, "bool") if column.valid is None else column.valid
-
-
 def _is_valid(call: Call, columns: list[Column]) -> Column:
-    return Column(_validity(columns[0]), None, call.dtype)
+    return Column(validity(columns[0]), None, call.dtype)
 
 
 def _is_null(call: Call, columns: list[Column]) -> Column:
-    return Column(~_validity(columns[0]), None, call.dtype)
+    return Column(~validity(columns[0]), None, call.dtype)
 
 
 def _of_values(function: Callable[[Any], Any]) -> Callable[[Call, list[Column]], Column]:
@@ -36,7 +32,7 @@ def choose(condition: Any, one: Column, other: Column) -> Column:
     values = cp.where(condition, one.values, other.values)
     if one.valid is None and other.valid is None:
         return one.with_values(values, None)
-    valid = cp.where(condition, _validity(one), _validity(other))
+    valid = cp.where(condition, validity(one), validity(other))
     return one.with_values(values, valid)
 
 
@@ -48,7 +44,7 @@ def _ternary(call: Call, columns: list[Column]) -> Column:
 def _first_valid(call: Call, columns: list[Column]) -> Column:
     result = columns[0]
     for other in columns[1:]:
-        result = choose(_validity(result), result, other)
+        result = choose(validity(result), result, other)
     return result
 
 

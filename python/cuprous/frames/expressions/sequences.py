@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cuprous as cp
-from cuprous.frames.columns.column import Column, null_column
+from cuprous.frames.columns.column import Column, null_column, validity
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.expressions.rule import Rule, kind_of
 from cuprous.frames.plan.expressions import Call, Expression, Literal, walk
@@ -20,7 +20,7 @@ def _shift(call: Call, columns: list[Column]) -> Column:
     kept = column.slice(max(0, -by), height - max(0, by))
     gap = null_column(column.dtype, column.dictionary, abs(by), column.values.dtype)
     parts = [gap, kept] if by > 0 else [kept, gap]
-    valid = [cp.ones(len(one), "bool") if one.valid is None else one.valid for one in parts]
+    valid = [validity(one) for one in parts]
     return column.with_values(cp.concatenate([one.values for one in parts]), cp.concatenate(valid))
 
 
@@ -35,7 +35,7 @@ def _cum_sum(call: Call, columns: list[Column]) -> Column:
     dtype = array_dtype(call.dtype)
     values = column.values.astype(dtype)
     if column.valid is not None:
-        values = cp.where(column.valid, values, cp.zeros(1, dtype))
+        values = cp.where(column.valid, values, 0)
     if call.options[0]:
         found: Any = cp.cumsum(values[::-1], dtype=dtype)[::-1]
     else:

@@ -19,7 +19,7 @@ from cuprous.frames.operations.rows import distinct, union
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.expressions import Aggregate, Expression, Length, Literal, Name, Named, Window, walk
 from cuprous.frames.reasons import refuse_unless
-from cuprous.frames.report import Entry
+from cuprous.frames.reporting import Entry
 from cuprous.frames.table import Table
 from cuprous.frames.columns.column import Column
 
@@ -157,7 +157,7 @@ def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     # Polars 1 forgets `maintain_order` where it moves a slice into the groups.
     groups = Groups(list(keys.values()), ordered=node.maintain_order or node.slice is not None)
     inner = Context(frame, groups)
-    columns = {name: column.take(groups.first) for name, column in keys.items()}
+    columns = {name: finished(column, groups.count) for name, column in zip(keys, groups.keys, strict=True)}
     for one in node.aggregates:
         found = inner.evaluate(one.expression)
         refuse_unless(found.level != "rows", f"the aggregate {one.name!r} is a list for each group")

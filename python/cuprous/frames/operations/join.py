@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import cuprous as cp
-from cuprous.frames.columns.column import Column, both, null_column, with_one_dictionary
+from cuprous.frames.columns.column import Column, both, null_column, validity, with_one_dictionary
 from cuprous.frames.columns.frame import Frame
-from cuprous.frames.columns.keys import combined
+from cuprous.frames.columns.keys import bounds, combined
 from cuprous.frames.expressions.evaluate import finished, whole
 from cuprous.frames.operations.inequality import MOST_PAIRS, inequality_pairs
 from cuprous.frames.operations.rows import concatenated
@@ -62,14 +62,31 @@ def _codes(node: Join, left: list[Column], right: list[Column]) -> tuple[Any, An
     joint = []
     for one, other in zip(left, right, strict=True):
         one, other = with_one_dictionary([one, other])
-        joint.append(concatenated([one, other]))
+        column = concatenated([one, other])
+        if column.dictionary is None and column.values.dtype.kind in "iu":  # the bounds of a scan's columns are kept
+            limits = [bounds(side) for side in (one, other) if len(side)]
+            column.memo["bounds"] = (min((low for low, _ in limits), default=0), max((h for _, h in limits), default=-1))
+        joint.append(column)
     codes = combined(joint)
     assert codes.domain is not None
-    height = len(left[0])
-    if codes.domain > 4 * len(joint[0]) + (1 << 20):
-        distinct, inverse = cp.unique(codes.values, return_inverse=True)
-        return inverse[:height], inverse[height:], max(1, int(distinct.shape[0]))
-    return codes.values[:height], codes.values[height:], codes.domain
+    height, other_height = len(left[0]), len(right[0])
+    left_codes, right_codes = codes.values[:height], codes.values[height:]
+    if codes.domain <= 4 * len(joint[0]) + (1 << 20):
+        return left_codes, right_codes, codes.domain
+    if height < other_height:
+        return _narrowed(left_codes, right_codes)
+    right_codes, left_codes, end = _narrowed(right_codes, left_codes)
+    return left_codes, right_codes, end
+
+
+def _narrowed(few: Any, many: Any) -> tuple[Any, Any, int]:
+    """Codes of a small domain: what the shorter side does not have is its end."""
+    distinct, inverse = cp.unique(few, return_inverse=True)
+    end = int(distinct.shape[0])
+    if end == 0:
+        return inverse, cp.zeros(many.shape, "int64"), 1
+    position = cp.minimum(cp.searchsorted(distinct, many), end - 1)
+    return inverse, cp.where(distinct[position] == many, position, end), end + 1
 
 
 def _matchable(node: Join, columns: list[Column]) -> Any:
@@ -192,8 +209,5 @@ def _coalesce(columns: dict[str, Column], one: Named, right: Frame, other: Named
         rows = cp.zeros(rows.shape, "int64")
     mine, theirs = with_one_dictionary([mine, theirs.take(rows)])
     values = cp.where(present, mine.values, theirs.values)
-    full = cp.ones(values.shape, "bool")
-    valid = cp.where(
-        present, full if mine.valid is None else mine.valid, full if theirs.valid is None else theirs.valid
-    )
+    valid = cp.where(present, validity(mine), validity(theirs))
     columns[key] = replace(mine, values=values, valid=valid, memo={})

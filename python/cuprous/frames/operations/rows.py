@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cuprous as cp
-from cuprous.frames.columns.column import Column, with_one_dictionary
+from cuprous.frames.columns.column import Column, validity, with_one_dictionary
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.plan.nodes import Distinct
@@ -16,7 +16,7 @@ def concatenated(columns: list[Column]) -> Column:
     columns = with_one_dictionary(columns)
     valid = None
     if any(column.valid is not None for column in columns):
-        valid = cp.concatenate([cp.ones(len(one), "bool") if one.valid is None else one.valid for one in columns])
+        valid = cp.concatenate([validity(one) for one in columns])
     return columns[0].with_values(cp.concatenate([column.values for column in columns]), valid)
 
 
