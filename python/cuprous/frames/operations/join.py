@@ -8,7 +8,7 @@ from typing import Any
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both, null_column, validity, with_one_dictionary
 from cuprous.frames.columns.frame import Frame
-from cuprous.frames.columns.keys import bounds, combined
+from cuprous.frames.columns.keys import bounds, equal
 from cuprous.frames.expressions.evaluate import finished, whole
 from cuprous.frames.operations.inequality import MOST_PAIRS, inequality_pairs
 from cuprous.frames.operations.rows import concatenated
@@ -21,6 +21,8 @@ _KINDS = ("inner", "left", "semi", "anti", "full", "cross", "iejoin")
 _ORDERS = ("none", "left", "left_right")
 #: Orders by the right row that an inner join is brought into.
 _RIGHT_ORDERS = ("right", "right_left")
+#: Codes of two keys below this are one int64.
+_WIDE = 1 << 31
 
 
 def refuse_join(node: Join) -> None:
@@ -59,24 +61,52 @@ def _output_names(node: Join) -> dict[str, tuple[str, str]]:
 
 def _codes(node: Join, left: list[Column], right: list[Column]) -> tuple[Any, Any, int]:
     """One code for the keys of each row of both sides, and the end of the codes."""
-    joint = []
-    for one, other in zip(left, right, strict=True):
-        one, other = with_one_dictionary([one, other])
-        column = concatenated([one, other])
-        if column.dictionary is None and column.values.dtype.kind in "iu":  # the bounds of a scan's columns are kept
-            limits = [bounds(side) for side in (one, other) if len(side)]
-            column.memo["bounds"] = (min((low for low, _ in limits), default=0), max((h for _, h in limits), default=-1))
-        joint.append(column)
-    codes = combined(joint)
-    assert codes.domain is not None
-    height, other_height = len(left[0]), len(right[0])
-    left_codes, right_codes = codes.values[:height], codes.values[height:]
-    if codes.domain <= 4 * len(joint[0]) + (1 << 20):
-        return left_codes, right_codes, codes.domain
-    if height < other_height:
-        return _narrowed(left_codes, right_codes)
-    right_codes, left_codes, end = _narrowed(right_codes, left_codes)
-    return left_codes, right_codes, end
+    one, other, end = _joint(left[0], right[0], node.nulls_equal)
+    for left_key, right_key in zip(left[1:], right[1:], strict=True):
+        if end >= _WIDE:
+            one, other, end = _distinct(one, other)
+        next_one, next_other, width = _joint(left_key, right_key, node.nulls_equal)
+        if width >= _WIDE:
+            next_one, next_other, width = _distinct(next_one, next_other)
+        one, other, end = one * width + next_one, other * width + next_other, end * width
+    heights = (int(one.shape[0]), int(other.shape[0]))
+    if end <= 4 * sum(heights) + (1 << 20):
+        return one, other, end
+    if 16 * min(heights) > max(heights):
+        return _distinct(one, other)
+    if heights[0] < heights[1]:
+        return _narrowed(one, other)
+    other, one, end = _narrowed(other, one)
+    return one, other, end
+
+
+def _joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int]:
+    """Codes of one key on both sides, and their end. Without `with_null`, nulls have arbitrary codes."""
+    left, right = with_one_dictionary([left, right])
+    if left.dictionary is not None:
+        one, other, end = left.values, right.values, max(1, len(left.dictionary))
+    elif left.values.dtype == "bool":
+        one, other, end = left.values, right.values, 2
+    else:
+        limits = [bounds(side) for side in (left, right) if len(side) and side.values.dtype.kind in "iu"]
+        low, high = min((low for low, _ in limits), default=0), max((high for _, high in limits), default=-1)
+        if not limits or high - low >= _WIDE or high >= 2**63:
+            both_sides = concatenated([left, right])
+            codes = equal(both_sides if with_null else both_sides.with_values(both_sides.values, None))
+            assert codes.domain is not None
+            return codes.values[: len(left)], codes.values[len(left) :], codes.domain
+        one, other, end = left.values.astype("int64") - low, right.values.astype("int64") - low, high - low + 1
+    one, other = one.astype("int64"), other.astype("int64")
+    if not with_null or (left.valid is None and right.valid is None):
+        return one, other, end
+    return cp.where(validity(left), one + 1, 0), cp.where(validity(right), other + 1, 0), end + 1
+
+
+def _distinct(left: Any, right: Any) -> tuple[Any, Any, int]:
+    """Codes that number the distinct ones of both sides."""
+    found, inverse = cp.unique(cp.concatenate([left, right]), return_inverse=True)
+    height = int(left.shape[0])
+    return inverse[:height], inverse[height:], max(1, int(found.shape[0]))
 
 
 def _narrowed(few: Any, many: Any) -> tuple[Any, Any, int]:
@@ -116,13 +146,16 @@ def join(node: Join, left: Frame, right: Frame) -> Frame:
         return left.take(cp.flatnonzero(matches > 0 if node.how == "semi" else matches == 0))
     keep_left = node.how in ("left", "full")
     left_rows, nth, matched = _repeated(matches, keep_left)
-    right_rows = _right_rows(right_codes, right_valid, counts, left_codes[left_rows], nth)
+    wanted = left_codes if left_rows is None else left_codes[left_rows]
+    right_rows = _right_rows(right_codes, right_valid, counts, wanted, nth)
     if node.maintain_order in _RIGHT_ORDERS:
         order = cp.argsort(right_rows, kind="stable")
+        left_rows = cp.arange(left.height) if left_rows is None else left_rows
         left_rows, right_rows = left_rows[order], right_rows[order]
     right_present = matched if keep_left else None
     left_present = None
     if node.how == "full":
+        left_rows = cp.arange(left.height) if left_rows is None else left_rows
         alone = _unmatched(left_codes, left_valid, right_codes, right_valid, end)
         left_present = cp.concatenate([cp.ones(left_rows.shape, "bool"), cp.zeros(alone.shape, "bool")])
         right_present = cp.concatenate([matched, cp.ones(alone.shape, "bool")])
@@ -137,7 +170,7 @@ def _keys(keys: tuple[Named, ...], frame: Frame) -> list[Column]:
 
 
 def _repeated(matches: Any, keep_left: bool) -> tuple[Any, Any, Any]:
-    """The left row of each pair, which of its matches it is, and whether it has one.
+    """The left row of each pair (None for each row once), which of its matches it is, and whether it has one.
 
     Args:
         matches: the number of matches of each left row.
@@ -147,7 +180,9 @@ def _repeated(matches: Any, keep_left: bool) -> tuple[Any, Any, Any]:
     rows = cp.flatnonzero(counts)
     total = int(counts.sum())
     if int(rows.shape[0]) == total:
-        return rows, cp.zeros(total, "int64"), matches[rows] > 0
+        if total == int(counts.shape[0]):
+            return None, None, matches > 0
+        return rows, None, matches[rows] > 0
     begins = (cp.cumsum(counts) - counts)[rows]
     steps = cp.zeros(total, "int64")
     steps[begins] = cp.diff(rows, prepend=cp.zeros(1, "int64"))
@@ -169,7 +204,8 @@ def _right_rows(codes: Any, valid: Any, counts: Any, wanted: Any, nth: Any) -> A
         return table[wanted]
     order = rows[cp.argsort(present, kind="stable")]
     begins = cp.cumsum(counts) - counts
-    return order[cp.clip(begins[wanted] + nth, 0, order.shape[0] - 1)]
+    position = begins[wanted] if nth is None else begins[wanted] + nth
+    return order[cp.clip(position, 0, order.shape[0] - 1)]
 
 
 def _unmatched(left: Any, left_valid: Any, right: Any, right_valid: Any, end: int) -> Any:
@@ -183,12 +219,15 @@ def _gathered(
     node: Join, left: Frame, right: Frame, left_rows: Any, right_rows: Any, left_present: Any, right_present: Any
 ) -> Frame:
     sides = {"left": (left, left_rows, left_present), "right": (right, right_rows, right_present)}
-    height = int(left_rows.shape[0])
+    height = int(right_rows.shape[0])
     columns = {}
     for name, (side, source) in _output_names(node).items():
         frame, rows, present = sides[side]
         column = frame.columns[source]
-        columns[name] = column.take(rows) if present is None else column.take_or_null(rows, present)
+        if rows is None:
+            columns[name] = column
+        else:
+            columns[name] = column.take(rows) if present is None else column.take_or_null(rows, present)
     if node.how == "full" and node.coalesce:
         for one, other in zip(node.left_on, node.right_on, strict=True):
             _coalesce(columns, one, right, other, right_rows, left_present)
