@@ -21,9 +21,10 @@ def queries(rows: int) -> dict[str, pl.LazyFrame]:
     """Returns one query for each operation, on frames of some rows."""
     rng = np.random.default_rng(0)
     groups = max(1, rows // 10)
+    names = pl.Series([f"id{i:03d}" for i in range(100)])
     lf = pl.DataFrame({
         "id": rng.integers(0, 100, rows), "big": rng.integers(0, groups, rows), "v": rng.integers(0, 1000, rows),
-        "x": rng.random(rows), "y": rng.random(rows), "s": pl.Series([f"id{i:03d}" for i in range(100)])[rng.integers(0, 100, rows)],
+        "x": rng.random(rows), "y": rng.random(rows), "s": names[rng.integers(0, 100, rows)],
     }).lazy()  # fmt: skip
     few = pl.DataFrame({"id": np.arange(100), "w": rng.random(100)}).lazy()
     some = pl.DataFrame({"big": rng.permutation(groups), "z": rng.random(groups)}).lazy()
@@ -70,7 +71,7 @@ def main() -> None:
     print(f"{options.rows:,} rows; ms of wall-clock time | ms of all threads: here, Polars in memory, Polars streaming")
     for name, lf in queries(options.rows).items():
         lf.collect(engine=engine)
-        times = [measured(lambda: lf.collect(engine=one), options.repeats) for one in engines]  # type: ignore[call-overload]  # noqa: B023
+        times = [measured(lambda: lf.collect(engine=one), options.repeats) for one in engines]  # noqa: B023
         walls, threads = ("".join(f"{one[i]:9.2f}" for one in times) for i in range(2))
         print(f"{name:20s}{walls} |{threads}", flush=True)
 

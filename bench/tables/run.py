@@ -24,12 +24,21 @@ NAMES = ("lineitem", "orders", "customer", "supplier", "part", "partsupp", "nati
 def tables(folder: Path, scale: float) -> Tables:
     """Returns the tables in memory, decimals as float64; makes them if the folder has none."""
     if not (folder / "lineitem.parquet").exists():
-        command = [str(Path(sys.executable).with_name("tpchgen-cli")), "parquet", "-s", str(scale), "--output-dir", str(folder)]
+        command = [
+            str(Path(sys.executable).with_name("tpchgen-cli")),
+            "parquet",
+            "-s",
+            str(scale),
+            "--output-dir",
+            str(folder),
+        ]
         subprocess.run(command, check=True)
     found = {}
     for name in NAMES:
         lf = pl.scan_parquet(folder / f"{name}.parquet")
-        texts = [n for n, d in lf.collect_schema().items() if d not in (pl.Int32, pl.Int64, pl.Date) and not d.is_decimal()]
+        texts = [
+            n for n, d in lf.collect_schema().items() if d not in (pl.Int32, pl.Int64, pl.Date) and not d.is_decimal()
+        ]
         frame = lf.with_columns(pl.selectors.decimal().cast(pl.Float64), pl.col(texts).cast(pl.String)).collect()
         found[name] = frame.rechunk().lazy()
     return found

@@ -168,6 +168,7 @@ def market_share(t: Tables) -> pl.LazyFrame:
     america = t["region"].filter(c("r_name") == "AMERICA").join(
         t["nation"], left_on="r_regionkey", right_on="n_regionkey"
     )  # fmt: skip
+    brazil = pl.when(c("nation") == "BRAZIL").then(c("volume")).otherwise(0.0)
     makers = t["nation"].select(c("n_nationkey").alias("maker"), c("n_name").alias("nation"))
     return (
         t["part"]
@@ -183,7 +184,7 @@ def market_share(t: Tables) -> pl.LazyFrame:
         .join(makers, left_on="s_nationkey", right_on="maker")
         .select(c("o_orderdate").dt.year().alias("o_year"), revenue().alias("volume"), "nation")
         .group_by("o_year")
-        .agg((pl.when(c("nation") == "BRAZIL").then(c("volume")).otherwise(0.0).sum() / c("volume").sum()).alias("share"))
+        .agg((brazil.sum() / c("volume").sum()).alias("share"))
         .sort("o_year")
     )  # fmt: skip
 
@@ -350,7 +351,9 @@ def small_quantity_revenue(t: Tables) -> pl.LazyFrame:
 @query(18)
 def large_volume_customer(t: Tables) -> pl.LazyFrame:
     """Customers of large orders."""
-    large = t["lineitem"].group_by("l_orderkey").agg(c("l_quantity").sum().alias("quantity")).filter(c("quantity") > 300)
+    large = (
+        t["lineitem"].group_by("l_orderkey").agg(c("l_quantity").sum().alias("quantity")).filter(c("quantity") > 300)
+    )
     return (
         t["orders"]
         .join(large, left_on="o_orderkey", right_on="l_orderkey", how="semi")
@@ -398,7 +401,12 @@ def potential_promotion(t: Tables) -> pl.LazyFrame:
     )
     offers = (
         t["partsupp"]
-        .join(t["part"].filter(c("p_name").str.starts_with("forest")), left_on="ps_partkey", right_on="p_partkey", how="semi")
+        .join(
+            t["part"].filter(c("p_name").str.starts_with("forest")),
+            left_on="ps_partkey",
+            right_on="p_partkey",
+            how="semi",
+        )
         .join(shipped, left_on=["ps_partkey", "ps_suppkey"], right_on=["l_partkey", "l_suppkey"])
         .filter(c("ps_availqty") > c("half_sold"))
     )

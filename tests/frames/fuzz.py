@@ -81,7 +81,10 @@ def main() -> int:
         if seed % 50 == 49:
             engine.clear()
     seconds = time.perf_counter() - begin
-    print(f"polars {pl.__version__}, {options.plans} plans in {seconds:.0f} s: " + ", ".join(f"{v} {k}" for k, v in kinds.items()))
+    print(
+        f"polars {pl.__version__}, {options.plans} plans in {seconds:.0f} s: "
+        + ", ".join(f"{v} {k}" for k, v in kinds.items())
+    )
     if options.reasons:
         for reason, number in reasons.most_common(40):
             print(f"{number:6d} {reason}")

@@ -14,8 +14,9 @@ NULLS = (0.0, 0.0, 0.05, 0.7, 1.0)
 WORDS = ["", "a", "b", "ab", "B", "zebra", "été", "x y", "abc", "Abc"]
 LEVELS = ["low", "mid", "high"]
 DTYPES: list[Any] = [
-    pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64, pl.Boolean,
-    pl.Date, pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ms"), pl.Time, pl.String, pl.Categorical, pl.Enum(LEVELS),
+    pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64,
+    pl.Boolean, pl.Date, pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ms"), pl.Time, pl.String, pl.Categorical,
+    pl.Enum(LEVELS),
 ]  # fmt: skip
 #: Dtypes that are chosen more often than others.
 COMMON: list[Any] = [pl.Int64, pl.Float64, pl.String, pl.Int32, pl.Boolean, pl.Date]
@@ -39,7 +40,9 @@ def value(random: Random, dtype: Any, wide: bool) -> Any:
     if base == pl.Date:
         return date(1970, 1, 1) + timedelta(days=random.randint(-40000, 40000) if wide else random.randint(0, 20))
     if base == pl.Datetime:
-        return datetime(2000, 2, 28) + timedelta(milliseconds=random.randint(-(10**12), 10**12) if wide else random.randint(0, 9) * 7_200_000)
+        return datetime(2000, 2, 28) + timedelta(
+            milliseconds=random.randint(-(10**12), 10**12) if wide else random.randint(0, 9) * 7_200_000
+        )
     if base == pl.Duration:
         return timedelta(milliseconds=random.randint(-(10**9), 10**9) if wide else random.randint(-3, 3))
     if base == pl.Time:

@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 
 from tests.frames.random_frames import WORDS, frame, value
 
+CLOSED: list[Any] = ["both", "left", "right", "none"]
 NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
 
@@ -125,7 +126,8 @@ class Plans:
         if dtype == pl.String and random.random() < 0.6:
             word = random.choice(["a", "b", "ab", "é", ""])
             return random.choice([
-                a.str.contains(word, literal=True), a.str.contains("^[ab]"), a.str.starts_with(word), a.str.ends_with(word),
+                a.str.contains(word, literal=True), a.str.contains("^[ab]"), a.str.starts_with(word),
+                a.str.ends_with(word),
             ])  # fmt: skip
         if dtype.base_type() == pl.Categorical or not (is_number(dtype) or random.random() < 0.8):
             return random.choice([a.is_null(), a.is_not_null()])
@@ -133,7 +135,7 @@ class Plans:
         choices = [
             lambda: a == b, lambda: a != b, lambda: a < b, lambda: a <= b, lambda: a > b, lambda: a >= b,
             lambda: a.eq_missing(b), lambda: a.ne_missing(b), lambda: a.is_null(), lambda: a.is_not_null(),
-            lambda: a.is_between(self.literal(dtype), self.literal(dtype), closed=random.choice(["both", "left", "right", "none"])),
+            lambda: a.is_between(self.literal(dtype), self.literal(dtype), closed=random.choice(CLOSED)),
             lambda: a.is_in([value(random, dtype, False) for _ in range(random.randint(1, 4))]),
         ]  # fmt: skip
         if dtype.is_float():
@@ -143,7 +145,7 @@ class Plans:
     def other_expression(self, query: Query) -> pl.Expr:
         """Casts, parts of dates, functions of strings, and now and then what only Polars has."""
         random = self.random
-        choices: list[Callable[[], pl.Expr]] = []
+        choices: list[Any] = []
         for name, dtype in query.schema.items():
             if name in query.inexact:
                 continue
@@ -162,7 +164,12 @@ class Plans:
                     lambda a=a, d=dtype: a.clip(self.literal(d), self.literal(d)),
                 ]
             if dtype.base_type() in (pl.Date, pl.Datetime):
-                choices += [lambda a=a: a.dt.year(), lambda a=a: a.dt.month(), lambda a=a: a.dt.day(), lambda a=a: a.dt.weekday()]
+                choices += [
+                    lambda a=a: a.dt.year(),
+                    lambda a=a: a.dt.month(),
+                    lambda a=a: a.dt.day(),
+                    lambda a=a: a.dt.weekday(),
+                ]
                 choices += [lambda a=a: a.dt.quarter()]
             if dtype.base_type() == pl.Datetime:
                 choices += [lambda a=a: a.dt.hour(), lambda a=a: a.dt.minute(), lambda a=a: a.dt.second()]
@@ -171,8 +178,9 @@ class Plans:
             if dtype == pl.String:
                 choices += [
                     lambda a=a: a.str.to_uppercase(), lambda a=a: a.str.len_chars(), lambda a=a: a.str.slice(0, 1),
-                    lambda a=a: a.str.replace("a", "<$0>"), lambda a=a: a.str.strip_chars(), lambda a=a: a.str.len_bytes(),
-                    lambda a=a: a.fill_null("none"), lambda a=a: a + "!", lambda a=a: "<" + a + ">", lambda a=a: a.str.head(2),
+                    lambda a=a: a.str.replace("a", "<$0>"), lambda a=a: a.str.strip_chars(),
+                    lambda a=a: a.str.len_bytes(), lambda a=a: a.fill_null("none"), lambda a=a: a + "!",
+                    lambda a=a: "<" + a + ">", lambda a=a: a.str.head(2),
                     lambda a=a: pl.when(self.condition(query, 1)).then(a).otherwise(pl.lit(random.choice(WORDS))),
                 ]  # fmt: skip
             if dtype.is_float():
@@ -224,7 +232,9 @@ class Plans:
         found = getattr(column, method)()
         if inexact or random.random() < 0.8:
             return found, not inexact
-        return random.choice([found.is_null(), pl.when(found.is_null()).then(pl.lit(1, pl.Int32)).otherwise(pl.lit(2, pl.Int32))]), True
+        return random.choice(
+            [found.is_null(), pl.when(found.is_null()).then(pl.lit(1, pl.Int32)).otherwise(pl.lit(2, pl.Int32))]
+        ), True
 
     def aggregates(self, query: Query) -> tuple[list[pl.Expr], set[str]]:
         """Named aggregates and the names of those that are not exact."""
@@ -248,7 +258,9 @@ class Plans:
         """More columns, or others of the same name."""
         new = [self.expression(query) for _ in range(self.random.randint(1, 3))]
         exact = query.names()
-        named = [e.alias(self.random.choice(exact) if exact and self.random.random() < 0.2 else self.name()) for e in new]
+        named = [
+            e.alias(self.random.choice(exact) if exact and self.random.random() < 0.2 else self.name()) for e in new
+        ]
         names = [e.meta.output_name() for e in named]
         named = [e for i, e in enumerate(named) if names[i] not in names[:i]]
         inexact = query.inexact - {e.meta.output_name() for e in named}
@@ -340,7 +352,9 @@ class Plans:
         if how in ("left", "inner"):
             options["maintain_order"] = random.choice(["none", "left_right"])
         # A join of many equal keys is bounded by the height of the other frame.
-        lf = query.lf.join(other.lf.slice(0, 40) if other.ordered else other.lf, left_on=left, right_on=right, **options)
+        lf = query.lf.join(
+            other.lf.slice(0, 40) if other.ordered else other.lf, left_on=left, right_on=right, **options
+        )
         ordered = query.ordered and options.get("maintain_order") == "left_right"
         return query.then(f"join({other.steps}, {left}, {right}, {options})", lf, ordered=ordered)
 
@@ -360,7 +374,9 @@ class Plans:
             return None
         other = self._other(query)
         dtypes = (*NUMBERS, pl.Date, pl.String)
-        pairs = [(a, b) for a in query.names(*dtypes) for b in other.names(*dtypes) if query.schema[a] == other.schema[b]]
+        pairs = [
+            (a, b) for a in query.names(*dtypes) for b in other.names(*dtypes) if query.schema[a] == other.schema[b]
+        ]
         if not pairs:
             return None
         conditions = []
@@ -390,7 +406,7 @@ class Plans:
 
 
 STEPS: list[Callable[[Plans, Query], Query | None]] = [
-    Plans.filter, Plans.filter, Plans.with_columns, Plans.with_columns, Plans.select, Plans.reduce, Plans.sort, Plans.slice,
-    Plans.unique, Plans.group_by, Plans.group_by, Plans.join, Plans.join, Plans.join_where, Plans.cross, Plans.union, Plans.row_index,
-    Plans.window,
+    Plans.filter, Plans.filter, Plans.with_columns, Plans.with_columns, Plans.select, Plans.reduce, Plans.sort,
+    Plans.slice, Plans.unique, Plans.group_by, Plans.group_by, Plans.join, Plans.join, Plans.join_where, Plans.cross,
+    Plans.union, Plans.row_index, Plans.window,
 ]  # fmt: skip

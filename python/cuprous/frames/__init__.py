@@ -1,7 +1,8 @@
 """Tables: a Polars engine, and tables whose columns are arrays.
 
-`lf.collect(engine=cuprous.frames.Engine())` runs what fits of a query of Polars on this library, and leaves the rest to
-Polars; `cuprous.polars` is Polars with that engine as default. Polars is imported when the first of these names is used.
+`lf.collect(engine=cuprous.frames.Engine())` runs what fits of a query of Polars on this library, and leaves the rest
+to Polars; `cuprous.polars` is Polars with that engine as default. Polars is imported when the first of these names is
+used.
 """
 
 from __future__ import annotations

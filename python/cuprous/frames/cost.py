@@ -1,7 +1,7 @@
 """What nodes cost here and in Polars, so that a query is not slower for running here.
 
-The rates are times of both threads of a 2-core Xeon at 1e6 rows, measured by `python -m bench.tables.rates`. A GPU has no
-measured rates yet: there every plan of enough rows is taken.
+The rates are times of both threads of a 2-core Xeon at 1e6 rows, measured by `python -m bench.tables.rates`. A GPU has
+no measured rates yet: there every plan of enough rows is taken.
 """
 
 from __future__ import annotations

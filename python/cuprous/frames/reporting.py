@@ -52,11 +52,13 @@ class Report:
         return all(one.where != "polars" for one in self.entries)
 
     def __str__(self) -> str:
-        rows = [("node", "where", "rows in", "rows out", "ms", "bytes moved", "reason")]
+        rows: list[tuple[str, ...]] = [("node", "where", "rows in", "rows out", "ms", "bytes moved", "reason")]
         for one in self.entries:
             milliseconds = "" if one.milliseconds is None else f"{one.milliseconds:.2f}"
             numbers = ("" if n is None else f"{n:,}" for n in (one.rows_in, one.rows_out))
             rows.append((one.node, one.where, *numbers, milliseconds, f"{one.bytes_moved:,}", one.reason))
         widths = [max(len(row[i]) for row in rows) for i in range(6)]
-        lines = ("  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[6])) for row in rows)
+        lines = (
+            "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[6])) for row in rows
+        )
         return "\n".join(line.rstrip() for line in lines)

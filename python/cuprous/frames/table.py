@@ -25,8 +25,8 @@ _OF_ARRAYS = {
 class Table:
     """A table whose columns are arrays on the device.
 
-    A query gives one by `LazyFrame.execute(engine=Engine())`, and `from_arrays` begins with one. It is what Polars calls
-    a query result: `lazy()` gives a frame that queries may begin with, on this engine without a copy.
+    A query gives one by `LazyFrame.execute(engine=Engine())`, and `from_arrays` begins with one. It is what Polars
+    calls a query result: `lazy()` gives a frame that queries may begin with, on this engine without a copy.
 
     Args:
         frame: the columns.

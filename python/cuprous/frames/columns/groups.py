@@ -9,6 +9,11 @@ import cuprous as cp
 from cuprous.frames.columns.column import GROUPS, ONE, Column
 from cuprous.frames.columns.keys import DIRECT, combined
 
+#: The stub of ufuncs lacks the method `at`.
+_add: Any = cp.add
+_minimum: Any = cp.minimum
+_maximum: Any = cp.maximum
+
 
 class Whole:
     """All rows of a frame as one group.
@@ -68,6 +73,7 @@ class Groups:
     def __init__(self, columns: list[Column], ordered: bool = False) -> None:
         self.height = len(columns[0])
         codes = combined(columns)
+        present: Any
         assert codes.domain is not None
         if codes.domain <= max(DIRECT, 4 * self.height):
             present = cp.bincount(codes.values, minlength=codes.domain) > 0
@@ -100,19 +106,19 @@ class Groups:
     def total(self, values: Any, dtype: str) -> Any:
         """Returns the sum of each group."""
         result = cp.zeros(self.count, dtype)
-        cp.add.at(result, self.numbers, values.astype(dtype))
+        _add.at(result, self.numbers, values.astype(dtype))
         return result
 
     def smallest(self, values: Any, start: Any) -> Any:
         """Returns the smallest value of each group and a first one."""
         result = cp.full(self.count, start, values.dtype)
-        cp.minimum.at(result, self.numbers, values)
+        _minimum.at(result, self.numbers, values)
         return result
 
     def largest(self, values: Any, start: Any) -> Any:
         """Returns the largest value of each group and a first one."""
         result = cp.full(self.count, start, values.dtype)
-        cp.maximum.at(result, self.numbers, values)
+        _maximum.at(result, self.numbers, values)
         return result
 
     def to_rows(self, values: Any) -> Any:

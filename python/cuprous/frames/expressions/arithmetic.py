@@ -107,7 +107,6 @@ def _refuse_plus(call: Call) -> str:
     return only("int", "float")(call)
 
 
-
 def _clip(call: Call, columns: list[Column]) -> Column:
     """Values below the lower limit are that, other values above the upper limit are that; null is no limit."""
     column, *limits = columns

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
-from cuprous.frames.columns.column import ONE, both
+from cuprous.frames.columns.column import ONE, Column, both
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
@@ -21,7 +21,6 @@ from cuprous.frames.plan.expressions import Aggregate, Expression, Length, Liter
 from cuprous.frames.reasons import refuse_unless
 from cuprous.frames.reporting import Entry
 from cuprous.frames.table import Table
-from cuprous.frames.columns.column import Column
 
 #: Nodes whose input may have columns of one value.
 _TAKE_ONE_VALUE = (nodes.Project, nodes.Select, nodes.WithColumns)

@@ -43,7 +43,7 @@ def _pairs(operator: str, left: Column, right: Column) -> tuple[Any, Any]:
     side = "left" if operator in ("Gt", "LtEq") else "right"
     position = cp.searchsorted(right_codes[order], left_codes, side=side)
     first = operator in ("Gt", "GtEq")
-    counts = position if first else right_codes.shape[0] - position
+    counts: Any = position if first else right_codes.shape[0] - position
     total = int(counts.sum())
     refuse_unless(total <= MOST_PAIRS, f"an inequality holds for {total} pairs of rows")
     begins = cp.cumsum(counts) - counts

@@ -176,7 +176,7 @@ def _repeated(matches: Any, keep_left: bool) -> tuple[Any, Any, Any]:
         matches: the number of matches of each left row.
         keep_left: whether rows without a match are kept.
     """
-    counts = cp.maximum(matches, 1) if keep_left else matches
+    counts: Any = cp.maximum(matches, 1) if keep_left else matches
     rows = cp.flatnonzero(counts)
     total = int(counts.sum())
     if int(rows.shape[0]) == total:

@@ -94,7 +94,7 @@ def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> n
 
 
 def _python_scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
-    scan, columns, _kind, condition, rows = view.options
+    scan, _columns, _kind, condition, rows = view.options
     source = source_of(scan)
     refuse_unless(source is not None, "the scan calls a function of Python")
     refuse_unless(condition is None and rows is None, "the scan has a condition or a limit of its own")

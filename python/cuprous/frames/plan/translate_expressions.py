@@ -113,7 +113,9 @@ def _where(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
 
 def _window(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     refuse_unless(view.order_by is None, "over(order_by=...) is not supported")
-    refuse_unless(view.options.kind == "groups_to_rows", f"over(mapping_strategy={view.options.kind!r}) is not supported")
+    refuse_unless(
+        view.options.kind == "groups_to_rows", f"over(mapping_strategy={view.options.kind!r}) is not supported"
+    )
     result = Window(dtype, to.expression(view.function), to.all(view.partition_by))
     refuse_unless(not has_sequence(result.function), "a function of other rows inside over() is not supported")
     nested = [one for inner in result.inputs() for one in walk(inner) if isinstance(one, Window)]
