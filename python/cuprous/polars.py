@@ -6,14 +6,14 @@ All names are Polars' own. Importing this module sets the engine for lazy querie
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-import polars as _polars
-
-from cuprous.frames.engine import Engine as _Engine
+from cuprous import frames as _frames
 
 #: The engine that lazy queries run on.
-engine = _Engine()
+engine = _frames.Engine()
+_polars = importlib.import_module("polars")  # after the line above, whose error says what to install
 _polars.Config.set_engine_affinity(engine)
 
 

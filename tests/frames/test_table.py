@@ -46,6 +46,9 @@ def test_a_table_begins_a_query_without_a_copy() -> None:
     table = lf.select("x").execute(engine=ENGINE)
     assert table["x"] is array
     assert ENGINE.last_report is not None and ENGINE.last_report.complete
+    limited = lf.filter(c("k") == 1).select("x").head(2)
+    assert limited.execute(engine=ENGINE)["x"].tolist() == [1.0, 3.0]
+    assert_frame_equal(limited.collect(engine=ENGINE), limited.collect(engine="in-memory"))
     query = lf.filter(c("x") > 1).group_by("k").agg(c("x").sum()).sort("k")
     for _ in range(2):  # it may be read many times, by Polars too
         assert_frame_equal(query.collect(engine=ENGINE), query.collect(engine="in-memory"))

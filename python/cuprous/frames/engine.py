@@ -29,6 +29,12 @@ _IDLE = (nodes.Cache, nodes.Project, nodes.Scan, nodes.Slice)
 _POLARS = "polars"
 
 
+if not hasattr(pl, "InMemoryEngine"):
+    raise ImportError(
+        f"cuprous.frames needs Polars 1.44 or newer, not {pl.__version__}; run: pip install 'cuprous[polars]'"
+    )
+
+
 class Engine(pl.InMemoryEngine):
     """Runs queries of Polars on this library, and leaves what does not fit to Polars' engine in memory.
 

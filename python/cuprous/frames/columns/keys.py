@@ -1,4 +1,4 @@
-"""Codes of columns: integers that are equal where values are, in the order of the values, and the way back."""
+"""Codes of columns: integers that are equal where values are, in the order of the values, and their inverse."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _at_row(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
     return compute
 
 
-def _no_way_back(_: Any) -> list[Column]:
+def _not_restored(_: Any) -> list[Column]:
     raise AssertionError("numbers of groups are no values")
 
 
@@ -148,7 +148,7 @@ def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
         numbers = rows.numbers
     if len(column) == 0:
         return _result(aggregate, cp.zeros(rows.count, "int64"), None)
-    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count), _no_way_back)})
+    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count), _not_restored)})
     codes = combined([keys, column])
     assert codes.domain is not None
     per_group = codes.domain // max(1, rows.count)

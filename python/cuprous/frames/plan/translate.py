@@ -13,7 +13,7 @@ from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.join import refuse_join
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
-from cuprous.frames.plan.expressions import Named
+from cuprous.frames.plan.expressions import Expression, Named
 from cuprous.frames.plan.translate_expressions import ExpressionTranslator
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
@@ -59,11 +59,6 @@ class Translator:
             self._caches[view.id_] = part
         return part
 
-    @property
-    def handle(self) -> int:
-        """The number of the current node."""
-        return self._traverser.get_node()
-
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
         schema = dict(self._traverser.get_schema())
@@ -73,6 +68,10 @@ class Translator:
         refuse_unless(len(inputs) == len(below), "an input is left to Polars")
         node = _NODES[name](self, view, schema, inputs)
         return nodes.Part(handle, title, node, below=below)
+
+    def expression(self, handle: int) -> Expression:
+        """Translates an expression of the current node."""
+        return ExpressionTranslator(self._traverser, self._adapter).expression(handle)
 
     def named(self, expressions: Any, input: int) -> tuple[Named, ...]:
         """Translates expressions of the input with a handle."""
@@ -93,12 +92,21 @@ def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> n
     return nodes.Scan(schema, inputs, pl.DataFrame._from_pydf(view.df))
 
 
-def _python_scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
-    scan, _columns, _kind, condition, rows = view.options
+def _python_scan(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    """A table's scan, with the condition and the limit that Polars moved into it, in this order."""
+    scan, columns, _kind, predicate, rows = view.options
     source = source_of(scan)
     refuse_unless(source is not None, "the scan calls a function of Python")
-    refuse_unless(condition is None and rows is None, "the scan has a condition or a limit of its own")
-    return nodes.Scan(schema, inputs, source)
+    assert source is not None
+    read = dict(source.schema) if columns is None else {name: source.schema[name] for name in columns}
+    node: nodes.Node = nodes.Scan(read, inputs, source)
+    if predicate is not None:
+        language, handle = predicate
+        refuse_unless(language == "polars", f"the scan has a condition of {language}")
+        node = nodes.Filter(read, (node,), to.expression(handle))
+    if rows is not None:
+        node = nodes.Slice(read, (node,), 0, rows)
+    return node if list(read) == list(schema) else nodes.Project(schema, (node,))
 
 
 def _filter(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
@@ -179,8 +187,7 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
     refuse_join(node)
     if not fused:
         return node
-    (condition,) = to.named([predicate], to.handle)
-    return nodes.Filter(schema, (node,), condition.expression)
+    return nodes.Filter(schema, (node,), to.expression(predicate.node))
 
 
 def _map_function(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
