@@ -27,6 +27,7 @@ class Query:
         ordered: whether the order of the rows is certain.
         inexact: columns whose values depend on an order of additions.
         steps: what it does, for reports of failures.
+        last: whether no step may follow.
     """
 
     lf: pl.LazyFrame
@@ -34,6 +35,7 @@ class Query:
     ordered: bool = True
     inexact: set[str] = field(default_factory=set)
     steps: list[str] = field(default_factory=list)
+    last: bool = False
 
     def then(self, step: str, lf: pl.LazyFrame, **changes: Any) -> Query:
         """The query after one more step."""
@@ -77,6 +79,8 @@ class Plans:
                 query = step(self, query) or query
             except PolarsError:  # a name twice: the step is left out
                 continue
+            if query.last:
+                break
             if len(query.schema) > 14:
                 query = self.select(query) or query
         return query
@@ -293,7 +297,8 @@ class Plans:
         if not query.ordered:
             return None
         offset, length = self.random.randint(-8, 8), self.random.randint(0, 40)
-        return query.then(f"slice({offset}, {length})", query.lf.slice(offset, length))
+        last = self._order_is_lost(query)
+        return query.then(f"slice({offset}, {length})", query.lf.slice(offset, length), last=last)
 
     def unique(self, query: Query) -> Query | None:
         """One row for each combination."""
@@ -360,8 +365,9 @@ class Plans:
 
     @staticmethod
     def _order_is_lost(query: Query) -> bool:
-        """Whether Polars forgets the order of groups when it moves a slice into them, below a join without order."""
-        return pl.__version__ < "2" and any(step.startswith("group_by") for step in query.steps)
+        """Whether Polars may forget an order: it moves slices into joins and groups, and drops `maintain_order` there
+        if nothing above the slice needs an order."""
+        return any(step.startswith(("group_by", "join", "unique")) for step in query.steps)
 
     def _other(self, query: Query) -> Query:
         found = frame(self.random, self.random.choice(["", "r"]))

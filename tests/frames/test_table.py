@@ -105,6 +105,22 @@ def test_columns_stay_on_the_device() -> None:
     assert engine.stats()["columns"] == 0
 
 
+def test_a_result_may_be_written_to() -> None:
+    """What stays on the device is not what the caller gets, nor a view of it."""
+    engine = cuprous.frames.Engine(take="all")
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "k": [1, 2, 3]})
+    for lf in (frame.lazy(), frame.lazy().head(2), frame.lazy().select(c("x").alias("x"))):
+        table = lf.execute(engine=engine)
+        table["x"][:] = 0
+        assert frame.lazy().select(c("x").sum()).collect(engine=engine).item() == 6
+    array = cp.arange(4)
+    lf = cuprous.frames.from_arrays({"x": array})
+    query = lf.group_by("x").agg(pl.len()).sort("x")
+    assert query.collect(engine=engine)["x"].to_list() == [0, 1, 2, 3]
+    array[:] = cp.asarray([7, 7, 9, 100_000])  # the table has the array itself
+    assert query.collect(engine=engine).rows() == [(7, 2), (9, 1), (100_000, 1)]
+
+
 def test_the_least_recently_used_columns_go_first() -> None:
     engine = cuprous.frames.Engine(take="all", cache_bytes=16_000)
     frame = pl.DataFrame({name: np.arange(1000.0) for name in "abc"})

@@ -105,7 +105,7 @@ class Engine(pl.InMemoryEngine):
         with self._reported() as report:
             reason = _left_whole(background, post_opt_callback, optimizations)
             if not reason:
-                part, found = self._planned(lf, optimizations, report)
+                part, found = self._planned(lf, optimizations, report, owned=False)
                 if found is not None:
                     return Table(found).to_polars()
                 if part is not None and part.node is None:
@@ -135,7 +135,7 @@ class Engine(pl.InMemoryEngine):
         """
         with self._reported() as report:
             if not _left_whole(False, None, optimizations):
-                _, found = self._planned(lf, optimizations, report)
+                _, found = self._planned(lf, optimizations, report, owned=True)
                 if found is not None:
                     return Table(found)
         return super().execute(lf, optimizations=optimizations)
@@ -177,7 +177,9 @@ class Engine(pl.InMemoryEngine):
             return replace(part, node=None, reason=str(error))
         return part
 
-    def _planned(self, lf: Any, optimizations: Any, report: Report) -> tuple[nodes.Part | None, Frame | None]:
+    def _planned(
+        self, lf: Any, optimizations: Any, report: Report, owned: bool
+    ) -> tuple[nodes.Part | None, Frame | None]:
         """The translation of a query, and its result if it is wholly run here."""
         try:
             part = self._translated(lf._ldf.with_optimizations(optimizations._pyoptflags))
@@ -186,14 +188,15 @@ class Engine(pl.InMemoryEngine):
             return None, None
         if part.node is None:
             return part, None
-        return part, self._run(part.node, report)
+        return part, self._run(part.node, report, owned)
 
-    def _run(self, node: nodes.Node, report: Report) -> Frame | None:
-        """The result of a node; None if the data do not fit."""
+    def _run(self, node: nodes.Node, report: Report, owned: bool) -> Frame | None:
+        """The result of a node, with memory of its own if it must; None if the data do not fit."""
         with self._on_device():
             run = Run(self._residency, self._device_name())
             try:
                 found = run.frame(node)
+                found = run.owned(found) if owned else found
                 report.entries += run.entries
                 return found
             except Refused as error:
@@ -214,7 +217,7 @@ class Engine(pl.InMemoryEngine):
             part = part if self._take == "all" else self._without_losses(part)
             for one in _replaceable(part):
                 assert one.node is not None
-                found = self._run(one.node, report)
+                found = self._run(one.node, report, owned=False)
                 if found is not None:
                     frame = Table(found).to_polars()
                     traverser.set_node(one.handle)

@@ -101,4 +101,4 @@ def buffer_key(series: pl.Series) -> tuple[Any, ...]:
     # The last buffer of strings holds the sizes of the others; each export makes it anew.
     end = -1 if series.dtype == pl.String else None
     with chunks(series) as found:
-        return (str(series.dtype), *((c.buffers[:end], c.offset, c.length) for c in found))
+        return (series.dtype, *((c.buffers[:end], c.offset, c.length) for c in found))

@@ -77,5 +77,4 @@ def _decoded(values: pl.Series, column: Column) -> pl.Series:
 
 def from_value(value: Any, dtype: Any) -> Column:
     """Returns a column of one value of Python."""
-    series = value if isinstance(value, pl.Series) else pl.Series([value], dtype=dtype)
-    return upload(series.cast(dtype) if series.dtype != dtype else series)
+    return upload(pl.Series([value], dtype=dtype))

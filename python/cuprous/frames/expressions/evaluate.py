@@ -52,9 +52,8 @@ def _name(context: Context, expression: Any) -> Column:
 
 
 def _literal(context: Context, expression: Literal) -> Column:
-    found = from_value(expression.value, expression.dtype)
-    refuse_unless(len(found) == 1, "a literal of several values is not supported")
-    return found.at_level(ONE)
+    refuse_unless(not isinstance(expression.value, pl.Series), "a literal of several values is not supported")
+    return from_value(expression.value, expression.dtype).at_level(ONE)
 
 
 def _length(context: Context, expression: Length) -> Column:

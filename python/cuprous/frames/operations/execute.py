@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import cuprous as cp
@@ -40,6 +41,7 @@ class Run:
         self._residency = residency
         self._device = device
         self._caches: dict[int, Frame] = {}
+        self._resident: list[Any] = []
         self.entries: list[Entry] = []
 
     def frame(self, node: nodes.Node) -> Frame:
@@ -78,9 +80,21 @@ class Run:
         """Returns the columns of a frame in memory, copied to the device unless they are there."""
         source = node.source
         if isinstance(source, Table):
-            return source.frame.project(node.schema)
+            # Its arrays may have been written to since something was computed of them.
+            return Frame({name: replace(source.column(name), memo={}) for name in node.schema}, len(source))
         columns = {name: self._residency.column(source.get_column(name)) for name in node.schema}
+        self._resident += [array for one in columns.values() for array in (one.values, one.valid) if array is not None]
         return Frame(columns, source.height)
+
+    def owned(self, frame: Frame) -> Frame:
+        """Returns a frame that shares no memory with columns that stay on the device, so that it may be written to."""
+
+        def own(array: Any) -> Any:
+            shared = array is not None and any(cp.may_share_memory(array, one) for one in self._resident)
+            return array.copy() if shared else array
+
+        columns = {name: one.with_values(own(one.values), own(one.valid)) for name, one in frame.columns.items()}
+        return Frame(columns, frame.height)
 
 
 def _takes_mask(expression: Expression) -> bool:

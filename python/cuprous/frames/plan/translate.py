@@ -145,6 +145,7 @@ def _distinct(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) 
     keep, subset, maintain_order, slice = view.options
     refuse_unless(keep in ("first", "last", "any", "none"), f"unique(keep={keep!r}) is not supported")
     chosen = tuple(schema) if subset is None else tuple(subset)
+    refuse_unless(chosen, "unique() of no columns is not supported")
     return nodes.Distinct(schema, inputs, keep, chosen, maintain_order, slice)
 
 

@@ -60,6 +60,11 @@ def _literal(_: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     value = view.value
     if type(value).__name__ == "PySeries":
         value = pl.Series._from_pyseries(value)
+    elif value is not None:
+        # Python's times have no nanoseconds; only a duration is given as a count.
+        inner = getattr(view.dtype, "inner", view.dtype)
+        exact = inner.base_type() != pl.Time and (getattr(inner, "time_unit", "us") != "ns" or isinstance(value, int))
+        refuse_unless(exact, f"a literal of {view.dtype} is not supported")
     return Literal(view.dtype if isinstance(view.dtype, pl.DataType) else dtype, value)
 
 
