@@ -93,11 +93,37 @@ def test_several_queries_and_other_calls(engine: Any) -> None:
     assert engine.last_report.reasons == ["plan: Polars runs it in the background"]
 
 
-def test_files_are_read_by_polars(engine: Any, tmp_path: Any) -> None:
-    DATA.select("k", "x").write_parquet(tmp_path / "x.parquet")
-    lf = pl.scan_parquet(tmp_path / "x.parquet").group_by("k").agg(c("x").count()).sort("k")
+def test_polars_reads_parquet_for_queries_here(engine: Any, tmp_path: Any) -> None:
+    for name in ("a", "b"):
+        DATA.select("k", "x", c("s") + name).write_parquet(tmp_path / f"{name}.parquet")
+    lf = pl.scan_parquet(tmp_path / "*.parquet")
+    for query in (
+        lf.group_by("k").agg(c("x").count()).sort("k"),
+        lf.filter(c("k") > 1).select("s", "x"),
+        lf.head(7).filter(c("k") > 1),
+        lf.slice(3, 4).select("s"),
+        lf.select(pl.len()),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
     assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
-    assert not engine.last_report.complete
+    assert engine.last_report.complete and engine.stats()["columns"] == 0
+
+
+def test_scans_with_options_are_left_to_polars(engine: Any, tmp_path: Any) -> None:
+    DATA.select("k", "x").write_parquet(tmp_path / "x.parquet")
+    DATA.select("k").write_parquet(tmp_path / "y.parquet")
+    DATA.select("k", "x").write_csv(tmp_path / "x.csv")
+    for scan in (
+        pl.scan_parquet(tmp_path / "x.parquet", row_index_name="row"),
+        pl.scan_parquet(tmp_path / "x.parquet", include_file_paths="path"),
+        pl.scan_parquet(tmp_path / "*.parquet", missing_columns="insert"),
+        pl.scan_csv(tmp_path / "x.csv"),
+    ):
+        query = scan.filter(c("k") > 1)
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
+        assert not engine.last_report.complete, scan
+    with pytest.raises(FileNotFoundError):
+        pl.scan_parquet(tmp_path / "none.parquet").collect(engine=engine)
 
 
 def test_an_unknown_plan_is_left_to_polars(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +201,27 @@ def test_polars_with_the_engine_as_default() -> None:
 def test_frames_do_not_import_polars() -> None:
     code = "import sys, cuprous.frames; assert not {'polars', 'numpy'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_what_is_faster_by_measured_rates_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = cuprous.frames.Engine(device="cpu")
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
+    numbers = pl.DataFrame({"a": range(2000), "b": [1, 2] * 1000})
+    sort = numbers.lazy().sort("b", maintain_order=True)
+    assert_frame_equal(sort.collect(engine=engine), sort.collect(engine="in-memory"))
+    assert engine.last_report is not None and engine.last_report.complete
+    rows = numbers.lazy().filter(c("a") > 5)
+    assert rows.collect(engine=engine).height == 1994
+    assert "Polars is faster on 2,000 rows" in engine.last_report.reasons[0]
+
+
+def test_strings_pay_once_they_are_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
+    engine = cuprous.frames.Engine(device="cpu")
+    lf = pl.DataFrame({"s": ["ab", "b"] * 1000}).lazy().select(c("s").str.contains("a").sum())
+    assert lf.collect(engine=engine).item() == 1000
+    assert engine.last_report is not None and not engine.last_report.complete
+    engine._take = "all"
+    lf.collect(engine=engine)
+    engine._take = "measured"
+    assert lf.collect(engine=engine).item() == 1000 and engine.last_report.complete

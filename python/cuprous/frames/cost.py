@@ -10,9 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
+from cuprous.frames.columns.dtypes import is_coded
+from cuprous.frames.columns.residency import Residency
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Name, Window, walk
 from cuprous.frames.reasons import refuse_unless
+from cuprous.frames.table import Table
 
 #: Plans of fewer rows are left to Polars: what a plan costs here apart from its rows is more than all of its rows.
 LEAST_ROWS = 200_000
@@ -90,11 +95,29 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
 }
 
 
-def _estimate(node: nodes.Node) -> tuple[int, float, float]:
+#: Nanoseconds for each row of a column that is copied to the device, and of one whose dictionary is made.
+_COPY, _DICTIONARY = 1.5, 60.0
+
+
+def _of_scan(node: nodes.Scan, residency: Residency) -> float:
+    """Nanoseconds for each row of the columns that are not on the device."""
+    if isinstance(node.source, Table):
+        return 0.0
+    in_memory = isinstance(node.source, pl.DataFrame)
+    cold = [
+        dtype
+        for name, dtype in node.schema.items()
+        if not (in_memory and residency.holds(node.source.get_column(name)))
+    ]
+    return sum(_DICTIONARY if is_coded(dtype) else _COPY for dtype in cold)
+
+
+def _estimate(node: nodes.Node, residency: Residency) -> tuple[int, float, float]:
     """The rows of a node, at most, and the nanoseconds of all below and itself, here and in Polars."""
     if isinstance(node, nodes.Scan):
-        return len(node.source), 0.0, 0.0
-    below = [_estimate(one) for one in node.inputs]
+        rows = len(node.source)
+        return rows, rows * _of_scan(node, residency) if rows >= LEAST_ROWS else 0.0, 0.0
+    below = [_estimate(one, residency) for one in node.inputs]
     rows = max(one[0] for one in below)
     taken = sum(one[0] for one in below)
     rates = list(_RATES[type(node)](node)) if type(node) in _RATES else []
@@ -103,14 +126,15 @@ def _estimate(node: nodes.Node) -> tuple[int, float, float]:
     return rows, here, polars
 
 
-def refuse_loss(node: nodes.Node, device: str) -> None:
+def refuse_loss(node: nodes.Node, device: str, residency: Residency) -> None:
     """Raises `Refused` if a plan would be slower here.
 
     Args:
         node: the plan.
         device: "cpu" or "gpu".
+        residency: the columns that are on the device already.
     """
-    rows, here, polars = _estimate(node)
+    rows, here, polars = _estimate(node, residency)
     refuse_unless(rows >= LEAST_ROWS, f"{rows:,} rows are few; this pays from {LEAST_ROWS:,}")
     refuse_unless(
         device == "gpu" or here < polars,

@@ -172,7 +172,7 @@ class Engine(pl.InMemoryEngine):
         if part.node is None:
             return replace(part, below=tuple(self._without_losses(one) for one in part.below))
         try:
-            refuse_loss(part.node, self._device_name())
+            refuse_loss(part.node, self._device_name(), self._residency)
         except Refused as error:
             return replace(part, node=None, reason=str(error))
         return part

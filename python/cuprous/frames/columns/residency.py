@@ -52,6 +52,10 @@ class Residency:
                     self.bytes_kept -= oldest.nbytes
             return column
 
+    def holds(self, series: pl.Series) -> bool:
+        """Returns true if a Series is on the device already."""
+        return (str(cp.get_device()), *buffer_key(series)) in self._entries
+
     def clear(self) -> None:
         """Gives up all columns."""
         with self._lock:

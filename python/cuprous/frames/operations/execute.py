@@ -9,9 +9,11 @@ from typing import Any
 
 import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both
+from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
+from cuprous.frames.columns.transfer import upload
 from cuprous.frames.expressions.evaluate import Context, finished, whole
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.join import join
@@ -82,6 +84,10 @@ class Run:
         if isinstance(source, Table):
             # Its arrays may have been written to since something was computed of them.
             return Frame({name: replace(source.column(name), memo={}) for name in node.schema}, len(source))
+        if isinstance(source, ParquetFiles):
+            read = source.read(node.schema)
+            self._residency.bytes_moved += read.estimated_size()
+            return Frame({name: upload(read.get_column(name)) for name in node.schema}, read.height)
         columns = {name: self._residency.column(source.get_column(name)) for name in node.schema}
         self._resident += [array for one in columns.values() for array in (one.values, one.valid) if array is not None]
         return Frame(columns, source.height)

@@ -20,6 +20,7 @@ _FIELDS = {
     "MapFunction": "function input",
     "PythonScan": "options",
     "Reduce": "exprs input",
+    "Scan": "file_info file_options hive_parts paths predicate scan_type source_sizes",
     "Select": "expr input should_broadcast",
     "SimpleProjection": "input",
     "Slice": "input len offset",

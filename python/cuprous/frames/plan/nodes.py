@@ -23,7 +23,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
-    """A frame in memory: a `polars.DataFrame`, or a `Table` of arrays; the schema says which of its columns."""
+    """Columns of a `polars.DataFrame`, a `Table` of arrays, or of `ParquetFiles`; the schema says which."""
 
     source: Any
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from cuprous.frames.columns.dtypes import refuse_dtype
+from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.join import refuse_join
 from cuprous.frames.plan import nodes
@@ -17,6 +18,9 @@ from cuprous.frames.plan.expressions import Expression, Named
 from cuprous.frames.plan.translate_expressions import ExpressionTranslator
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
+
+#: Scans of more files are left to Polars: planning reads how many rows each has.
+_MOST_FILES = 64
 
 
 class Translator:
@@ -90,6 +94,22 @@ Inputs = tuple[nodes.Node, ...]
 def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
     refuse_unless(view.selection is None, "the scan has a condition of its own")
     return nodes.Scan(schema, inputs, pl.DataFrame._from_pydf(view.df))
+
+
+def _file_scan(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    """Parquet files; the limit that Polars moved into the scan comes before the condition."""
+    options = view.file_options
+    refuse_unless(view.scan_type[0] == "parquet", f"scans of {view.scan_type[0]} are not supported")
+    plain = options.row_index is None and options.include_file_paths is None
+    whole = options.deletion_files is None and options.column_mapping is None
+    refuse_unless(plain and whole and getattr(view, "hive_parts", None) is None, "the scan has options")
+    refuse_unless(schema, "the scan has no columns")
+    local = len(view.paths) <= _MOST_FILES and not any("://" in path for path in view.paths)
+    refuse_unless(local, f"the scan is of remote files, or of more than {_MOST_FILES}")
+    node: nodes.Node = nodes.Scan(schema, inputs, ParquetFiles(tuple(view.paths)))
+    if options.n_rows is not None:
+        node = nodes.Slice(schema, (node,), *options.n_rows)
+    return node if view.predicate is None else nodes.Filter(schema, (node,), to.expression(view.predicate.node))
 
 
 def _python_scan(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
@@ -188,6 +208,7 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
     refuse_join(node)
     if not fused:
         return node
+    assert predicate is not None
     return nodes.Filter(schema, (node,), to.expression(predicate.node))
 
 
@@ -211,6 +232,7 @@ _NODES: dict[str, Callable[[Translator, Any, dict[str, Any], Inputs], nodes.Node
     "MapFunction": _map_function,
     "PythonScan": _python_scan,
     "Reduce": _reduce,
+    "Scan": _file_scan,
     "Select": _select,
     "SimpleProjection": _project,
     "Slice": _slice,
