@@ -14,7 +14,7 @@ import polars as pl
 import cuprous as cp
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
-from cuprous.frames.cost import refuse_loss
+from cuprous.frames.cost import Costs
 from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.translate import Translator
@@ -36,7 +36,7 @@ if not hasattr(pl, "InMemoryEngine"):
 
 
 class Engine(pl.InMemoryEngine):
-    """Runs queries of Polars on this library, and leaves what does not fit to Polars' engine in memory.
+    """Runs queries of Polars on this library, and leaves what does not fit to Polars.
 
     Args:
         device: "cpu", "cuda" or "auto"; None is the current device.
@@ -116,6 +116,8 @@ class Engine(pl.InMemoryEngine):
             else:
                 report.entries.append(Entry("plan", _POLARS, reason=reason))
             self._check(report)
+            if post_opt_callback is None and not optimizations._pyoptflags.eager:
+                return _polars_default().collect(lf, optimizations=optimizations, background=background)
             return super().collect(
                 lf, optimizations=optimizations, background=background, post_opt_callback=post_opt_callback
             )
@@ -165,17 +167,11 @@ class Engine(pl.InMemoryEngine):
 
     def _translated(self, ldf: Any) -> nodes.Part:
         part = Translator(ldf.visit()).part()
-        return part if self._take == "all" else self._without_losses(part)
+        return self._taken(part)
 
-    def _without_losses(self, part: nodes.Part) -> nodes.Part:
-        """Leaves to Polars what would be slower here."""
-        if part.node is None:
-            return replace(part, below=tuple(self._without_losses(one) for one in part.below))
-        try:
-            refuse_loss(part.node, self._device_name(), self._residency)
-        except Refused as error:
-            return replace(part, node=None, reason=str(error))
-        return part
+    def _taken(self, part: nodes.Part) -> nodes.Part:
+        """Leaves to Polars what would be slower here, unless all is taken."""
+        return part if self._take == "all" else _without_losses(part, Costs(self._device_name(), self._residency))
 
     def _planned(
         self, lf: Any, optimizations: Any, report: Report, owned: bool
@@ -213,8 +209,7 @@ class Engine(pl.InMemoryEngine):
 
         def replace_parts(traverser: Any, *_: Any) -> None:
             root = traverser.get_node()
-            part = Translator(traverser).part()
-            part = part if self._take == "all" else self._without_losses(part)
+            part = self._taken(Translator(traverser).part())
             for one in _replaceable(part):
                 assert one.node is not None
                 found = self._run(one.node, report, owned=False)
@@ -254,6 +249,30 @@ class Engine(pl.InMemoryEngine):
     def _device_name(self) -> str:
         name = str(self._device or cp.get_device())
         return "cpu" if name.startswith("cpu") else "gpu"
+
+
+def _without_losses(part: nodes.Part, costs: Costs, inside: bool = False) -> nodes.Part:
+    """Leaves to Polars what would be slower here.
+
+    Args:
+        part: the translation.
+        costs: the estimates for its nodes.
+        inside: whether Polars goes on with the result.
+    """
+    if part.node is not None:
+        if not _computes(part.node):
+            return part
+        try:
+            costs.refuse_loss(part.node, inside)
+            return part
+        except Refused as error:
+            part = replace(part, node=None, reason=str(error))
+    return replace(part, below=tuple(_without_losses(one, costs, inside=True) for one in part.below))
+
+
+def _polars_default() -> Any:
+    """Polars' engine for lazy queries: that in memory until Polars 2."""
+    return pl.InMemoryEngine() if pl.__version__.startswith("1.") else pl.StreamingEngine()
 
 
 def _left_whole(background: bool, post_opt_callback: Any, optimizations: Any) -> str:

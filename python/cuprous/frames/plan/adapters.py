@@ -5,7 +5,7 @@ A plan of another major, a class of nodes that is not here, and a field that is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cuprous.frames.reasons import Refused
@@ -50,6 +50,7 @@ class Adapter:
     """
 
     fields: dict[str, frozenset[str]]
+    _checked: set[tuple[type, str]] = field(default_factory=set)
 
     def check(self, value: Any, key: str | None = None) -> str:
         """Returns the name of a node's class.
@@ -58,12 +59,15 @@ class Adapter:
             Refused: if the class or one of its fields is unknown.
         """
         name = key or type(value).__name__
+        if (type(value), name) in self._checked:
+            return name
         known = self.fields.get(name)
         if known is None:
             raise Refused(f"nodes of kind {name} are not supported")
-        unknown = {field for field in dir(type(value)) if not field.startswith("_")} - known
+        unknown = {one for one in dir(type(value)) if not one.startswith("_")} - known
         if unknown:
             raise Refused(f"{name} has fields that are not known: {', '.join(sorted(unknown))}")
+        self._checked.add((type(value), name))
         return name
 
 
