@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import polars as pl
+from polars.exceptions import PanicException
 
 import cuprous as cp
 from cuprous.frames.columns.frame import Frame
@@ -199,7 +200,7 @@ class Engine(pl.InMemoryEngine):
                 reason = str(error)
             except cp.OutOfMemoryError as error:
                 reason = f"out of memory: {error}"
-            except Exception as error:  # a query is never lost by an error here
+            except (Exception, PanicException) as error:  # a query is never lost by an error here
                 reason = f"unexpected error: {error!r}"
             report.entries.append(Entry(node.title, _POLARS, reason=reason))
             return None

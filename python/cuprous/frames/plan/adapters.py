@@ -47,9 +47,11 @@ class Adapter:
     Args:
         fields: class -> the public fields that are understood. Expressions with a node's name
             stand under `Expr` and that name.
+        names_inequalities: whether an outer join by inequalities differs from one by equal keys.
     """
 
     fields: dict[str, frozenset[str]]
+    names_inequalities: bool = True
     _checked: set[tuple[type, str]] = field(default_factory=set)
 
     def check(self, value: Any, key: str | None = None) -> str:
@@ -71,16 +73,17 @@ class Adapter:
         return name
 
 
-def _adapter(join: str) -> Adapter:
-    return Adapter({name: frozenset(fields.split()) for name, fields in {**_FIELDS, "Join": join}.items()})
+def _adapter(join: str, names_inequalities: bool) -> Adapter:
+    fields = {name: frozenset(text.split()) for name, text in {**_FIELDS, "Join": join}.items()}
+    return Adapter(fields, names_inequalities)
 
 
 _JOIN = "input_left input_right left_on options right_on"
 #: Major version of the plan -> its adapter.
 ADAPTERS = {
-    14: _adapter(_JOIN),
-    15: _adapter(f"{_JOIN} predicate"),
-    16: _adapter(f"{_JOIN} predicate"),
+    14: _adapter(_JOIN, names_inequalities=False),
+    15: _adapter(f"{_JOIN} predicate", names_inequalities=False),
+    16: _adapter(f"{_JOIN} predicate", names_inequalities=True),
 }
 
 

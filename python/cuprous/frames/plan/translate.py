@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+from polars.exceptions import PanicException
 
 from cuprous.frames.columns.dtypes import refuse_dtype
 from cuprous.frames.columns.files import ParquetFiles
@@ -46,7 +47,7 @@ class Translator:
             if title == "Cache" and view.id_ in self._caches:
                 return replace(self._caches[view.id_], handle=handle)
             children = traverser.get_inputs()
-        except Exception as error:
+        except (Exception, PanicException) as error:
             return nodes.Part(handle, title, reason=f"Polars does not describe this node: {error}")
         below = []
         for child in children:
@@ -57,7 +58,7 @@ class Translator:
             part = self._translate(handle, title, view, tuple(below))
         except Refused as error:
             part = nodes.Part(handle, title, reason=str(error), below=tuple(below))
-        except Exception as error:  # what is not understood is left to Polars
+        except (Exception, PanicException) as error:  # what is not understood is left to Polars
             part = nodes.Part(handle, title, reason=f"not understood: {error!r}", below=tuple(below))
         if title == "Cache":
             self._caches[view.id_] = part
@@ -72,6 +73,11 @@ class Translator:
         refuse_unless(len(inputs) == len(below), "an input is left to Polars")
         node = _NODES[name](self, view, schema, inputs)
         return nodes.Part(handle, title, node, below=below)
+
+    @property
+    def names_inequalities(self) -> bool:
+        """Whether the plan says which outer joins are by inequalities."""
+        return self._adapter.names_inequalities
 
     def expression(self, handle: int) -> Expression:
         """Translates an expression of the current node."""
@@ -198,6 +204,11 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
     kind, *details = (how,) if isinstance(how, str) else how
     operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
     predicate = getattr(view, "predicate", None)
+    # An outer join by inequalities never unites its keys.
+    clear = to.names_inequalities or kind in ("Inner", "Cross", "IEJoin") or coalesce
+    refuse_unless(
+        clear, f"this version of Polars does not say whether a {kind.lower()} join compares keys for equality"
+    )
     fused = (kind, details) in _WITH_CONDITION and slice is None
     refuse_unless(bool(operators) or not details or fused, f"a join of kind {how} is not supported")
     refuse_unless((predicate is not None) == fused, "the join has a condition of its own")
