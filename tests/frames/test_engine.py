@@ -126,6 +126,31 @@ def test_scans_with_options_are_left_to_polars(engine: Any, tmp_path: Any) -> No
         pl.scan_parquet(tmp_path / "none.parquet").collect(engine=engine)
 
 
+def test_a_left_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
+    """Some versions of Polars' plans do not tell them apart."""
+    left, right = pl.LazyFrame({"a": [1, 2, 3]}), pl.LazyFrame({"b": [2, 1, None]})
+    for lf in (
+        left.join_where(right, c("a") < c("b"), how="left"),
+        left.join_where(right, (c("a") < c("b")) | (c("b") == 1), how="left"),
+        left.join(right, left_on="a", right_on="b", how="left", coalesce=False),
+        left.join(right, left_on="a", right_on="b", how="left"),
+        left.join(right, left_on="a", right_on="b", how="full"),
+    ):
+        want = lf.collect(engine="in-memory")
+        assert_frame_equal(lf.collect(engine=engine), want, check_row_order=False)
+        report = engine.last_report
+        assert report is not None and not any("unexpected" in reason for reason in report.reasons)
+
+
+def test_a_panic_of_polars_is_a_refusal(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> None:
+        raise pl.exceptions.PanicException("of a test")
+
+    monkeypatch.setattr("cuprous.frames.plan.translate.Translator._translate", panic)
+    assert DATA.lazy().select(c("k").sum()).collect(engine=engine).item() == 6
+    assert "not understood: PanicException" in engine.last_report.reasons[0]
+
+
 def test_an_unknown_plan_is_left_to_polars(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lf = DATA.lazy().select(c("k").sum())
     for major in [*ADAPTERS]:
