@@ -1,0 +1,1 @@
+"""Queries on tables: the Polars engine beside Polars."""

@@ -1,0 +1,37 @@
+"""Polars' dtypes and the arrays that hold them: one row for each supported dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cuprous.frames.reasons import refuse_unless
+
+#: Polars' dtype -> dtype of the array. Dates and times are counts of days or of the unit in the dtype.
+_ARRAYS: dict[Any, str] = {
+    pl.Boolean: "bool",
+    pl.Int8: "int8", pl.Int16: "int16", pl.Int32: "int32", pl.Int64: "int64",
+    pl.UInt8: "uint8", pl.UInt16: "uint16", pl.UInt32: "uint32", pl.UInt64: "uint64",
+    pl.Float32: "float32", pl.Float64: "float64",
+    pl.Date: "int32", pl.Datetime: "int64", pl.Duration: "int64", pl.Time: "int64",
+}  # fmt: skip
+#: Dtypes that are positions in a dictionary.
+_CODED = (pl.String, pl.Categorical, pl.Enum)
+CODES = "int32"
+
+
+def array_dtype(dtype: Any) -> str:
+    """Returns the dtype of the array that holds values of a Polars dtype."""
+    return CODES if is_coded(dtype) else _ARRAYS[dtype.base_type()]
+
+
+def is_coded(dtype: Any) -> bool:
+    """Returns true if values are positions in a dictionary."""
+    return dtype.base_type() in _CODED
+
+
+def refuse_dtype(dtype: Any, owner: str) -> None:
+    """Raises `Refused` if a dtype has no array."""
+    base = dtype.base_type()
+    refuse_unless(base in _ARRAYS or base in _CODED, f"{owner} has dtype {dtype}, which is left to Polars")

@@ -1,0 +1,337 @@
+"""The engine of Polars: what fits of a plan runs here, the rest in Polars."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+import polars as pl
+from polars.exceptions import PanicException
+
+import cuprous as cp
+from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.residency import Residency
+from cuprous.frames.cost import Costs
+from cuprous.frames.operations.execute import Run
+from cuprous.frames.plan import nodes
+from cuprous.frames.plan.translate import Translator
+from cuprous.frames.reasons import Refused
+from cuprous.frames.reporting import Entry, Report
+from cuprous.frames.table import Table
+
+#: Columns that are kept on the device unless `cache_bytes` says otherwise.
+_CACHE_BYTES = 2 << 30
+#: Nodes that do not compute: a subtree of these alone is left to Polars.
+_IDLE = (nodes.Cache, nodes.Project, nodes.Scan, nodes.Slice)
+_POLARS = "polars"
+
+
+if not hasattr(pl, "InMemoryEngine"):
+    raise ImportError(
+        f"cuprous.frames needs Polars 1.44 or newer, not {pl.__version__}; run: pip install 'cuprous[polars]'"
+    )
+
+
+class Engine(pl.InMemoryEngine):
+    """Runs queries of Polars on this library, and leaves what does not fit to Polars.
+
+    Args:
+        device: "cpu", "cuda" or "auto"; None is the current device.
+        take: "measured" runs the parts that are faster here by the measured rates of `cuprous.frames.cost`, "all" runs
+            all that can be run.
+        strict: whether a query that is not wholly run here is an error.
+        cache_bytes: the most bytes of columns that stay on the device between queries; None is 2 GiB, 0 keeps none.
+
+    Raises:
+        ValueError: if `take` is something else.
+
+    Examples:
+        >>> import cuprous.frames
+        >>> lf = pl.LazyFrame({"k": [1, 2, 1], "x": [1.0, 2.0, 3.0]})
+        >>> engine = cuprous.frames.Engine(take="all", strict=True)
+        >>> lf.group_by("k", maintain_order=True).agg(pl.col("x").sum()).collect(engine=engine).rows()
+        [(1, 4.0), (2, 2.0)]
+        >>> engine.last_report.complete
+        True
+    """
+
+    def __init__(
+        self,
+        device: str | None = None,
+        *,
+        take: Literal["measured", "all"] = "measured",
+        strict: bool = False,
+        cache_bytes: int | None = None,
+    ) -> None:
+        super().__init__()
+        if take not in ("measured", "all"):
+            raise ValueError(f"take must be 'measured' or 'all', not {take!r}")
+        self._device = device
+        self._take = take
+        self._strict = strict
+        self._residency = Residency(_CACHE_BYTES if cache_bytes is None else cache_bytes)
+        #: The report of the last query; None before the first.
+        self.last_report: Report | None = None
+
+    def __repr__(self) -> str:
+        return f"Engine(device={self._device!r}, take={self._take!r}, strict={self._strict})"
+
+    def stats(self) -> dict[str, int]:
+        """Returns counts of the columns that stay on the device: how many, their bytes, hits and misses."""
+        return self._residency.stats()
+
+    def clear(self) -> None:
+        """Gives up the columns that stay on the device."""
+        self._residency.clear()
+
+    def collect(self, lf: Any, *, optimizations: Any, background: bool = False, post_opt_callback: Any = None) -> Any:
+        """Runs a query; `LazyFrame.collect(engine=...)` calls it.
+
+        Args:
+            lf: the query.
+            optimizations: Polars' optimizations.
+            background: whether Polars runs the query in the background.
+            post_opt_callback: another engine's replacement of the plan; this one does nothing then.
+
+        Returns:
+            A `polars.DataFrame`.
+
+        Raises:
+            NotImplementedError: if the engine is strict and a part of the query is left to Polars.
+        """
+        with self._reported() as report:
+            reason = _left_whole(background, post_opt_callback, optimizations)
+            if not reason:
+                part, found = self._planned(lf, optimizations, report, owned=False)
+                if found is not None:
+                    return Table(found).to_polars()
+                if part is not None and part.node is None:
+                    report.entries += [one for one in _entries(part) if one.where == _POLARS]
+                    self._check(report)
+                    if part.title != "Sink" and _replaceable(part):
+                        return self._with_replacements(lf, optimizations, report)
+            else:
+                report.entries.append(Entry("plan", _POLARS, reason=reason))
+            self._check(report)
+            if post_opt_callback is None and not optimizations._pyoptflags.eager:
+                return _polars_default().collect(lf, optimizations=optimizations, background=background)
+            return super().collect(
+                lf, optimizations=optimizations, background=background, post_opt_callback=post_opt_callback
+            )
+
+    def execute(self, lf: Any, *, optimizations: Any) -> Any:
+        """Runs a query whose result may stay on the device; `LazyFrame.execute(engine=...)` calls it.
+
+        Args:
+            lf: the query.
+            optimizations: Polars' optimizations.
+
+        Returns:
+            A `Table` if the query is wholly run here, otherwise Polars' own result.
+
+        Raises:
+            NotImplementedError: if the engine is strict and a part of the query is left to Polars.
+        """
+        with self._reported() as report:
+            if not _left_whole(False, None, optimizations):
+                _, found = self._planned(lf, optimizations, report, owned=True)
+                if found is not None:
+                    return Table(found)
+        return super().execute(lf, optimizations=optimizations)
+
+    def collect_all(self, lfs: Iterable[Any], *, optimizations: Any) -> list[Any]:
+        """Runs several queries, one after another.
+
+        Args:
+            lfs: the queries.
+            optimizations: Polars' optimizations.
+
+        Returns:
+            The results.
+        """
+        return [self.collect(lf, optimizations=optimizations) for lf in lfs]
+
+    def explain(self, lf: Any) -> Report:
+        """Returns what of a query would run where, without running it.
+
+        Args:
+            lf: the query.
+
+        Returns:
+            A report whose entries have no times.
+        """
+        return Report(_entries(self._translated(lf._ldf)))
+
+    def _translated(self, ldf: Any) -> nodes.Part:
+        part = Translator(ldf.visit()).part()
+        return self._taken(part)
+
+    def _taken(self, part: nodes.Part) -> nodes.Part:
+        """Leaves to Polars what would be slower here, unless all is taken."""
+        return part if self._take == "all" else _without_losses(part, Costs(self._device_name(), self._residency))
+
+    def _planned(
+        self, lf: Any, optimizations: Any, report: Report, owned: bool
+    ) -> tuple[nodes.Part | None, Frame | None]:
+        """The translation of a query, and its result if it is wholly run here."""
+        try:
+            part = self._translated(lf._ldf.with_optimizations(optimizations._pyoptflags))
+        except Refused as error:
+            report.entries.append(Entry("plan", _POLARS, reason=str(error)))
+            return None, None
+        if part.node is None:
+            return part, None
+        return part, self._run(part.node, report, owned)
+
+    def _run(self, node: nodes.Node, report: Report, owned: bool) -> Frame | None:
+        """The result of a node, with memory of its own if it must; None if the data do not fit."""
+        with self._on_device():
+            run = Run(self._residency, self._device_name())
+            try:
+                found = run.frame(node)
+                found = run.owned(found) if owned else found
+                report.entries += run.entries
+                return found
+            except Refused as error:
+                reason = str(error)
+            except cp.OutOfMemoryError as error:
+                reason = f"out of memory: {error}"
+            except (Exception, PanicException) as error:  # a query is never lost by an error here
+                reason = f"unexpected error: {error!r}"
+            report.entries.append(Entry(node.title, _POLARS, reason=reason))
+            return None
+
+    def _with_replacements(self, lf: Any, optimizations: Any, report: Report) -> Any:
+        """Runs a query in Polars, apart from the parts that run here."""
+
+        def replace_parts(traverser: Any, *_: Any) -> None:
+            root = traverser.get_node()
+            part = self._taken(Translator(traverser).part())
+            for one in _replaceable(part):
+                assert one.node is not None
+                found = self._run(one.node, report, owned=False)
+                if found is not None:
+                    frame = Table(found).to_polars()
+                    traverser.set_node(one.handle)
+                    traverser.set_udf(lambda *_, frame=frame: frame)
+            traverser.set_node(root)
+
+        return super().collect(lf, optimizations=optimizations, post_opt_callback=replace_parts)
+
+    def _check(self, report: Report) -> None:
+        if self._strict and not report.complete:
+            raise NotImplementedError("a part of the query is left to Polars: " + "; ".join(report.reasons))
+
+    @contextmanager
+    def _reported(self) -> Iterator[Report]:
+        report, start = Report(), time.perf_counter()
+        try:
+            yield report
+        finally:
+            report.milliseconds = (time.perf_counter() - start) * 1e3
+            self.last_report = report
+
+    @contextmanager
+    def _on_device(self) -> Iterator[None]:
+        if self._device is None:
+            yield
+            return
+        before = cp.get_device()
+        cp.set_device(self._device)
+        try:
+            yield
+        finally:
+            cp.set_device(before)
+
+    def _device_name(self) -> str:
+        name = str(self._device or cp.get_device())
+        return "cpu" if name.startswith("cpu") else "gpu"
+
+
+def _without_losses(part: nodes.Part, costs: Costs, inside: bool = False) -> nodes.Part:
+    """Leaves to Polars what would be slower here.
+
+    Args:
+        part: the translation.
+        costs: the estimates for its nodes.
+        inside: whether Polars goes on with the result.
+    """
+    if part.node is not None:
+        if not _computes(part.node):
+            return part
+        try:
+            costs.refuse_loss(part.node, inside)
+            return part
+        except Refused as error:
+            part = replace(part, node=None, reason=str(error))
+    return replace(part, below=tuple(_without_losses(one, costs, inside=True) for one in part.below))
+
+
+def _polars_default() -> Any:
+    """Polars' engine for lazy queries: that in memory until Polars 2."""
+    return pl.InMemoryEngine() if pl.__version__.startswith("1.") else pl.StreamingEngine()
+
+
+def _left_whole(background: bool, post_opt_callback: Any, optimizations: Any) -> str:
+    """Returns the reason why a query is not looked at, or ""."""
+    if os.environ.get("CUPROUS_FRAMES") == "off":
+        return "CUPROUS_FRAMES=off"
+    if background:
+        return "Polars runs it in the background"
+    if post_opt_callback is not None:
+        return "another engine replaces the plan"
+    if optimizations._pyoptflags.eager:
+        return "it is an operation of a DataFrame"
+    return ""
+
+
+def _replaceable(part: nodes.Part) -> list[nodes.Part]:
+    """The largest parts at the leaves that translate and compute something."""
+    if part.node is None:
+        found = [one for below in part.below for one in _replaceable(below)]
+        return list({one.handle: one for one in found}.values())
+    one_value = isinstance(part.node, nodes.WithColumns) and not part.node.broadcast
+    if part.title == "Cache" or one_value:
+        # Polars counts the uses of a cache, and a frame has no columns of one value; these nodes themselves stay.
+        return _replaceable(part.below[0])
+    return [part] if _computes(part.node) else []
+
+
+def _computes(node: nodes.Node) -> bool:
+    return not isinstance(node, _IDLE) or any(_computes(one) for one in node.inputs)
+
+
+def _entries(part: nodes.Part) -> list[Entry]:
+    """The nodes of a plan, inputs first, and where they would run."""
+    if part.node is not None:
+        return _planned_entries(part.node)
+    below = [entry for one in part.below for entry in _entries(one)]
+    return [*below, Entry(part.title, _POLARS, reason=part.reason)]
+
+
+def _planned_entries(node: nodes.Node) -> list[Entry]:
+    below = [entry for one in node.inputs for entry in _planned_entries(one)]
+    return [*below, Entry(node.title, "cpu" if cp.get_device() == "cpu" else "gpu")]
+
+
+def report(lf: Any, engine: Engine | None = None) -> Report:
+    """Returns what of a query would run where, without running it.
+
+    Args:
+        lf: the query.
+        engine: the engine; None is one with the defaults.
+
+    Returns:
+        A report; `print` shows it as a table.
+
+    Examples:
+        >>> import cuprous.frames
+        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x").sin())
+        >>> cuprous.frames.report(lf, cuprous.frames.Engine(take="all")).reasons
+        ['Select: the function sin is not supported']
+    """
+    return (engine or Engine()).explain(lf)

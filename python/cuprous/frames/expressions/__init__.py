@@ -1,0 +1,1 @@
+"""Expressions on columns, by Polars' rules."""

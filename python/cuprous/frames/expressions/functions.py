@@ -1,0 +1,32 @@
+"""The table of all functions but aggregates."""
+
+from __future__ import annotations
+
+from cuprous.frames.columns.column import Column
+from cuprous.frames.expressions.arithmetic import ARITHMETIC
+from cuprous.frames.expressions.calendar import CALENDAR
+from cuprous.frames.expressions.casts import CASTS
+from cuprous.frames.expressions.comparison import COMPARISON
+from cuprous.frames.expressions.nulls import NULLS
+from cuprous.frames.expressions.rule import Rule
+from cuprous.frames.expressions.sequences import SEQUENCES
+from cuprous.frames.expressions.text import TEXT
+from cuprous.frames.plan.expressions import Call
+from cuprous.frames.reasons import refuse_unless
+
+#: Name -> rule.
+FUNCTIONS: dict[str, Rule] = {**ARITHMETIC, **CALENDAR, **CASTS, **COMPARISON, **NULLS, **SEQUENCES, **TEXT}
+
+
+def refuse_call(call: Call) -> None:
+    """Raises `Refused` if a call is not supported."""
+    rule = FUNCTIONS.get(call.function)
+    refuse_unless(rule is not None, f"the function {call.function.removeprefix('op.')} is not supported")
+    assert rule is not None
+    reason = rule.refuse(call)
+    refuse_unless(not reason, reason)
+
+
+def apply(call: Call, columns: list[Column]) -> Column:
+    """Returns the result of a function of columns of one height."""
+    return FUNCTIONS[call.function].compute(call, columns)

@@ -1,0 +1,220 @@
+"""Runs a plan: one function for each class of nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import cuprous as cp
+from cuprous.frames.columns.column import ONE, Column, both
+from cuprous.frames.columns.files import ParquetFiles
+from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.groups import Groups
+from cuprous.frames.columns.residency import Residency
+from cuprous.frames.columns.transfer import upload
+from cuprous.frames.expressions.evaluate import Context, finished, whole
+from cuprous.frames.expressions.sequences import has_sequence
+from cuprous.frames.operations.join import join
+from cuprous.frames.operations.order import sorted_rows
+from cuprous.frames.operations.rows import distinct, union
+from cuprous.frames.plan import nodes
+from cuprous.frames.plan.expressions import Aggregate, Expression, Length, Literal, Name, Named, Window, walk
+from cuprous.frames.reasons import refuse_unless
+from cuprous.frames.reporting import Entry
+from cuprous.frames.table import Table
+
+#: Nodes whose input may have columns of one value.
+_TAKE_ONE_VALUE = (nodes.Project, nodes.Select, nodes.WithColumns)
+#: Aggregates that take a filter as a mask, so that rows need not be moved.
+_BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "any", "all"}
+
+
+class Run:
+    """One run of a plan.
+
+    Args:
+        residency: the columns that are on the device already.
+        device: the name of the device for the report.
+    """
+
+    def __init__(self, residency: Residency, device: str) -> None:
+        self._residency = residency
+        self._device = device
+        self._caches: dict[int, Frame] = {}
+        self._resident: list[Any] = []
+        self.entries: list[Entry] = []
+
+    def frame(self, node: nodes.Node) -> Frame:
+        """Returns the result of a node.
+
+        Raises:
+            Refused: if the data do not fit; nothing has changed then.
+        """
+        if isinstance(node, nodes.Cache):
+            if node.key not in self._caches:
+                self._caches[node.key] = self.frame(node.inputs[0])
+            return self._caches[node.key]
+        masked = self._aggregates_of_filter(node)
+        inputs = [self.frame(one) for one in (masked.inputs if masked is not None else node.inputs)]
+        if not isinstance(node, _TAKE_ONE_VALUE):
+            single = any(column.level == ONE for one in inputs for column in one.columns.values())
+            refuse_unless(not single, "a value of all rows is not repeated for each row")
+        start, moved = time.perf_counter(), self._residency.bytes_moved
+        if masked is not None:
+            result = _masked_select(node, masked, inputs[0])
+        else:
+            result = _NODES[type(node)](self, node, inputs)
+        milliseconds = (time.perf_counter() - start) * 1e3
+        rows = sum(one.height for one in inputs)
+        moved = self._residency.bytes_moved - moved
+        self.entries.append(Entry(node.title, self._device, rows, result.height, milliseconds, moved))
+        return result
+
+    def _aggregates_of_filter(self, node: nodes.Node) -> nodes.Filter | None:
+        """The filter below aggregates that take it as a mask."""
+        if not isinstance(node, nodes.Select) or not isinstance(node.inputs[0], nodes.Filter):
+            return None
+        return node.inputs[0] if all(_takes_mask(one.expression) for one in node.columns) else None
+
+    def scan(self, node: Any) -> Frame:
+        """Returns the columns of a frame in memory, copied to the device unless they are there."""
+        source = node.source
+        if isinstance(source, Table):
+            # Its arrays may have been written to since something was computed of them.
+            return Frame({name: replace(source.column(name), memo={}) for name in node.schema}, len(source))
+        if isinstance(source, ParquetFiles):
+            read = source.read(node.schema)
+            self._residency.bytes_moved += read.estimated_size()
+            return Frame({name: upload(read.get_column(name)) for name in node.schema}, read.height)
+        columns = {name: self._residency.column(source.get_column(name)) for name in node.schema}
+        self._resident += [array for one in columns.values() for array in (one.values, one.valid) if array is not None]
+        return Frame(columns, source.height)
+
+    def owned(self, frame: Frame) -> Frame:
+        """Returns a frame that shares no memory with columns that stay on the device, so that it may be written to."""
+
+        def own(array: Any) -> Any:
+            shared = array is not None and any(cp.may_share_memory(array, one) for one in self._resident)
+            return array.copy() if shared else array
+
+        columns = {name: one.with_values(own(one.values), own(one.valid)) for name, one in frame.columns.items()}
+        return Frame(columns, frame.height)
+
+
+def _takes_mask(expression: Expression) -> bool:
+    """Returns true if the value of an expression does not depend on rows outside of a mask, nor on their numbers."""
+    if isinstance(expression, (Length, Literal)):
+        return True
+    if isinstance(expression, Aggregate):
+        inner = list(walk(expression.argument))
+        of_rows = not any(isinstance(one, (Aggregate, Window)) for one in inner) and not has_sequence(expression)
+        return expression.function in _BY_MASK and of_rows
+    return not isinstance(expression, (Name, Window)) and all(map(_takes_mask, expression.inputs()))
+
+
+def _masked_select(node: Any, filter: nodes.Filter, frame: Frame) -> Frame:
+    condition = finished(whole(frame).evaluate(filter.condition), frame.height)
+    return _columns(whole(frame, both(condition.values, condition.valid)), node.columns, {})
+
+
+def _columns(context: Context, columns: tuple[Named, ...], kept: dict[str, Column], height: int | None = None) -> Frame:
+    found = {one.name: context.evaluate(one.expression) for one in columns}
+    for one in found.values():
+        _unselected(one)
+    if height is None:
+        lengths = {len(one) for one in found.values() if one.level != ONE}
+        height = lengths.pop() if lengths else 1
+    return Frame({**kept, **{name: finished(column, height) for name, column in found.items()}}, height)
+
+
+def _unselected(column: Column) -> Column:
+    refuse_unless(column.selected is None, "a filter inside an expression is supported in aggregates only")
+    return column
+
+
+def _filter(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    condition = whole(frame).evaluate(node.condition)
+    condition = finished(condition, frame.height)
+    return frame.take(cp.flatnonzero(both(condition.values, condition.valid)))
+
+
+def _select(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    return _columns(whole(inputs[0]), node.columns, {})
+
+
+def _with_columns(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    if node.broadcast:
+        return _columns(whole(frame), node.columns, frame.columns, frame.height)
+    context = whole(frame)
+    found = {one.name: context.evaluate(one.expression) for one in node.columns}
+    return Frame({**frame.columns, **{name: _unselected(column) for name, column in found.items()}}, frame.height)
+
+
+def _sort(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    context = whole(frame)
+    keys = [finished(context.evaluate(key.expression), frame.height) for key in node.keys]
+    rows = sorted_rows(keys, node.descending, node.nulls_last)
+    if node.slice is not None:
+        wanted = Frame({}, frame.height).slice(*node.slice)
+        begin = node.slice[0] if node.slice[0] >= 0 else frame.height + node.slice[0]
+        begin = min(max(begin, 0), frame.height)
+        rows = rows[begin : begin + wanted.height]
+    return frame.take(rows)
+
+
+def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    context = whole(frame)
+    keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
+    if frame.height == 0:
+        return _no_groups(node, frame, keys)
+    # Polars 1 forgets `maintain_order` where it moves a slice into the groups.
+    groups = Groups(list(keys.values()), ordered=node.maintain_order or node.slice is not None)
+    inner = Context(frame, groups)
+    columns = {name: finished(column, groups.count) for name, column in zip(keys, groups.keys, strict=True)}
+    for one in node.aggregates:
+        found = inner.evaluate(one.expression)
+        refuse_unless(found.level != "rows", f"the aggregate {one.name!r} is a list for each group")
+        columns[one.name] = finished(found, groups.count)
+    return _sliced(Frame(columns, groups.count), node.slice)
+
+
+def _no_groups(node: Any, frame: Frame, keys: dict[str, Column]) -> Frame:
+    """The result without rows: each aggregate of the empty frame, without its one value."""
+    inner = whole(frame)
+    for one in node.aggregates:
+        keys[one.name] = inner.evaluate(one.expression).slice(0, 0).at_level("rows")
+    return Frame(keys, 0)
+
+
+def _sliced(frame: Frame, slice: tuple[int, int] | None) -> Frame:
+    return frame if slice is None else frame.slice(*slice)
+
+
+def _row_index(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    dtype = node.schema[node.name]
+    numbers = (cp.arange(frame.height) + node.offset).astype("uint32")
+    return Frame({node.name: Column(numbers, None, dtype), **frame.columns}, frame.height)
+
+
+#: Class of a node -> its result.
+_NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
+    nodes.Distinct: lambda _, node, inputs: _sliced(distinct(node, inputs[0]), node.slice),
+    nodes.Filter: _filter,
+    nodes.GroupBy: _group_by,
+    nodes.Join: lambda _, node, inputs: _sliced(join(node, *inputs), node.slice),
+    nodes.Project: lambda _, node, inputs: inputs[0].project(node.schema),
+    nodes.RowIndex: _row_index,
+    nodes.Scan: lambda run, node, _: run.scan(node),
+    nodes.Select: _select,
+    nodes.Slice: lambda _, node, inputs: inputs[0].slice(node.offset, node.length),
+    nodes.Sort: _sort,
+    nodes.Union: lambda _, node, inputs: _sliced(union(inputs), node.slice),
+    nodes.WithColumns: _with_columns,
+}

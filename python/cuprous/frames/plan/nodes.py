@@ -1,0 +1,161 @@
+"""Nodes of a plan: what each computes, in terms of its inputs. The base holds the resulting schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cuprous.frames.plan.expressions import Expression, Named
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The base of all nodes; `schema` maps the resulting columns to Polars' dtypes, in order."""
+
+    schema: dict[str, Any]
+    inputs: tuple[Node, ...]
+
+    @property
+    def title(self) -> str:
+        """The name under which reports list this node."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True, eq=False)
+class Scan(Node):
+    """Columns of a `polars.DataFrame`, a `Table` of arrays, or of `ParquetFiles`; the schema says which."""
+
+    source: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Node):
+    """The rows in which a condition holds."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Project(Node):
+    """Some columns of the input, unchanged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Node):
+    """New columns."""
+
+    columns: tuple[Named, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WithColumns(Node):
+    """The columns of the input, some replaced, and new ones.
+
+    Without `broadcast`, a value of all rows stays one value; Polars plans so what a node above uses several times.
+    """
+
+    columns: tuple[Named, ...]
+    broadcast: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Sort(Node):
+    """The rows in the order of some keys."""
+
+    keys: tuple[Named, ...]
+    descending: tuple[bool, ...]
+    nulls_last: tuple[bool, ...]
+    slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Slice(Node):
+    """Adjacent rows; a negative offset counts from the end."""
+
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct(Node):
+    """One row for each combination of values; `keep` is "first", "last", "any" or "none"."""
+
+    keep: str
+    subset: tuple[str, ...]
+    maintain_order: bool
+    slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Union(Node):
+    """The rows of all inputs, one after another."""
+
+    slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Cache(Node):
+    """A frame that several places of the plan use; it is computed once."""
+
+    key: int
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBy(Node):
+    """One row for each combination of keys."""
+
+    keys: tuple[Named, ...]
+    aggregates: tuple[Named, ...]
+    maintain_order: bool
+    slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Node):
+    """Pairs of rows of two frames with equal keys.
+
+    Args:
+        how: Polars' name in lower case; "iejoin" compares the keys by `operators` instead.
+    """
+
+    how: str
+    left_on: tuple[Named, ...]
+    right_on: tuple[Named, ...]
+    nulls_equal: bool
+    suffix: str
+    coalesce: bool
+    maintain_order: str
+    slice: tuple[int, int] | None
+    operators: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name with the kind of join."""
+        return f"Join {self.how}"
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndex(Node):
+    """The columns of the input after one that numbers the rows."""
+
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a translation found at a place of Polars' plan.
+
+    Args:
+        handle: Polars' number of the place.
+        title: Polars' name of the node there.
+        node: our node, or None if it is left to Polars.
+        reason: why it is left to Polars.
+        below: the inputs.
+    """
+
+    handle: int
+    title: str
+    node: Node | None = None
+    reason: str = ""
+    below: tuple[Part, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""Tests of tables: the Polars engine beside Polars itself. Without Polars they are skipped."""

@@ -1,0 +1,418 @@
+"""Random queries of Polars, and what of their results is certain: exact columns, the order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from tests.frames.random_frames import WORDS, frame, value
+
+CLOSED: list[Any] = ["both", "left", "right", "none"]
+NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
+
+
+@dataclass
+class Query:
+    """A lazy frame with its schema.
+
+    Args:
+        lf: the query.
+        schema: name -> dtype.
+        ordered: whether the order of the rows is certain.
+        inexact: columns whose values depend on an order of additions.
+        steps: what it does, for reports of failures.
+        last: whether no step may follow.
+    """
+
+    lf: pl.LazyFrame
+    schema: dict[str, Any]
+    ordered: bool = True
+    inexact: set[str] = field(default_factory=set)
+    steps: list[str] = field(default_factory=list)
+    last: bool = False
+
+    def then(self, step: str, lf: pl.LazyFrame, **changes: Any) -> Query:
+        """The query after one more step."""
+        schema = dict(lf.collect_schema())
+        values = {"ordered": self.ordered, "inexact": {n for n in self.inexact if n in schema}, **changes}
+        return Query(lf, schema, steps=[*self.steps, step], **values)
+
+    def names(self, *bases: Any) -> list[str]:
+        """Exact columns of some dtypes."""
+        exact = [(n, d) for n, d in self.schema.items() if n not in self.inexact]
+        return [n for n, d in exact if not bases or d.base_type() in bases]
+
+
+def is_number(dtype: Any) -> bool:
+    """Whether a dtype is one of numbers."""
+    return dtype.base_type() in NUMBERS
+
+
+class Plans:
+    """A source of random queries.
+
+    Args:
+        seed: its number.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self._names = count()
+
+    def name(self) -> str:
+        """A name that no column has yet."""
+        return f"n{next(self._names)}"
+
+    def query(self) -> Query:
+        """A query of up to six steps."""
+        found = frame(self.random)
+        query = Query(found.lazy(), dict(found.schema), steps=[f"frame {found.height} {dict(found.schema)}"])
+        for _ in range(self.random.randint(1, 6)):
+            step = self.random.choice(STEPS)
+            try:
+                query = step(self, query) or query
+            except PolarsError:  # a name twice: the step is left out
+                continue
+            if query.last:
+                break
+            if len(query.schema) > 14:
+                query = self.select(query) or query
+        return query
+
+    # --- expressions
+
+    def literal(self, dtype: Any) -> pl.Expr:
+        """A constant."""
+        return pl.lit(value(self.random, dtype, False), dtype=dtype)
+
+    def operand(self, query: Query, dtype: Any, depth: int) -> pl.Expr:
+        """An expression of a dtype."""
+        names = [n for n in query.names() if query.schema[n] == dtype]
+        if names and (depth <= 0 or self.random.random() < 0.6):
+            return pl.col(self.random.choice(names))
+        if depth > 0 and names and is_number(dtype):
+            return self.number(query, dtype, depth - 1)
+        return self.literal(dtype)
+
+    def number(self, query: Query, dtype: Any, depth: int) -> pl.Expr:
+        """Arithmetic whose result has the same dtype."""
+        a, b = self.operand(query, dtype, depth), self.operand(query, dtype, depth)
+        choices: list[Callable[[], pl.Expr]] = [
+            lambda: a + b, lambda: a - b, lambda: a * b, lambda: a // b, lambda: a % b, lambda: a.fill_null(b),
+            lambda: pl.when(self.condition(query, depth - 1)).then(a).otherwise(b), lambda: pl.coalesce(a, b),
+            lambda: a.abs() if dtype.is_float() or dtype.is_signed_integer() else a,
+            lambda: -a if dtype.is_float() or dtype.is_signed_integer() else a,
+        ]  # fmt: skip
+        if dtype.is_float():
+            choices += [lambda: a.floor(), lambda: a.ceil(), lambda: a / b, lambda: a.round(2), lambda: a.sqrt()]
+        return self.random.choice(choices)()
+
+    def condition(self, query: Query, depth: int) -> pl.Expr:
+        """An expression of bool."""
+        random = self.random
+        names = query.names()
+        if not names:
+            return pl.lit(True)
+        name = random.choice(names)
+        dtype = query.schema[name]
+        a = pl.col(name)
+        if depth > 0 and random.random() < 0.35:
+            one, other = self.condition(query, depth - 1), self.condition(query, depth - 1)
+            return random.choice([lambda: one & other, lambda: one | other, lambda: one ^ other, lambda: ~one])()
+        if dtype == pl.Boolean and random.random() < 0.5:
+            return a
+        if dtype == pl.String and random.random() < 0.6:
+            word = random.choice(["a", "b", "ab", "é", ""])
+            return random.choice([
+                a.str.contains(word, literal=True), a.str.contains("^[ab]"), a.str.starts_with(word),
+                a.str.ends_with(word),
+            ])  # fmt: skip
+        if dtype.base_type() == pl.Categorical or not (is_number(dtype) or random.random() < 0.8):
+            return random.choice([a.is_null(), a.is_not_null()])
+        b = self.operand(query, dtype, depth - 1)
+        choices = [
+            lambda: a == b, lambda: a != b, lambda: a < b, lambda: a <= b, lambda: a > b, lambda: a >= b,
+            lambda: a.eq_missing(b), lambda: a.ne_missing(b), lambda: a.is_null(), lambda: a.is_not_null(),
+            lambda: a.is_between(self.literal(dtype), self.literal(dtype), closed=random.choice(CLOSED)),
+            lambda: a.is_in([value(random, dtype, False) for _ in range(random.randint(1, 4))]),
+        ]  # fmt: skip
+        if dtype.is_float():
+            choices += [a.is_nan, a.is_not_nan, a.is_finite, a.is_infinite]
+        return random.choice(choices)()
+
+    def other_expression(self, query: Query) -> pl.Expr:
+        """Casts, parts of dates, functions of strings, and now and then what only Polars has."""
+        random = self.random
+        choices: list[Any] = []
+        for name, dtype in query.schema.items():
+            if name in query.inexact:
+                continue
+            a = pl.col(name)
+            if is_number(dtype):
+                target = random.choice([*NUMBERS, pl.Boolean])
+                choices += [
+                    lambda a=a, t=target: a.cast(t, strict=random.random() < 0.3),
+                    lambda a=a, d=dtype: a / self.operand(query, d, 0),
+                    lambda a=a: a.is_null().cast(pl.Int32) + 1,
+                    lambda a=a, d=dtype: a * self.operand(query, d, 0) + self.operand(query, d, 0),
+                    lambda a=a, d=dtype: self.operand(query, d, 0) - a * self.operand(query, d, 0),
+                    lambda a=a, d=dtype: pl.max_horizontal(a, self.operand(query, d, 0), self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: pl.min_horizontal(a, self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: pl.sum_horizontal(a, self.operand(query, d, 0)),
+                    lambda a=a, d=dtype: a.clip(self.literal(d), self.literal(d)),
+                ]
+            if dtype.base_type() in (pl.Date, pl.Datetime):
+                choices += [
+                    lambda a=a: a.dt.year(),
+                    lambda a=a: a.dt.month(),
+                    lambda a=a: a.dt.day(),
+                    lambda a=a: a.dt.weekday(),
+                ]
+                choices += [lambda a=a: a.dt.quarter()]
+            if dtype.base_type() == pl.Datetime:
+                choices += [lambda a=a: a.dt.hour(), lambda a=a: a.dt.minute(), lambda a=a: a.dt.second()]
+            if dtype == pl.Date:
+                choices += [lambda a=a: a.cast(pl.Datetime("ms"))]
+            if dtype == pl.String:
+                choices += [
+                    lambda a=a: a.str.to_uppercase(), lambda a=a: a.str.len_chars(), lambda a=a: a.str.slice(0, 1),
+                    lambda a=a: a.str.replace("a", "<$0>"), lambda a=a: a.str.strip_chars(),
+                    lambda a=a: a.str.len_bytes(), lambda a=a: a.fill_null("none"), lambda a=a: a + "!",
+                    lambda a=a: "<" + a + ">", lambda a=a: a.str.head(2),
+                    lambda a=a: pl.when(self.condition(query, 1)).then(a).otherwise(pl.lit(random.choice(WORDS))),
+                ]  # fmt: skip
+            if dtype.is_float():
+                choices += [lambda a=a: a.fill_nan(0.0), lambda a=a: a.sign()]
+            if dtype.base_type() in (pl.Duration, pl.Datetime):
+                choices += [lambda a=a, d=dtype: a - self.operand(query, d, 0)]
+            choices += [lambda a=a: a, lambda a=a: a.is_not_null()]
+            if query.ordered:
+                choices += [lambda a=a: a.shift(random.randint(-4, 4))]
+                if dtype.is_integer():
+                    choices += [lambda a=a: a.cum_sum(reverse=random.random() < 0.3)]
+        return random.choice(choices)() if choices else pl.lit(1)
+
+    def expression(self, query: Query, depth: int = 2) -> pl.Expr:
+        """Any expression of the rows."""
+        random = self.random
+        numbers = [n for n in query.names(*NUMBERS)]
+        what = random.random()
+        if numbers and what < 0.45:
+            return self.number(query, query.schema[random.choice(numbers)], depth)
+        if what < 0.7:
+            return self.condition(query, depth)
+        return self.other_expression(query)
+
+    def aggregate(self, query: Query) -> tuple[pl.Expr, bool]:
+        """An aggregate of a column, and whether its value is exact."""
+        random = self.random
+        names = query.names()
+        if not names or random.random() < 0.1:
+            return pl.len(), True
+        name = random.choice(names)
+        dtype = query.schema[name]
+        column = pl.col(name)
+        if is_number(dtype) and random.random() < 0.3:
+            column = self.number(query, dtype, 1)
+        if random.random() < 0.2:
+            column = column.filter(self.condition(query, 1))
+        methods = ["count", "n_unique", "null_count", "len"]
+        if query.ordered:
+            methods += ["first", "last"]
+        if dtype.base_type() not in (pl.Categorical, pl.Boolean):
+            methods += ["min", "max"]
+        if is_number(dtype):
+            methods += ["sum", "mean", "std", "var", "median"] * 2
+        if dtype == pl.Boolean:
+            methods += ["any", "all", "sum"]
+        method = random.choice(methods)
+        inexact = method in ("std", "var", "mean") or (method == "sum" and dtype.is_float())
+        found = getattr(column, method)()
+        if inexact or random.random() < 0.8:
+            return found, not inexact
+        return random.choice(
+            [found.is_null(), pl.when(found.is_null()).then(pl.lit(1, pl.Int32)).otherwise(pl.lit(2, pl.Int32))]
+        ), True
+
+    def aggregates(self, query: Query) -> tuple[list[pl.Expr], set[str]]:
+        """Named aggregates and the names of those that are not exact."""
+        expressions, inexact = [], set()
+        for _ in range(self.random.randint(1, 4)):
+            found, exact = self.aggregate(query)
+            name = self.name()
+            expressions.append(found.alias(name))
+            if not exact:
+                inexact.add(name)
+        return expressions, inexact
+
+    # --- steps
+
+    def filter(self, query: Query) -> Query:
+        """Some of the rows."""
+        condition = self.condition(query, 2)
+        return query.then(f"filter({condition})", query.lf.filter(condition))
+
+    def with_columns(self, query: Query) -> Query:
+        """More columns, or others of the same name."""
+        new = [self.expression(query) for _ in range(self.random.randint(1, 3))]
+        exact = query.names()
+        named = [
+            e.alias(self.random.choice(exact) if exact and self.random.random() < 0.2 else self.name()) for e in new
+        ]
+        names = [e.meta.output_name() for e in named]
+        named = [e for i, e in enumerate(named) if names[i] not in names[:i]]
+        inexact = query.inexact - {e.meta.output_name() for e in named}
+        return query.then(f"with_columns({named})", query.lf.with_columns(named), inexact=inexact)
+
+    def select(self, query: Query) -> Query | None:
+        """Some columns and new ones."""
+        names = self.random.sample(list(query.schema), k=min(len(query.schema), self.random.randint(1, 5)))
+        new = [self.expression(query).alias(self.name()) for _ in range(self.random.randint(0, 2))]
+        return query.then(f"select({names}, {new})", query.lf.select(*names, *new))
+
+    def reduce(self, query: Query) -> Query:
+        """One row."""
+        expressions, inexact = self.aggregates(query)
+        return query.then(f"select({expressions})", query.lf.select(expressions), ordered=True, inexact=inexact)
+
+    def sort(self, query: Query) -> Query | None:
+        """The rows in an order that is certain only if it was, or of one column."""
+        names = query.names()
+        if not names:
+            return None
+        keys = self.random.sample(names, k=min(len(names), self.random.randint(1, 3)))
+        descending = [self.random.random() < 0.5 for _ in keys]
+        nulls_last = [self.random.random() < 0.5 for _ in keys]
+        lf = query.lf.sort(keys, descending=descending, nulls_last=nulls_last, maintain_order=True)
+        return query.then(f"sort({keys}, {descending}, {nulls_last})", lf)
+
+    def slice(self, query: Query) -> Query | None:
+        """Adjacent rows."""
+        if not query.ordered:
+            return None
+        offset, length = self.random.randint(-8, 8), self.random.randint(0, 40)
+        last = self._order_is_lost(query)
+        return query.then(f"slice({offset}, {length})", query.lf.slice(offset, length), last=last)
+
+    def unique(self, query: Query) -> Query | None:
+        """One row for each combination."""
+        names = query.names()
+        if not names or query.inexact:
+            return None
+        if not query.ordered:
+            return query.then("unique()", query.lf.unique())
+        subset = self.random.sample(names, k=min(len(names), self.random.randint(1, 2)))
+        keep = self.random.choice(["first", "last", "none"])
+        order = self.random.random() < 0.5
+        lf = query.lf.unique(subset=subset, keep=keep, maintain_order=order)
+        return query.then(f"unique({subset}, {keep}, {order})", lf, ordered=order)
+
+    def group_by(self, query: Query) -> Query | None:
+        """One row for each combination of keys."""
+        names = query.names()
+        if not names:
+            return None
+        keys = self.random.sample(names, k=min(len(names), self.random.randint(1, 3)))
+        expressions, inexact = self.aggregates(query)
+        order = query.ordered and self.random.random() < 0.4
+        lf = query.lf.group_by(keys, maintain_order=order).agg(expressions)
+        return query.then(f"group_by({keys}, {order}).agg({expressions})", lf, ordered=order, inexact=inexact)
+
+    def window(self, query: Query) -> Query | None:
+        """An aggregate of each group beside its rows."""
+        names = query.names()
+        if not names:
+            return None
+        found, exact = self.aggregate(query)
+        keys = self.random.sample(names, k=min(len(names), self.random.randint(1, 2)))
+        name = self.name()
+        lf = query.lf.with_columns(found.over(keys).alias(name))
+        inexact = query.inexact | (set() if exact else {name})
+        return query.then(f"with_columns({found}.over({keys}))", lf, inexact=inexact)
+
+    def join(self, query: Query) -> Query | None:
+        """Pairs with another frame, or with itself."""
+        random = self.random
+        if query.inexact:
+            return None
+        other = query if random.random() < 0.2 else self._other(query)
+        pairs = [(a, b) for a, d in query.schema.items() for b, e in other.schema.items() if d == e]
+        pairs = [p for p in pairs if query.schema[p[0]].base_type() != pl.Categorical]
+        how = random.choice(["inner", "left", "semi", "anti", "full", "inner", "left"])
+        if not pairs:
+            return None
+        chosen = random.sample(pairs, k=min(len(pairs), random.choice([1, 1, 2])))
+        left, right = [p[0] for p in chosen], [p[1] for p in chosen]
+        if len({*left}) < len(left) or len({*right}) < len(right):
+            left, right = left[:1], right[:1]
+        options: dict[str, Any] = {"how": how, "nulls_equal": random.random() < 0.3}
+        if how in ("left", "full", "inner"):
+            options["coalesce"] = random.choice([None, True, False])
+        if how in ("left", "inner"):
+            options["maintain_order"] = random.choice(["none", "left_right"])
+        # A join of many equal keys is bounded by the height of the other frame.
+        lf = query.lf.join(
+            other.lf.slice(0, 40) if other.ordered else other.lf, left_on=left, right_on=right, **options
+        )
+        ordered = query.ordered and options.get("maintain_order") == "left_right"
+        return query.then(f"join({other.steps}, {left}, {right}, {options})", lf, ordered=ordered)
+
+    @staticmethod
+    def _order_is_lost(query: Query) -> bool:
+        """Whether Polars may forget an order: it moves slices into joins and groups, and drops `maintain_order` there
+        if nothing above the slice needs an order."""
+        return any(step.startswith(("group_by", "join", "unique")) for step in query.steps)
+
+    def _other(self, query: Query) -> Query:
+        found = frame(self.random, self.random.choice(["", "r"]))
+        other = Query(found.lazy(), dict(found.schema), steps=[f"frame {found.height} {dict(found.schema)}"])
+        return self.filter(other) if self.random.random() < 0.3 else other
+
+    def join_where(self, query: Query) -> Query | None:
+        """Pairs whose columns are in an order."""
+        if not query.ordered or query.inexact or self._order_is_lost(query):
+            return None
+        other = self._other(query)
+        dtypes = (*NUMBERS, pl.Date, pl.String)
+        pairs = [
+            (a, b) for a in query.names(*dtypes) for b in other.names(*dtypes) if query.schema[a] == other.schema[b]
+        ]
+        if not pairs:
+            return None
+        conditions = []
+        for a, b in self.random.sample(pairs, k=min(len(pairs), self.random.choice([1, 1, 2]))):
+            one, two = pl.col(a), pl.col(b + "_right" if b in query.schema else b)
+            conditions.append(self.random.choice([one < two, one <= two, one > two, one >= two]))
+        lf = query.lf.slice(0, 30).join_where(other.lf.slice(0, 30), *conditions)
+        return query.then(f"slice(0, 30).join_where({conditions})", lf, ordered=False)
+
+    def cross(self, query: Query) -> Query | None:
+        """All pairs of a few rows."""
+        if not query.ordered or query.inexact or self._order_is_lost(query):
+            return None
+        lf = query.lf.slice(0, 5).join(self._other(query).lf.slice(0, 7), how="cross")
+        return query.then("slice(0, 5).join(cross)", lf, ordered=False)
+
+    def union(self, query: Query) -> Query | None:
+        """The rows twice, with a change between."""
+        changed = self.filter(query)
+        return query.then("concat", pl.concat([query.lf, changed.lf]))
+
+    def row_index(self, query: Query) -> Query | None:
+        """The rows with their numbers."""
+        if not query.ordered or "index" in query.schema:
+            return None
+        return query.then("with_row_index()", query.lf.with_row_index())
+
+
+STEPS: list[Callable[[Plans, Query], Query | None]] = [
+    Plans.filter, Plans.filter, Plans.with_columns, Plans.with_columns, Plans.select, Plans.reduce, Plans.sort,
+    Plans.slice, Plans.unique, Plans.group_by, Plans.group_by, Plans.join, Plans.join, Plans.join_where, Plans.cross,
+    Plans.union, Plans.row_index, Plans.window,
+]  # fmt: skip

@@ -1,0 +1,252 @@
+"""The engine: what runs where, what is left to Polars and why."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import cuprous as cp
+import cuprous.frames
+from cuprous.frames.plan.adapters import ADAPTERS, Adapter
+from cuprous.frames.reasons import Refused
+
+c = pl.col
+DATA = pl.DataFrame({
+    "k": [1, 2, 1, None, 2], "x": [1.5, float("nan"), -0.0, 2.0, None], "s": ["a", "b", None, "a", "b"],
+    "l": [[1], [2], [], None, [3]],
+})  # fmt: skip
+
+
+@pytest.fixture
+def engine() -> cuprous.frames.Engine:
+    return cuprous.frames.Engine(take="all")
+
+
+def test_a_query_that_fits_runs_wholly_here(engine: Any) -> None:
+    lf = DATA.lazy().filter(c("k") > 0).group_by("k").agg(c("x").sum(), c("s").n_unique()).sort("k")
+    assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+    report = engine.last_report
+    assert report.complete and report.reasons == []
+    assert [one.node for one in report.entries] == ["Scan", "Filter", "GroupBy", "Sort"]
+    assert report.entries[1].rows_in == 5 and report.entries[1].rows_out == 4
+    assert "GroupBy" in str(report) and report.milliseconds > 0
+
+
+def test_the_largest_parts_at_the_leaves_run_here(engine: Any) -> None:
+    lf = DATA.lazy().select("k", "x").filter(c("k") > 0).with_columns(c("x").sin().alias("y")).sort("k", "y")
+    assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+    report = engine.last_report
+    assert not report.complete
+    assert report.reasons == ["HStack: the function sin is not supported", "Sort: an input is left to Polars"]
+    assert [one.node for one in report.entries if one.where != "polars"] == ["Scan", "Filter"]
+
+
+def test_both_uses_of_a_shared_part_are_right(engine: Any) -> None:
+    shared = DATA.lazy().select("k", "x").filter(c("k") > 0)
+    lf = shared.with_columns(c("x").sin()).join(shared, on="k", maintain_order="left_right")
+    assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+
+
+def test_a_strict_engine_raises_every_reason() -> None:
+    strict = cuprous.frames.Engine(take="all", strict=True)
+    lf = DATA.lazy().select(c("x").sin(), c("l").list.len().alias("n"))
+    with pytest.raises(NotImplementedError, match=r"dtype List.*left to Polars") as raised:
+        lf.collect(engine=strict)
+    assert "Select" in str(raised.value)
+    other = DATA.lazy().select(c("x").sin().alias("a")).unique().join(DATA.lazy().select(c("x").cos()), how="cross")
+    with pytest.raises(NotImplementedError, match=r"sin is not supported.*cos is not supported"):
+        other.collect(engine=strict)
+
+
+def test_polars_raises_its_own_errors(engine: Any) -> None:
+    lf = DATA.lazy().select(c("k").cast(pl.Int8), (c("k") * 1000).cast(pl.Int8).alias("wide"))
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="conversion from"):
+        lf.collect(engine=engine)
+    assert engine.last_report.reasons == ["Select: a strict cast meets a value that does not fit"]
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        DATA.lazy().select("nothing").collect(engine=engine)
+
+
+def test_report_says_what_would_run_where() -> None:
+    found = cuprous.frames.report(DATA.lazy().select(c("x").sin()), cuprous.frames.Engine(take="all"))
+    assert found.reasons == ["Select: the function sin is not supported"]
+    assert [one.where for one in found.entries] == ["cpu" if cp.get_device() == "cpu" else "gpu", "polars"]
+
+
+def test_sinks_are_left_to_polars(engine: Any, tmp_path: Any) -> None:
+    path = tmp_path / "x.parquet"
+    DATA.lazy().select("k").filter(c("k") > 1).sink_parquet(path, engine=engine)
+    assert pl.read_parquet(path)["k"].to_list() == [2, 2]
+
+
+def test_several_queries_and_other_calls(engine: Any) -> None:
+    lf = DATA.lazy().select(c("k").sum())
+    first, second = pl.collect_all([lf, DATA.lazy().filter(c("k") > 1)], engine=engine)
+    assert first.item() == 6 and second.height == 2
+    assert [batch["k"].to_list() for batch in lf.collect_batches(engine=engine)] == [[6]]
+    assert lf.collect(engine=engine, background=True).fetch_blocking().item() == 6
+    assert engine.last_report.reasons == ["plan: Polars runs it in the background"]
+
+
+def test_polars_reads_parquet_for_queries_here(engine: Any, tmp_path: Any) -> None:
+    for name in ("a", "b"):
+        DATA.select("k", "x", c("s") + name).write_parquet(tmp_path / f"{name}.parquet")
+    lf = pl.scan_parquet(tmp_path / "*.parquet")
+    for query in (
+        lf.group_by("k").agg(c("x").count()).sort("k"),
+        lf.filter(c("k") > 1).select("s", "x"),
+        lf.head(7).filter(c("k") > 1),
+        lf.slice(3, 4).select("s"),
+        lf.select(pl.len()),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
+    assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+    assert engine.last_report.complete and engine.stats()["columns"] == 0
+
+
+def test_scans_with_options_are_left_to_polars(engine: Any, tmp_path: Any) -> None:
+    DATA.select("k", "x").write_parquet(tmp_path / "x.parquet")
+    DATA.select("k").write_parquet(tmp_path / "y.parquet")
+    DATA.select("k", "x").write_csv(tmp_path / "x.csv")
+    for scan in (
+        pl.scan_parquet(tmp_path / "x.parquet", row_index_name="row"),
+        pl.scan_parquet(tmp_path / "x.parquet", include_file_paths="path"),
+        pl.scan_parquet(tmp_path / "*.parquet", missing_columns="insert"),
+        pl.scan_csv(tmp_path / "x.csv"),
+    ):
+        query = scan.filter(c("k") > 1)
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
+        assert not engine.last_report.complete, scan
+    with pytest.raises(FileNotFoundError):
+        pl.scan_parquet(tmp_path / "none.parquet").collect(engine=engine)
+
+
+def test_a_left_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
+    """Some versions of Polars' plans do not tell them apart."""
+    left, right = pl.LazyFrame({"a": [1, 2, 3]}), pl.LazyFrame({"b": [2, 1, None]})
+    for lf in (
+        left.join_where(right, c("a") < c("b"), how="left"),
+        left.join_where(right, (c("a") < c("b")) | (c("b") == 1), how="left"),
+        left.join(right, left_on="a", right_on="b", how="left", coalesce=False),
+        left.join(right, left_on="a", right_on="b", how="left"),
+        left.join(right, left_on="a", right_on="b", how="full"),
+    ):
+        want = lf.collect(engine="in-memory")
+        assert_frame_equal(lf.collect(engine=engine), want, check_row_order=False)
+        report = engine.last_report
+        assert report is not None and not any("unexpected" in reason for reason in report.reasons)
+
+
+def test_a_panic_of_polars_is_a_refusal(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> None:
+        raise pl.exceptions.PanicException("of a test")
+
+    monkeypatch.setattr("cuprous.frames.plan.translate.Translator._translate", panic)
+    assert DATA.lazy().select(c("k").sum()).collect(engine=engine).item() == 6
+    assert "not understood: PanicException" in engine.last_report.reasons[0]
+
+
+def test_an_unknown_plan_is_left_to_polars(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lf = DATA.lazy().select(c("k").sum())
+    for major in [*ADAPTERS]:
+        monkeypatch.delitem(ADAPTERS, major)
+    assert lf.collect(engine=engine).item() == 6
+    assert "are not known" in engine.last_report.reasons[0]
+
+
+def test_an_unknown_node_or_field_is_refused() -> None:
+    class Filter:
+        input = predicate = new_field = 0
+
+    class Mystery:
+        pass
+
+    adapter = Adapter({"Filter": frozenset({"input", "predicate"})})
+    with pytest.raises(Refused, match="fields that are not known: new_field"):
+        adapter.check(Filter())
+    with pytest.raises(Refused, match="nodes of kind Mystery are not supported"):
+        adapter.check(Mystery())
+
+
+def test_a_query_is_not_lost_by_an_error_here(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr("cuprous.frames.engine.Run.frame", broken)
+    assert DATA.lazy().select(c("k").sum()).collect(engine=engine).item() == 6
+    assert engine.last_report.reasons == ["Select: unexpected error: ZeroDivisionError('of a test')"]
+
+
+def test_out_of_memory_falls_back(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise cp.OutOfMemoryError("no memory for a test")
+
+    monkeypatch.setattr("cuprous.frames.engine.Run.frame", full)
+    assert DATA.lazy().select(c("k").sum()).collect(engine=engine).item() == 6
+    assert engine.last_report.reasons == ["Select: out of memory: no memory for a test"]
+
+
+def test_the_environment_turns_it_off(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUPROUS_FRAMES", "off")
+    assert DATA.lazy().select(c("k").sum()).collect(engine=engine).item() == 6
+    assert engine.last_report.reasons == ["plan: CUPROUS_FRAMES=off"]
+
+
+def test_small_frames_are_left_to_polars_by_measured_rates() -> None:
+    measured = cuprous.frames.Engine()
+    lf = DATA.lazy().select((c("x") * 2 + 1).sum())
+    assert_frame_equal(lf.collect(engine=measured), lf.collect(engine="in-memory"))
+    report = measured.last_report
+    assert report is not None and not report.complete and "5 rows are few" in report.reasons[0]
+
+
+def test_bad_options() -> None:
+    with pytest.raises(ValueError, match="take must be 'measured' or 'all', not 'some'"):
+        cuprous.frames.Engine(take="some")  # type: ignore[arg-type]
+
+
+def test_polars_with_the_engine_as_default() -> None:
+    code = (
+        "import cuprous.polars as pl, polars\n"
+        "lf = pl.LazyFrame({'x': [1, 2]}).select(pl.col('x').sum())\n"
+        "assert pl.DataFrame is polars.DataFrame and lf.collect().item() == 3\n"
+        "assert pl.engine.last_report is not None\n"
+        "pl.engine.last_report = None\n"
+        "pl.uninstall()\n"
+        "assert lf.collect().item() == 3 and pl.engine.last_report is None\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_frames_do_not_import_polars() -> None:
+    code = "import sys, cuprous.frames; assert not {'polars', 'numpy'} & {*sys.modules}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_what_is_faster_by_measured_rates_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = cuprous.frames.Engine(device="cpu")
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
+    numbers = pl.DataFrame({"a": range(2000), "b": [1, 2] * 1000})
+    sort = numbers.lazy().sort("b", maintain_order=True)
+    assert_frame_equal(sort.collect(engine=engine), sort.collect(engine="in-memory"))
+    assert engine.last_report is not None and engine.last_report.complete
+    rows = numbers.lazy().filter(c("a") > 5)
+    assert rows.collect(engine=engine).height == 1994
+    assert "Polars is faster on 2,000 rows" in engine.last_report.reasons[0]
+
+
+def test_strings_pay_once_they_are_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
+    engine = cuprous.frames.Engine(device="cpu")
+    lf = pl.DataFrame({"s": ["ab", "b"] * 1000}).lazy().select(c("s").str.contains("a").sum())
+    assert lf.collect(engine=engine).item() == 1000
+    assert engine.last_report is not None and not engine.last_report.complete
+    engine._take = "all"
+    lf.collect(engine=engine)
+    engine._take = "measured"
+    assert lf.collect(engine=engine).item() == 1000 and engine.last_report.complete

@@ -1,0 +1,134 @@
+"""Tables: results on the device, frames that begin with arrays, columns that stay."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import cuprous as cp
+import cuprous.frames
+from tests.frames.random_frames import DTYPES, series
+
+c = pl.col
+ENGINE = cuprous.frames.Engine(take="all")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("height", [0, 1, 40])
+def test_every_dtype_makes_the_round_trip(dtype: Any, height: int) -> None:
+    for seed in range(6):
+        frame = series(Random(seed), "x", dtype, height).to_frame()
+        table = frame.lazy().filter(True).execute(engine=ENGINE)
+        assert_frame_equal(
+            table.to_polars() if isinstance(table, cuprous.frames.Table) else table.lazy().collect(), frame
+        )
+
+
+def test_a_result_is_arrays() -> None:
+    lf = pl.LazyFrame({"k": [1, 2, 1], "x": [1.0, 2.0, 4.0]})
+    table = lf.group_by("k", maintain_order=True).agg(c("x").sum()).execute(engine=ENGINE)
+    assert isinstance(table, cuprous.frames.Table) and len(table) == 2 and table.columns == ["k", "x"]
+    assert isinstance(table["x"], cp.ndarray) and cp.asnumpy(table["x"] / 2).tolist() == [2.5, 1.0]
+    assert table.schema == {"k": pl.Int64, "x": pl.Float64}
+    assert {n: a.tolist() for n, a in table.to_arrays().items()} == {"k": [1, 2], "x": [5.0, 2.0]}
+    assert pl.DataFrame(table).rows() == [(1, 5.0), (2, 2.0)]
+    assert table.head.rows() == [(1, 5.0), (2, 2.0)] and table.n_rows_total == 2
+
+
+def test_a_table_begins_a_query_without_a_copy() -> None:
+    array = cp.arange(6.0)
+    lf = cuprous.frames.from_arrays({"x": array, "k": cp.asarray([0, 1, 0, 1, 0, 1])})
+    table = lf.select("x").execute(engine=ENGINE)
+    assert table["x"] is array
+    assert ENGINE.last_report is not None and ENGINE.last_report.complete
+    limited = lf.filter(c("k") == 1).select("x").head(2)
+    assert limited.execute(engine=ENGINE)["x"].tolist() == [1.0, 3.0]
+    assert_frame_equal(limited.collect(engine=ENGINE), limited.collect(engine="in-memory"))
+    query = lf.filter(c("x") > 1).group_by("k").agg(c("x").sum()).sort("k")
+    for _ in range(2):  # it may be read many times, by Polars too
+        assert_frame_equal(query.collect(engine=ENGINE), query.collect(engine="in-memory"))
+        assert_frame_equal(query.collect(engine=ENGINE), query.collect(engine="streaming"))
+
+
+def test_a_result_is_trained_on() -> None:
+    """Query, feature matrix and a step of gradient descent; the columns stay arrays of this library."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    lf = pl.LazyFrame({"x": x, "y": 3 * x + 1})
+    table = lf.filter(c("x") > 0).select((c("x") * 2).alias("a"), "y").execute(engine=ENGINE)
+    a, y = table["a"], table["y"]
+    weights = cp.linalg.lstsq(cp.stack([a, cp.ones(len(table))], axis=1), y)[0]
+    assert np.allclose(cp.asnumpy(weights), [1.5, 1.0])
+
+
+def test_nulls_and_strings_have_no_array() -> None:
+    table = pl.LazyFrame({"x": [1, None], "s": ["b", "a"]}).filter(True).execute(engine=ENGINE)
+    with pytest.raises(ValueError, match=r"column 'x' has nulls; take \.column\('x'\)"):
+        table["x"]
+    assert table.column("x").valid.tolist() == [True, False]
+    with pytest.raises(ValueError, match="column 's' has dtype String"):
+        table["s"]
+    assert table.column("s").values.tolist() == [1, 0] and table.column("s").dictionary.to_list() == ["a", "b"]
+    with pytest.raises(KeyError, match="no column 'z'"):
+        table["z"]
+
+
+def test_what_is_no_table() -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        cuprous.frames.from_arrays({"x": cp.arange(2), "y": cp.arange(3)})
+    with pytest.raises(ValueError, match="2 dimensions"):
+        cuprous.frames.from_arrays({"x": cp.zeros((2, 2))})
+    with pytest.raises(TypeError, match="complex128"):
+        cuprous.frames.from_arrays({"x": cp.zeros(2, "complex128")})
+    with pytest.raises(TypeError, match="List"):
+        cuprous.frames.from_arrays({"x": [[1], [2]]})
+    assert cuprous.frames.from_arrays({}).collect().shape == (0, 0)
+
+
+def test_columns_stay_on_the_device() -> None:
+    engine = cuprous.frames.Engine(take="all")
+    frame = pl.DataFrame({"x": np.arange(1000.0), "s": ["a long string that is not inline", "b"] * 500})
+    lf = frame.lazy().filter(c("s") == "b").select(c("x").sum())
+    first = lf.collect(engine=engine)
+    assert engine.stats() == {"columns": 2, "bytes_kept": 12_000, "bytes_moved": 12_000, "hits": 0, "misses": 2}
+    assert_frame_equal(lf.collect(engine=engine), first)
+    assert engine.stats()["hits"] == 2 and engine.stats()["bytes_moved"] == 12_000
+    frame[0, "x"] = 5.0  # another memory, or none that is kept
+    assert lf.collect(engine=engine).item() == first.item()
+    assert frame.lazy().select(c("x").sum()).collect(engine=engine).item() == np.arange(1000.0).sum() + 5
+    engine.clear()
+    assert engine.stats()["columns"] == 0
+
+
+def test_a_result_may_be_written_to() -> None:
+    """What stays on the device is not what the caller gets, nor a view of it."""
+    engine = cuprous.frames.Engine(take="all")
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "k": [1, 2, 3]})
+    for lf in (frame.lazy(), frame.lazy().head(2), frame.lazy().select(c("x").alias("x"))):
+        table = lf.execute(engine=engine)
+        table["x"][:] = 0
+        assert frame.lazy().select(c("x").sum()).collect(engine=engine).item() == 6
+    array = cp.arange(4)
+    lf = cuprous.frames.from_arrays({"x": array})
+    query = lf.group_by("x").agg(pl.len()).sort("x")
+    assert query.collect(engine=engine)["x"].to_list() == [0, 1, 2, 3]
+    array[:] = cp.asarray([7, 7, 9, 100_000])  # the table has the array itself
+    assert query.collect(engine=engine).rows() == [(7, 2), (9, 1), (100_000, 1)]
+
+
+def test_the_least_recently_used_columns_go_first() -> None:
+    engine = cuprous.frames.Engine(take="all", cache_bytes=16_000)
+    frame = pl.DataFrame({name: np.arange(1000.0) for name in "abc"})
+    for name in "abac":
+        frame.lazy().select(c(name).sum()).collect(engine=engine)
+    assert engine.stats()["bytes_kept"] == 16_000 and engine.stats()["hits"] == 1
+    frame.lazy().select(c("a").sum()).collect(engine=engine)
+    assert engine.stats()["hits"] == 2
+    nothing = cuprous.frames.Engine(take="all", cache_bytes=0)
+    frame.lazy().select(c("a").sum()).collect(engine=nothing)
+    assert nothing.stats()["columns"] == 0
