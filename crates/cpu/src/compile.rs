@@ -562,7 +562,8 @@ fn has_expansions(code: &Bytecode) -> bool {
 
 /// Returns the length of the runs of all loads and stores that have runs of the same length, if there are any.
 fn common_run(code: &Bytecode) -> Option<usize> {
-    let mut runs = code.passes.iter().flat_map(|pass| &pass.full).filter_map(|op| match &op.kind {
+    let full = code.passes.iter().flat_map(|pass| &pass.full).filter(|op| op.rate == Rate::Full);
+    let mut runs = full.filter_map(|op| match &op.kind {
         BlockOpKind::Load { access, .. } | BlockOpKind::Store { access, .. } => access.run(),
         BlockOpKind::Map { direct: Some((_, access)), .. } => access.run(),
         _ => None,
