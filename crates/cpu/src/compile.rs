@@ -584,11 +584,9 @@ fn assign_registers(code: &mut Bytecode) {
         touched = touched.max(t);
         lists.push(regs);
     }
-    let knob = |name: &str, default: usize| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-    let max_tile = knob("CUPROUS_X_MAX_TILE", MAX_TILE);
-    let tile = (knob("CUPROUS_X_TILE_BYTES", TILE_BYTES) / touched.max(1)).clamp(MIN_TILE, max_tile) / CHUNK * CHUNK;
+    let tile = (TILE_BYTES / touched.max(1)).clamp(MIN_TILE, MAX_TILE) / CHUNK * CHUNK;
     let inner = code.inner as usize;
-    let run = common_run(code).filter(|&n| n >= knob("CUPROUS_X_RUN", MIN_RUN));
+    let run = common_run(code).filter(|&n| n >= MIN_RUN);
     // Ends tiles where runs end, so that loads and stores need no copies.
     let whole_runs = |tile: usize| match run {
         Some(n) if n <= tile => n,
@@ -602,7 +600,7 @@ fn assign_registers(code: &mut Bytecode) {
             (rows, rows * inner)
         }
         // Long rows one by one: what is one value for a row is then the same for a tile.
-        Mode::Rows if inner >= knob("CUPROUS_X_ROW", MIN_RUN) && has_expansions(code) => (1, inner),
+        Mode::Rows if inner >= MIN_RUN && has_expansions(code) => (1, inner),
         Mode::Rows => {
             let rows = (tile / inner).max(1).min(code.outer as usize);
             (rows, rows * inner)

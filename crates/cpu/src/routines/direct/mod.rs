@@ -14,6 +14,8 @@ use crate::affine::copy_strided;
 use crate::alloc::Block;
 use crate::threads::{SharedPtr, parallel_for};
 
+/// Channels of a group up to which its matrix products are slower.
+const MAX_CHANNELS: usize = 16;
 /// Bytes of a group's channels up to which all of them stay in the cache.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 /// Number of tasks below which the work is divided further.
@@ -68,8 +70,7 @@ impl<'a> Direct<'a> {
         }
         let groups = geometry.groups as usize;
         let (inputs, outputs) = (geometry.inputs as usize / groups, geometry.outputs as usize / groups);
-        let most = std::env::var("CUPROUS_X_DIRECT").ok().and_then(|v| v.parse().ok()).unwrap_or(16);
-        if inputs.min(outputs) > most {
+        if groups == 1 || inputs.min(outputs) > MAX_CHANNELS {
             return None;
         }
         let taps = size(&geometry.kernel);
