@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench import history, startup
 from bench import rows_cpu as cpu
 from bench import rows_gpu as gpu
+from bench import rows_layers as layers
 from bench import rows_linalg as linalg
 from bench import rows_routines as routines
 from bench.context import Context, Measured
@@ -164,6 +165,7 @@ CPU = [
     Spec("fft2", "fft2 of 1000² complex128", cpu.transform("fft2", (1000, 1000)), versus(numpy=0.8, scipy=0.8)),
     Spec("fft2s", "fft2 of 2048² complex64", cpu.transform("fft2", (2048, 2048), True), versus(numpy=0.8, scipy=0.8)),
     Spec("rfft2s", "rfft2 of 1000² float32", cpu.transform("rfft2", (1000, 1000), True), versus(numpy=0.8, scipy=0.8)),
+    *(Spec(name, title, run, versus(**{peer: 0.9})) for name, (title, run, peer) in layers.ROWS.items()),
     Spec("record", "recording one operation, minus an empty native call", cpu.recording, at_most(0.00025, "ns")),
     Spec("import", "import of the package", startup.imports, at_most(100)),
     Spec("start", "process start to first result", startup.first_result),

@@ -55,6 +55,14 @@ CONVOLUTIONS: dict[str, tuple[Any, ...]] = {
     "pointwise with steps": ((2, 3, 9, 9), (5, 3, 1, 1), 2, 0, 1, 1),
     "long windows": ((2, 2, 20), (2, 2, 7), 3, 2, 1, 1),
     "more padding than image": ((1, 1, 2, 2), (1, 1, 5, 5), 1, 4, 1, 1),
+    # Few channels a group are convolved directly on the CPU: blocks of 4, 2 and 1 channels, phases of strides.
+    "seven filters of five channels": ((3, 10, 9, 7), (14, 5, 3, 3), 1, 1, 1, 2),
+    "steps beside spaces": ((2, 6, 23, 17), (6, 3, 3, 4), (3, 2), (2, 1), (2, 3), 2),
+    "depthwise, long rows": ((2, 3, 5, 150), (3, 1, 3, 7), (1, 2), (1, 3), 1, 3),
+    "depthwise, 3d": ((2, 3, 5, 6, 7), (3, 1, 3, 2, 3), (2, 1, 2), 1, (1, 2, 1), 3),
+    "depthwise, steps over elements": ((2, 3, 11, 12), (3, 1, 2, 1), 4, 0, 1, 3),
+    "depthwise, 1d, many images": ((40, 2, 31), (2, 1, 4), 2, 1, 3, 2),
+    "wide image": ((1, 2, 3, 5000), (2, 1, 3, 3), 1, 1, 1, 2),
 }
 
 
@@ -73,6 +81,39 @@ def test_convolutions_and_their_gradients(name: str) -> None:
     assert float((gx * v).sum()) == pytest.approx(float((g * conv(v, w.detach(), None, *rest)).sum()), rel=1e-9)
     assert float((gw * u).sum()) == pytest.approx(float((g * conv(x.detach(), u, None, *rest)).sum()), rel=1e-9)
     np.testing.assert_allclose(gb.to_numpy(), g.to_numpy().sum(axis=(0, *range(2, g.ndim))))
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_of_float32_are_as_exact_as_float32(name: str) -> None:
+    shape, weights, *rest = CONVOLUTIONS[name]
+    conv = getattr(C, f"conv{len(shape) - 2}d")
+    x, w = wanting(shape, weights)
+    y = conv(x, w, None, *rest)
+    g = torch.tensor(RNG.normal(size=y.shape))
+    exact = [y.detach(), *torch.autograd.grad(y, [x, w], g)]
+    x32, w32 = (t.detach().to(torch.float32).requires_grad_() for t in (x, w))
+    y32 = conv(x32, w32, None, *rest)
+    for got, expected in zip([y32.detach(), *torch.autograd.grad(y32, [x32, w32], g.to(torch.float32))], exact,
+                             strict=True):  # fmt: skip
+        np.testing.assert_allclose(got.to_numpy(), expected.to_numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_gradients_have_no_products_with_what_lies_beside_the_input(value: float) -> None:
+    # The corner is seen by 4 of 9 elements of the kernel, and a kernel's corner sees 4 of 9 inputs.
+    x, w = torch.ones(1, 4, 3, 3), torch.ones(4, 1, 3, 3)
+    x[0, 0, 0, 0], w[1, 0, 0, 0] = value, value
+    x.requires_grad_(), w.requires_grad_()
+    y = C.conv2d(x, w, None, 1, 1, 1, 4)
+    gx, gw = torch.autograd.grad(y, [x, w], torch.ones_like(y))
+    finite = np.isfinite(gw.to_numpy())
+    expected = np.ones((4, 1, 3, 3), bool)
+    seen = [[True, True, False], [True, True, False], [False, False, False]]
+    expected[0, 0] = ~np.array(seen)
+    np.testing.assert_array_equal(finite, expected)
+    expected = np.ones((1, 4, 3, 3), bool)
+    expected[0, 1] = ~np.array(seen)
+    np.testing.assert_array_equal(np.isfinite(gx.to_numpy()), expected)
 
 
 #: The CPU has no routine for half precision, which is computed as products of windows, as small convolutions are

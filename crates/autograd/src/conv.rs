@@ -244,6 +244,10 @@ impl Convolution<'_> {
     /// Returns true if fused multiplications, one for each element of the kernel, are faster than a matrix product.
     fn by_kernel_elements(&self, part: Part, a: &Array, b: &Array) -> bool {
         let groups = self.geometry.groups;
+        // The CPU's routine computes few channels a group directly.
+        if self.engine.name() == "cpu" && matches!(self.geometry.dtype, DType::F32 | DType::F64) {
+            return false;
+        }
         match part {
             Part::Output | Part::Input => self.is_depthwise(b.shape()),
             Part::Weight => groups > 1 && a.shape()[1] == groups && b.shape()[1] == groups,

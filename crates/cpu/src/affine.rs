@@ -50,13 +50,14 @@ impl AffineAccess {
         AffineAccess { offset, dims }
     }
 
-    /// Returns the stride if a single one describes the whole access.
-    pub(crate) fn stride(&self) -> Option<i64> {
-        match self.dims.as_slice() {
-            [] => Some(0),
-            [(_, s)] => Some(*s),
-            _ => None,
-        }
+    /// Returns the number of elements of a run, if there are several runs.
+    pub(crate) fn run(&self) -> Option<i64> {
+        self.dims.last().filter(|_| self.dims.len() > 1).map(|&(n, _)| n)
+    }
+
+    /// Returns true if neighboring elements of a run are neighbors in memory.
+    pub(crate) fn has_contiguous_runs(&self) -> bool {
+        self.dims.last().is_some_and(|&(_, s)| s == 1)
     }
 
     /// Returns the offset of element number `start`.
@@ -342,7 +343,7 @@ mod tests {
                 assert_eq!(w.at(start as i64), 5 + (start as i64 / 8) * 100 + (start as i64 % 8) * 5);
             }
         }
-        assert_eq!(AffineAccess::new(0, [(4, 6), (6, 1)].into_iter()).stride(), Some(1));
-        assert_eq!(AffineAccess::new(3, std::iter::empty()).stride(), Some(0));
+        assert_eq!(AffineAccess::new(0, [(4, 6), (6, 1)].into_iter()).single_stride(0, 24), Some((0, 1)));
+        assert_eq!(AffineAccess::new(3, std::iter::empty()).single_stride(0, 1), Some((3, 0)));
     }
 }

@@ -18,6 +18,8 @@ use crate::isa::Entry;
 const TILE_BYTES: usize = 48 << 10;
 const MIN_TILE: usize = 512;
 const MAX_TILE: usize = 4096;
+/// Elements of a run from which on a tile may be a single one.
+const MIN_RUN: usize = 512;
 /// Outer indices of a tile in columns mode.
 const COLUMN_TILE: usize = 1024;
 
@@ -541,7 +543,7 @@ fn finish_pass(list: &mut Vec<BlockOp>, vals: usize, buffers: usize) {
         };
         let (buf, arg, rate, dtype) = (*buf, *arg, *rate, *dtype);
         let (_, stores, read) = usage[usize::from(buf)];
-        let contiguous = access.stride() == Some(1) && stores == 1 && !read;
+        let contiguous = access.has_contiguous_runs() && stores == 1 && !read;
         let access = access.clone();
         let producer = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);
         match producer.map(|op| &mut op.kind) {
@@ -552,6 +554,22 @@ fn finish_pass(list: &mut Vec<BlockOp>, vals: usize, buffers: usize) {
             _ => i += 1,
         }
     }
+}
+
+fn has_expansions(code: &Bytecode) -> bool {
+    code.passes.iter().flat_map(|pass| &pass.full).any(|op| matches!(op.kind, BlockOpKind::Expand { .. }))
+}
+
+/// Returns the length of the runs of all loads and stores that have runs of the same length, if there are any.
+fn common_run(code: &Bytecode) -> Option<usize> {
+    let full = code.passes.iter().flat_map(|pass| &pass.full).filter(|op| op.rate == Rate::Full);
+    let mut runs = full.filter_map(|op| match &op.kind {
+        BlockOpKind::Load { access, .. } | BlockOpKind::Store { access, .. } => access.run(),
+        BlockOpKind::Map { direct: Some((_, access)), .. } => access.run(),
+        _ => None,
+    });
+    let first = runs.next()?;
+    runs.all(|run| run == first).then_some(first as usize)
 }
 
 /// Assigns a register to every value and chooses the kernel's tile.
@@ -568,13 +586,26 @@ fn assign_registers(code: &mut Bytecode) {
     }
     let tile = (TILE_BYTES / touched.max(1)).clamp(MIN_TILE, MAX_TILE) / CHUNK * CHUNK;
     let inner = code.inner as usize;
+    let run = common_run(code).filter(|&n| n >= MIN_RUN);
+    // Ends tiles where runs end, so that loads and stores need no copies.
+    let whole_runs = |tile: usize| match run {
+        Some(n) if n <= tile => n,
+        Some(n) if n % n.div_ceil(tile) == 0 => n / n.div_ceil(tile),
+        _ => tile,
+    };
     (code.rows, code.tile) = match code.mode {
         Mode::Rows if inner == 0 => (MIN_TILE, CHUNK),
+        Mode::Rows if code.reductions.is_empty() => {
+            let rows = whole_runs(tile / inner).min(code.outer as usize);
+            (rows, rows * inner)
+        }
+        // Long rows one by one: what is one value for a row is then the same for a tile.
+        Mode::Rows if inner >= MIN_RUN && has_expansions(code) => (1, inner),
         Mode::Rows => {
             let rows = (tile / inner).max(1).min(code.outer as usize);
             (rows, rows * inner)
         }
-        Mode::Long => (1, tile),
+        Mode::Long => (1, whole_runs(tile)),
         Mode::Columns => {
             let rows = COLUMN_TILE.min(code.outer as usize);
             // A tile has several inner indices only where they are adjacent in the flattened space.
@@ -661,7 +692,7 @@ fn allocate_registers(list: &[BlockOp], vals: usize) -> (Vec<usize>, usize, usiz
             regs[i] = at;
             holder[usize::from(op.val)] = Some((size, at));
             let in_place = match &op.kind {
-                BlockOpKind::Load { access, copy, .. } => access.stride() == Some(1) && !copy,
+                BlockOpKind::Load { access, copy, .. } => access.has_contiguous_runs() && !copy,
                 BlockOpKind::Map { direct, .. } => direct.is_some(),
                 _ => false,
             };

@@ -501,17 +501,21 @@ impl<'a> Task<'a> {
             padded &= slot.padded;
         }
         let mut slot = Slot { ptr: self.reg(op.reg), step: usize::from(op.rate != Rate::Once), padded: true };
-        let mut unaligned = None;
+        let mut written = None;
         if let Some((buf, access)) = direct {
             let size = op.dtype.size();
-            let at = self.buffer(*buf).wrapping_offset((access.at(start) * size as i64) as isize);
-            if (at as usize).is_multiple_of(size.min(8)) {
-                slot = Slot { ptr: at, step: 1, padded: false };
-                padded = false;
-            } else {
-                unaligned = Some(at);
+            let base = self.buffer(*buf);
+            let at =
+                access.single_stride(start, n).map(|(offset, _)| base.wrapping_offset((offset * size as i64) as isize));
+            match at {
+                Some(at) if (at as usize).is_multiple_of(size.min(8)) => {
+                    slot = Slot { ptr: at, step: 1, padded: false };
+                    padded = false;
+                }
+                _ => written = Some((base, access)),
             }
         }
+        let elements = n;
         if padded {
             n = n.next_multiple_of(CHUNK);
         }
@@ -521,8 +525,12 @@ impl<'a> Task<'a> {
         // covers.
         unsafe {
             f(&m);
-            if let Some(at) = unaligned {
-                copy_strided(at, 1, slot.ptr, 1, self.extent(op.rate).1, op.dtype.size());
+            if let Some((base, access)) = written {
+                let size = op.dtype.size();
+                access.rects(start, elements, |r| {
+                    let at = base.offset((r.offset * size as i64) as isize);
+                    copy_rect(at, r.strides, slot.ptr.add(r.at * size), [r.len as i64, 1], r.rows, r.len, size);
+                });
             }
         }
         self.frame.set(op.val, slot);

@@ -24,6 +24,7 @@ mod machine;
 mod numpy;
 mod operand;
 mod operators;
+mod points;
 mod profile;
 mod session;
 #[cfg(unix)]

@@ -330,21 +330,35 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
     elif value.size == 1:
         source = astype(value.reshape(()), a.dtype_name)
     else:
-        n = mask.size
-        flat = _core.cast(mask.reshape(-1), "int64")
-        running = _core.scan("sum", flat, 0) if n else flat
-        count = int(running[n - 1]) if n else 0
-        if value.ndim != 1 or value.size != count:
-            if value.ndim == 1:
-                raise ValueError(f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
-                                 f"the {count} output values where the mask is true")  # fmt: skip
-            raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
-                             f"result of shape ({count},)")  # fmt: skip
-        if count == 0:
-            return
-        chosen = gather_flat(astype(value, a.dtype_name), _core.map("maximum", running - 1, 0))
-        source = chosen.reshape(a.shape)
+        _assign_in_order(a, mask, value)
+        return
     _core.update(a, _core.map("where", wide, source, a))
+
+
+def _assign_in_order(a: ndarray, mask: ndarray, value: ndarray) -> None:
+    """Writes values, in order, to `a` where the mask is true. On the CPU only these elements are written."""
+    n, selected = mask.size, a.device_name == "cpu" and a.is_c_contiguous
+    if selected:
+        order = flatnonzero(mask)
+        count = order.size
+    else:
+        flat = _core.cast(mask.reshape(-1), "int64")
+        order = _core.scan("sum", flat, 0) if n else flat
+        count = int(order[n - 1]) if n else 0
+    if value.ndim != 1 or value.size != count:
+        if value.ndim == 1:
+            raise ValueError(f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
+                             f"the {count} output values where the mask is true")  # fmt: skip
+        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
+                         f"result of shape ({count},)")  # fmt: skip
+    if count == 0:
+        return
+    value = astype(value, a.dtype_name)
+    if selected:
+        _core.scatter(a.reshape(-1), order, value, "set")
+    else:
+        chosen = gather_flat(value, _core.map("maximum", order - 1, 0))
+        _core.update(a, _core.map("where", mask, chosen.reshape(a.shape), a))
 
 
 def view_at(a: ndarray, key: Any) -> ndarray:

@@ -103,37 +103,48 @@ def _reduced_axes_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
 
 
-#: For at least this number of elements per row and at most this number of ranks selection is faster than sorting.
+#: On a GPU selection is faster than sorting from this number of elements per row on, up to this number of ranks.
 _MIN_SELECTION_LENGTH, _MAX_SELECTED_RANKS = 1 << 16, 2
+
+
+def _greatest(rows: ndarray) -> ndarray:
+    return _core.reduce("max", rows, (rows.ndim - 1,))
 
 
 class _OrderStatistics:
     """Rows (along the last axis) whose elements of the given `ranks` are selected and cast to a dtype that keeps their
-    order."""
+    order: by a partition (CPU, neighboring ranks), by selection, or by sorting."""
 
-    __slots__ = ("_chosen", "_dtype", "_rows", "_sorted")
+    __slots__ = ("_chosen", "_dtype", "_last", "_rows")
 
     def __init__(self, rows: ndarray, ranks: set[int], dtype: str) -> None:
-        self._dtype = dtype
-        by_selection = (
-            _MIN_SELECTION_LENGTH <= rows.shape[-1] < 1 << 31
-            and len(ranks) <= _MAX_SELECTED_RANKS
-            and dtypes.kind(rows.dtype_name) != "c"
-        )
-        self._sorted = not (by_selection and rows.size)
-        self._rows = _core.sort(rows) if self._sorted else rows
-        self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
+        n, real = rows.shape[-1], dtypes.kind(rows.dtype_name) != "c"
+        self._dtype, self._rows, self._last = dtype, rows, n - 1
+        self._chosen: dict[int, ndarray] | None = None
+        if not (rows.size and real and n < 1 << 31):
+            self._rows = _core.sort(rows)
+        elif rows.device_name == "cpu" and ranks and max(ranks) - min(ranks) <= 1:
+            low, high = min(ranks), max(ranks)
+            self._rows = _core.partition(rows, high, False)
+            self._chosen = {high: self._rows[..., high].copy()}
+            if low < high:
+                self._chosen[low] = _greatest(self._rows[..., :high])
+            self._rows = self._rows[..., high:]
+        elif n >= _MIN_SELECTION_LENGTH and len(ranks) <= _MAX_SELECTED_RANKS:
+            self._chosen = {rank: _core.select(rows, rank) for rank in ranks}
+        else:
+            self._rows = _core.sort(rows)
 
     def at(self, rank: int) -> ndarray:
         """Returns the element of a rank in each row."""
-        found = self._rows[..., rank].copy() if self._sorted else self._chosen[rank]
+        found = self._rows[..., rank].copy() if self._chosen is None else self._chosen[rank]
         return astype(found, self._dtype)
 
     def last(self) -> ndarray:
         """Returns the greatest element of each row, or NaN if the row holds NaN."""
-        if self._sorted:
-            return astype(self._rows[..., self._rows.shape[-1] - 1], self._dtype)
-        return astype(_core.reduce("max", self._rows, (self._rows.ndim - 1,)), self._dtype)
+        if self._chosen is None:
+            return astype(self._rows[..., self._last], self._dtype)
+        return astype(_greatest(self._rows), self._dtype)
 
 
 def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:

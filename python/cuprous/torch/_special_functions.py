@@ -141,7 +141,7 @@ _ROWS: tuple[tuple[str, str, tuple[_Derivative | None, ...], str], ...] = (
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {found[0]: row(*found) for found in _ROWS}
 
-_zeta = _differentiable(_special._zeta, (None, lambda s, q: -s * zeta(s + 1, q)))
+_zeta = _differentiable(_special.zeta, (None, lambda s, q: -s * zeta(s + 1, q)))
 _polygamma = _differentiable(_special.polygamma, (None, lambda n, x: polygamma(int(n) + 1, x)))
 
 

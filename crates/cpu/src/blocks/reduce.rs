@@ -42,7 +42,7 @@ pub(crate) struct PushArgs {
     pub state: *mut u8,
     /// Elements.
     pub src: *const u8,
-    /// Number of elements: a multiple of [`BLOCK`], except in the last part.
+    /// Number of elements. A part whose number is no multiple of [`BLOCK`] ends with a smaller block.
     pub n: usize,
     /// Position of the first element in the row.
     pub base: i64,

@@ -15,6 +15,17 @@ fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
     if (n * TILE) as i64 >= PARALLEL { (0..n).into_par_iter().for_each(tile) } else { (0..n).for_each(tile) }
 }
 
+/// Returns up to 64 bytes, each 0 or 1, as bits.
+#[inline(always)]
+fn bits_of(bytes: &[u8]) -> u64 {
+    let (eights, rest) = bytes.as_chunks::<8>();
+    // The product moves the lowest bit of each byte to one of the highest eight.
+    let whole = eights.iter().enumerate().fold(0, |word, (k, eight)| {
+        word | (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * k)
+    });
+    rest.iter().enumerate().fold(whole, |word, (k, &b)| word | u64::from(b) << (8 * eights.len() + k))
+}
+
 /// # Safety
 /// The views are in memory. The output is int64 and has space for counts and bits.
 pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
@@ -32,7 +43,7 @@ pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
             let mut count = 0;
             for w in 0..WORDS {
                 let part = bytes.get(w * 64..).map_or(&[][..], |b| &b[..b.len().min(64)]);
-                let word = part.iter().rev().fold(0, |word, &b| word << 1 | u64::from(b));
+                let word = bits_of(part);
                 *to.add(tiles + k * WORDS + w) = word;
                 count += u64::from(word.count_ones());
             }
@@ -108,5 +119,19 @@ impl CompactTask {
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bits_of;
+
+    #[test]
+    fn bits_are_bytes_in_order() {
+        for n in 0..=64 {
+            let bytes: Vec<u8> = (0..n).map(|k: u32| u8::from(k * k % 7 < 3)).collect();
+            let expected = bytes.iter().rev().fold(0, |word, &b| word << 1 | u64::from(b));
+            assert_eq!(bits_of(&bytes), expected, "{n} bytes");
+        }
     }
 }

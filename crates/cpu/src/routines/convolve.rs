@@ -1,10 +1,12 @@
-//! Convolutions by im2col: windows are copied to columns, as many as stay in the cache, and multiplied by the `gemm`
-//! crate.
+//! Convolutions, either directly (few channels a group, see [`direct`]) or by im2col: windows are copied to columns, as
+//! many as stay in the cache, and multiplied by the `gemm` crate.
 
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
+use super::direct;
 use super::dot::{ProductEpilogue, Shape, block};
+use super::workspaces::Workspaces;
 use crate::affine::copy_strided;
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, View};
@@ -35,6 +37,8 @@ struct Job<'a> {
     out_channels: usize,
     groups: usize,
     images: usize,
+    /// Whether a window is the element at the output's position, so that channels are columns already.
+    pointwise: bool,
 }
 
 /// # Safety
@@ -58,6 +62,9 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         out_channels,
         groups,
         images: a.shape()[0] as usize,
+        pointwise: geometry.input == geometry.output
+            && [&geometry.kernel, &geometry.stride].iter().all(|v| v.iter().all(|&n| n == 1))
+            && geometry.before.iter().all(|&n| n == 0),
     };
     // SAFETY: by this function's contract.
     unsafe {
@@ -67,6 +74,9 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
             return Ok(());
         }
         let (a, b, c) = (SharedPtr(fa.ptr()), SharedPtr(fb.ptr()), SharedPtr(out.origin()));
+        if let Some(direct) = direct::Direct::new(part, geometry, b) {
+            return direct.run(a, b, c);
+        }
         match part {
             Part::Output => job.output(a, b, c),
             Part::Input => job.input(a, b, c),
@@ -138,7 +148,8 @@ impl Job<'_> {
     }
 
     fn new_workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
-        let widest = parts.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
+        let copied: &[(Rows, Vec<Run>)] = if self.pointwise { &[] } else { parts };
+        let widest = copied.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
         Block::new(channels * self.window * widest * self.size())
     }
 
@@ -221,6 +232,25 @@ impl Job<'_> {
         }
     }
 
+    /// Returns the windows over some channels of an image as a matrix, and the distance of its rows. Windows are copied to
+    /// the workspace unless the matrix is in memory.
+    unsafe fn windows(
+        &self,
+        image: *mut u8,
+        channels: usize,
+        part: &(Rows, Vec<Run>),
+        workspace: &Block,
+    ) -> (*mut u8, i64) {
+        // SAFETY: by the caller's contract, as for `pack`.
+        unsafe {
+            if self.pointwise {
+                return (image.add(part.0.from * self.width() * self.size()), self.plane as i64);
+            }
+            self.pack(image, channels, part, workspace.as_ptr());
+        }
+        (workspace.as_ptr(), self.columns(part.0) as i64)
+    }
+
     /// Adds columns to the positions of their windows: the inverse of `pack`.
     unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
         let (size, count) = (self.size(), self.columns(*rows));
@@ -255,15 +285,11 @@ impl Job<'_> {
             let g = (group % self.groups) as i64;
             // SAFETY: the block belongs to one image's group, and no other task writes it.
             unsafe {
-                self.pack(
-                    x.at((group * self.in_channels * self.plane) as i64 * size),
-                    self.in_channels,
-                    part,
-                    workspace.as_ptr(),
-                );
+                let image = x.at((group * self.in_channels * self.plane) as i64 * size);
+                let (windows, pitch) = self.windows(image, self.in_channels, part, &workspace);
                 let at = group * self.out_channels * self.positions + part.0.from * self.width();
                 let w = w.at(g * (self.out_channels * k) as i64 * size);
-                block(self.dtype, shape, w, workspace.as_ptr(), y.at(at as i64 * size));
+                block(self.dtype, Shape { b: (pitch, 1), ..shape }, w, windows, y.at(at as i64 * size));
             }
             workspaces.put_back(workspace);
         });
@@ -285,14 +311,22 @@ impl Job<'_> {
             // SAFETY: the channels belong to one image, and no other task writes them.
             unsafe {
                 let to = x.at(((group * self.in_channels + first) * self.plane) as i64 * size);
-                std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
+                if !self.pointwise {
+                    std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
+                }
                 let w = w.at((g * self.out_channels * k + first * self.window) as i64 * size);
                 for part in &rows {
                     let n = self.columns(part.0);
                     let from = group * self.out_channels * self.positions + part.0.from * self.width();
                     let shape = self.product(count * self.window, n, self.out_channels);
                     let shape = Shape { a: (1, k as i64), b: (self.positions as i64, 1), ..shape };
-                    block(self.dtype, shape, w, y.at(from as i64 * size), workspace.as_ptr());
+                    let y = y.at(from as i64 * size);
+                    if self.pointwise {
+                        let to = to.add(part.0.from * self.width() * size as usize);
+                        block(self.dtype, Shape { c: (self.plane as i64, 1), ..shape }, w, y, to);
+                        continue;
+                    }
+                    block(self.dtype, shape, w, y, workspace.as_ptr());
                     self.unpack(workspace.as_ptr(), count, part, to);
                 }
             }
@@ -336,9 +370,9 @@ impl Job<'_> {
                     // SAFETY: the columns belong to one partial sum, and no other task writes them.
                     unsafe {
                         let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
-                        self.pack(from, count, part, workspace.as_ptr());
+                        let (windows, pitch) = self.windows(from, count, part, &workspace);
                         let at = group * self.out_channels * self.positions + part.0.from * self.width();
-                        block(self.dtype, shape, y.at((at * size) as i64), workspace.as_ptr(), to);
+                        block(self.dtype, Shape { b: (1, pitch), ..shape }, y.at((at * size) as i64), windows, to);
                     }
                     accumulate = true;
                 }
@@ -389,43 +423,6 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
             DType::F64 => add_elements::<f64, 1>(to, stride, from, n),
             DType::C64 => add_elements::<f32, 2>(to, stride, from, n),
             _ => add_elements::<f64, 2>(to, stride, from, n),
-        }
-    }
-}
-
-/// A pool of workspaces, one for each running task.
-struct Workspaces<F> {
-    make: F,
-    free: std::sync::Mutex<Vec<Block>>,
-    failed: std::sync::Mutex<Option<cuprous_core::Error>>,
-}
-
-impl<F: Fn() -> Result<Block> + Sync> Workspaces<F> {
-    fn new(make: F) -> Workspaces<F> {
-        Workspaces { make, free: Default::default(), failed: Default::default() }
-    }
-
-    fn take(&self) -> Option<Block> {
-        if let Some(workspace) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
-            return Some(workspace);
-        }
-        match (self.make)() {
-            Ok(workspace) => Some(workspace),
-            Err(error) => {
-                *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
-                None
-            }
-        }
-    }
-
-    fn put_back(&self, workspace: Block) {
-        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(workspace);
-    }
-
-    fn finish(self) -> Result<()> {
-        match self.failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            Some(error) => Err(error),
-            None => Ok(()),
         }
     }
 }

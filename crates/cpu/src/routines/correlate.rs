@@ -23,6 +23,8 @@ const BAND_BYTES: usize = 1 << 20;
 /// Output rows of a register block. Taps beyond the edge of the weights are zeros, so a block has 4 - 1 wasted rows of
 /// taps.
 const ROWS: usize = 4;
+/// Columns of a task, where there is one row.
+const TILE: i64 = 1 << 13;
 /// Elements behind each scratch row that vector loads may read.
 const ROW_SLACK: usize = 192;
 
@@ -208,7 +210,10 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
             copy_strided(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
         }
     }
-    let pitch = (width as usize + kw - 1 + ROW_SLACK).next_multiple_of(16);
+    // Neighboring tiles copy the same `kw - 1` columns.
+    let tile = if h == 1 { TILE.max(4 * kw as i64).min(width) } else { width };
+    let tiles = (width + tile - 1) / tile;
+    let pitch = (tile as usize + kw - 1 + ROW_SLACK).next_multiple_of(16);
     let fit = (BAND_BYTES / (pitch * size)).saturating_sub(kh - 1);
     // At least 8 rows, and not much fewer than the taps, because adjacent bands copy the same `kh - 1` rows.
     let band = (fit.max(kh.min(64)).max(8) as i64).min(h);
@@ -223,8 +228,8 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     let (input, padded_weights, out) =
         (SharedPtr(input.ptr()), SharedPtr(padded_weights.as_ptr()), SharedPtr(out.origin()));
     let one = |task: i64| -> Result<()> {
-        let (plane, top) = (task / bands, task % bands * band);
-        let rows = band.min(h - top) as usize;
+        let (plane, top, left) = (task / tiles / bands, task / tiles % bands * band, task % tiles * tile);
+        let (rows, cols) = (band.min(h - top) as usize, tile.min(width - left) as usize);
         let need = rows + kh - 1;
         let scratch = Block::new((need + ROWS) * pitch * size)?;
         let mut first = true;
@@ -241,7 +246,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
                 let to = scratch.as_ptr().wrapping_add(r * pitch * size);
                 let from = at.zip(y).map(|(at, y)| input.at((at * h + y) * width * size as i64));
                 // SAFETY: the scratch has this row, and the input has the row at `from`.
-                unsafe { padded_row(to, from, width, kw, origin[d - 1], edge, &fill, size) };
+                unsafe { padded_row(to, cols + kw - 1, from, width, origin[d - 1] - left, edge, &fill, size) };
             }
             let args = BandArgs {
                 input: scratch.as_ptr(),
@@ -249,10 +254,10 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
                 weights: padded_weights.at(p * (plane_weights * size) as i64),
                 kh,
                 kw,
-                out: out.at((plane * h + top) * width * size as i64),
+                out: out.at(((plane * h + top) * width + left) * size as i64),
                 out_pitch: width as usize,
                 rows,
-                cols: width as usize,
+                cols,
                 add: !first,
             };
             // SAFETY: no other task writes the band's outputs.
@@ -263,25 +268,25 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     };
     let work = planes * h * width * (kh * kw) as i64 * plane_taps;
     if work < 1 << 18 {
-        (0..planes * bands).try_for_each(one)
+        (0..planes * bands * tiles).try_for_each(one)
     } else {
-        (0..planes * bands).into_par_iter().try_for_each(one)
+        (0..planes * bands * tiles).into_par_iter().try_for_each(one)
     }
 }
 
-/// Writes one scratch row: the input row with `kw - 1` more elements.
+/// Writes `total` elements of a scratch row, which the input row follows after `lead` elements (before, if negative).
 #[allow(clippy::too_many_arguments, reason = "the parameters of a padded row")]
 unsafe fn padded_row(
     to: *mut u8,
+    total: usize,
     from: Option<*mut u8>,
     width: i64,
-    kw: usize,
     lead: i64,
     edge: Edge,
     fill: &[u8],
     size: usize,
 ) {
-    let total = width + kw as i64 - 1;
+    let total = total as i64;
     // SAFETY: by the caller's contract, there are a scratch row and an input row.
     unsafe {
         let at = |k: i64| to.wrapping_offset((k * size as i64) as isize);

@@ -3,7 +3,7 @@
 use cuprous_core::{DType, Fun, LayoutRef, Result};
 use smallvec::SmallVec;
 
-use crate::affine::{AffineAccess, copy_strided};
+use crate::affine::{AffineAccess, copy_rect};
 use crate::alloc::{ALIGN, Block};
 use crate::blocks::{MapArgs, map};
 
@@ -51,11 +51,11 @@ pub(crate) unsafe fn gather(v: View, dtype: DType, to: *mut u8) -> Result<()> {
     let size = v.dtype().size();
     let walk = AffineAccess::new(0, v.shape().iter().copied().zip(v.strides().iter().copied()));
     let copy_elements = |to: *mut u8| {
-        walk.runs(0, n, |r| {
+        walk.rects(0, n, |r| {
             // SAFETY: by this function's contract.
             unsafe {
                 let at = v.origin().offset((r.offset * size as i64) as isize);
-                copy_strided(to.add(r.at * size), 1, at, r.stride, r.len, size);
+                copy_rect(to.add(r.at * size), [r.len as i64, 1], at, r.strides, r.rows, r.len, size);
             }
         });
     };

@@ -42,8 +42,25 @@ fn partition_rows<T: Key>(at: SharedPtr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
         // SAFETY: no other task uses the row.
         let row = unsafe { std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n) };
-        row.select_nth_unstable_by(kth, T::order);
+        select_nth(row, kth);
     });
+}
+
+/// Moves the element of rank `kth` to its position, and smaller ones before it. Keys are selected as words, whose
+/// comparisons have no branches.
+fn select_nth<T: Key>(row: &mut [T], kth: usize) {
+    if T::ZERO.is_none() {
+        row.select_nth_unstable_by(kth, T::order);
+        return;
+    }
+    let (at, n) = (row.as_mut_ptr(), row.len());
+    // SAFETY: a word has the size and alignment of its key, and the row is only read and written here.
+    unsafe {
+        let words = at as *mut T::Word;
+        (0..n).for_each(|k| *words.add(k) = (*at.add(k)).word());
+        std::slice::from_raw_parts_mut(words, n).select_nth_unstable(kth);
+        (0..n).for_each(|k| *at.add(k) = T::of_word(*words.add(k)));
+    }
 }
 
 /// # Safety
@@ -63,7 +80,8 @@ fn select_rows<T: Key>(at: SharedPtr, to: SharedPtr, rows: usize, n: usize, rank
         // SAFETY: no other task uses the row or its element of the output.
         unsafe {
             let all = std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n);
-            *(to.0 as *mut T).add(row) = *all.select_nth_unstable_by(rank, T::order).1;
+            select_nth(all, rank);
+            *(to.0 as *mut T).add(row) = all[rank];
         }
     });
 }

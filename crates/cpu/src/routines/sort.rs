@@ -23,7 +23,7 @@ pub(crate) trait Key: Copy + Send + Sync {
     const PLAIN: bool;
     /// An unsigned word of the key's size with the same order, which can be converted back. The word of -0 comes
     /// directly before that of 0, and those of NaN after all numbers.
-    type Word: Item;
+    type Word: Item + Ord;
     /// The word of -0, if there is one. `None` for keys without words.
     const ZERO: Option<Option<u64>>;
     fn word(self) -> Self::Word;

@@ -12,6 +12,7 @@ from cuprous.torch import _autocast, _reductions
 from cuprous.torch._args import astype, write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import clamp
+from cuprous.torch.autograd import Function
 from cuprous.torch.nn._padding import pad
 
 _map = _core.t_map
@@ -29,12 +30,48 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) ->
     return astype(x, name)
 
 
-def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
+def _statistics(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Returns the mean and the variance over some dimensions, which are kept, the tensor minus its mean, and the
+    reciprocal standard deviation."""
     mean = _reductions.mean(x, dims, True)
     centred = _map("subtract", x, mean)
     variance = _reductions.mean(_map("square", centred), dims, True)
-    return _map("multiply", centred, _map("rsqrt", _map("add", variance, eps))), mean, variance
+    return mean, variance, centred, _map("rsqrt", _map("add", variance, eps))
+
+
+def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
+    mean, variance, centred, scale = _statistics(x, dims, eps)
+    return _map("multiply", centred, scale), mean, variance
+
+
+class _BatchNorm(Function):
+    """Normalization by the statistics of a batch. Saves the input and a few numbers for each channel. The rules of the
+    operations in its formula would save intermediate results of the input's size and reduce them once more."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: list[int], eps: float) -> Any:
+        mean, variance, centred, scale = _statistics(x, dims, eps)
+        ctx.save_for_backward(x, weight, mean, scale)
+        ctx.rest = dims, eps
+        ctx.mark_non_differentiable(mean, variance)
+        return _affine(_map("multiply", centred, scale), weight, bias, x.dtype_name), mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, *_: Any) -> Any:
+        x, weight, mean, scale = ctx.saved_tensors
+        dims, eps = ctx.rest
+        centred = _map("subtract", x, mean)
+        if _core.is_grad_enabled():  # its own gradient depends on the input
+            centred, scale = _statistics(x, dims, eps)[2:]
+        normalized = _map("multiply", centred, scale)
+        shift = _reductions.sum(g, dims, True)
+        slope = _reductions.sum(_map("multiply", g, normalized), dims, True)
+        count = x.numel() / shift.numel()
+        rest = _map("subtract", g, _map("divide", shift, count))
+        rest = _map("subtract", rest, _map("multiply", normalized, _map("divide", slope, count)))
+        scale = scale if weight is None else _map("multiply", scale, weight)
+        return _map("multiply", rest, scale), slope, shift, None, None
 
 
 def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> list[int]:
@@ -165,10 +202,12 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    result, mean, variance = _standardize(x, [0, *range(2, n)], eps)
+    # Parameters of half precision, as their gradients, are computed in the input's.
+    weight, bias = (None if t is None else astype(t, x.dtype_name) for t in (weight, bias))
+    result, mean, variance = _BatchNorm.apply(x, weight, bias, [0, *range(2, n)], eps)
     _update_running(running_mean, mean, momentum)
-    _update_running(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
-    return _affine(result, weight, bias, input.dtype_name)
+    _update_running(running_var, _map("multiply", variance, count / max(count - 1, 1)), momentum)
+    return astype(result, input.dtype_name)
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,

@@ -14,6 +14,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _joining, _shape
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn import _pooling
+from cuprous.torch.nn._resampling_matrix import Axis, cubic_far, cubic_near, resampled
 
 _map = _core.t_map
 
@@ -88,6 +89,14 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
                            f"output size {new}")  # fmt: skip
     if mode == "area":
         return getattr(_pooling, f"adaptive_avg_pool{n}d")(input, new)
+    if old != new and not mode.startswith("nearest") and not antialias:
+        axes = [
+            Axis(a, b, 1.0 / f if f else a / b, mode == "bicubic", bool(align_corners))
+            for a, b, f in zip(old, new, scales, strict=True)
+        ]
+        result = resampled(input, axes)
+        if result is not None:
+            return result
     for k in range(n - 1, -1, -1):
         if antialias:
             input = _antialiased(input, k + 2, new[k], scales[k], mode, bool(align_corners))
@@ -117,7 +126,7 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     low = _map("floor", at)
     t = at - low
     if mode == "bicubic":
-        taps = list(zip((-1, 0, 1, 2), (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t)),
+        taps = list(zip((-1, 0, 1, 2), (cubic_far(t + 1), cubic_near(t), cubic_near(1 - t), cubic_far(2 - t)),
                         strict=True))  # fmt: skip
     else:
         taps = [(0, 1 - t), (1, t)]
@@ -142,7 +151,7 @@ def _antialiased(x: Tensor, dim: int, new: int, factor: float | None, mode: str,
     first, end = (_map("floor", clamp(edge + 0.5, 0, old)) for edge in (center - reach, center + reach))
     distance = _map("absolute", (points - center + 0.5) / wide)
     if mode == "bicubic":
-        near, far = _cubic_near(distance, -0.5), _cubic_far(distance, -0.5)
+        near, far = cubic_near(distance, -0.5), cubic_far(distance, -0.5)
         weights = _map("where", _map("less", distance, 1), near, _map("where", _map("less", distance, 2), far, 0))
     else:
         weights = clamp(1 - distance, min=0)
@@ -150,16 +159,6 @@ def _antialiased(x: Tensor, dim: int, new: int, factor: float | None, mode: str,
     weights = _map("where", covered, weights, 0)
     weights = _core.t_cast(weights / weights.sum(0), x.dtype_name)
     return _shape.movedim(_shape.movedim(x, dim, -1) @ weights, -1, dim)
-
-
-def _cubic_near(d: Tensor, a: float = -0.75) -> Tensor:
-    """Returns the weight of a point at a distance of at most 1 (Keys, 1981)."""
-    return ((a + 2) * d - (a + 3)) * d * d + 1
-
-
-def _cubic_far(d: Tensor, a: float = -0.75) -> Tensor:
-    """Returns the weight of a point at a distance between 1 and 2."""
-    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
@@ -375,7 +374,7 @@ def _interpolation_points(at: Tensor, n: int, mode: str, padding_mode: str, alig
     # Each of the four points is clamped separately, after the weights are computed.
     low = _map("floor", at.detach())
     t = at - low
-    weights = (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t))
+    weights = (cubic_far(t + 1), cubic_near(t), cubic_near(1 - t), cubic_far(2 - t))
     return [(_clamped(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
 
 
