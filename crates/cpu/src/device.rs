@@ -99,10 +99,10 @@ impl InterruptPolicy {
     }
 
     fn of(program: &Program, step: &Step) -> InterruptPolicy {
-        let (mut read, mut written) = (Vec::new(), Vec::new());
+        let (mut read, mut written) = (SmallVec::<[BufferInfo; 12]>::new(), SmallVec::<[BufferInfo; 4]>::new());
         step.touches(|buffer, writes| {
-            let list = if writes { &mut written } else { &mut read };
-            list.push(program.buffers[buffer as usize]);
+            let buffer = program.buffers[buffer as usize];
+            if writes { written.push(buffer) } else { read.push(buffer) }
         });
         // A kernel lists a buffer that it writes once, even if it also reads it.
         for kernel in step.kernels() {
