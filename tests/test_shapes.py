@@ -91,3 +91,28 @@ def test_new_shapes_lower_only_the_kernels_that_they_change() -> None:
     counts = [_lowered(lambda n=n: step(n)) for n in range(411, 423)]
     assert counts[1] < counts[0], "the kernels of the fixed array are known"
     assert set(counts[1:]) == {counts[1]}
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 3)])
+def test_index_ranges_are_checked_whether_the_index_has_run_or_not(shape: tuple[int, ...]) -> None:
+    table = cp.arange(40.0).reshape(10, 4)
+    size = int(np.prod(shape))
+    for start, stop, step in ((0, size, 1), (9 - size, 9, 1), (2 - size, 2, 1), (9, 9 - size, -1)):
+        index = np.arange(start, stop, step).reshape(shape)
+        want = cp.asnumpy(table)[index]
+        fresh = cp.arange(start, stop, step).reshape(shape)
+        np.testing.assert_array_equal(cp.asnumpy(table[fresh]), want)
+        assert cp.asnumpy(fresh).shape == shape  # now it has run
+        np.testing.assert_array_equal(cp.asnumpy(table[fresh]), want)
+    for bad in (
+        cp.arange(11 - size, 11).reshape(shape),
+        cp.full(shape, 10),
+        cp.full(shape, -11),
+        cp.arange(-11, size - 11),
+    ):
+        with pytest.raises(IndexError):
+            table[bad]
+    written = cp.zeros(shape, "int64")
+    written[...] = 10
+    with pytest.raises(IndexError):
+        table[written]
