@@ -26,12 +26,14 @@ pub(crate) struct BoundKernel {
 /// Returns a kernel ready to run: in parts if it is cut into cache blocks.
 pub(crate) fn bind(kernel: &Kernel) -> Result<impl Iterator<Item = BoundKernel>> {
     let codes = codes(kernel)?;
-    let buffers = kernel.buffers.clone();
+    let parts = 0..codes.len();
     let constant = |inst: &Inst| if let Inst::Scalar { slot } = inst { Some(*slot) } else { None };
     let scalars: Vec<u32> = kernel.body.iter().filter_map(|t| constant(&t.inst)).collect();
-    let bound =
-        move |k: usize| BoundKernel { code: codes[k].clone(), buffers: buffers.clone(), scalars: scalars.clone() };
-    Ok((0..codes.len()).map(bound))
+    Ok(parts.map(move |part| BoundKernel {
+        code: codes[part].clone(),
+        buffers: kernel.buffers.clone(),
+        scalars: scalars.clone(),
+    }))
 }
 
 /// The codes of a kernel, one for each of its parts.
