@@ -125,7 +125,6 @@ fn same(one: &Kernel, other: &Kernel) -> bool {
         && one.inner == other.inner
         && one.buffers.len() == other.buffers.len()
         && one.body.len() == other.body.len()
-        && (one.body.iter().zip(&other.body)).all(|(a, b)| {
-            a.dtype == b.dtype && a.level == b.level && (constants(&a.inst, &b.inst) || a.inst == b.inst)
-        })
+        && (one.body.iter().zip(&other.body))
+            .all(|(a, b)| a.dtype == b.dtype && a.level == b.level && (constants(&a.inst, &b.inst) || a.inst == b.inst))
 }

@@ -64,7 +64,9 @@ fn line(kernel: &BoundKernel, op: &BlockOp) -> String {
         }
         BlockOpKind::Gather { buf, len, index } => format!("{defines} gather {}[v{index} mod {len}]", buffer(buf)),
         BlockOpKind::Expand { arg } => format!("{defines} expand v{arg}"),
-        BlockOpKind::Reduce { reduction, arg } => format!("{defines} {} v{arg}", kernel.code.reductions[*reduction].name),
+        BlockOpKind::Reduce { reduction, arg } => {
+            format!("{defines} {} v{arg}", kernel.code.reductions[*reduction].name)
+        }
         BlockOpKind::Store { buf, access, arg } => format!("store {} {access:?} <- v{arg}: {name} {rate}", buffer(buf)),
         BlockOpKind::Scatter { buf, len, index, arg, name: how, .. } => {
             format!("scatter {how} {}[v{index} mod {len}] <- v{arg}: {name} {rate}", buffer(buf))
