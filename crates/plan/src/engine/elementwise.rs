@@ -272,7 +272,8 @@ impl Rule {
             *source = Some(match operand {
                 Operand::Array(a) if a.dtype() == want => {
                     // Most operands are read as they are, which needs no look-up in the table of layouts.
-                    let whole = if a.layout.shape == shape { a.layout.clone() } else { a.layout.broadcast_to(&shape)? };
+                    let whole =
+                        if a.layout.shape == shape { a.layout.clone() } else { a.layout.broadcast_to(&shape)? };
                     OperandSource::Read(if in_order { whole } else { whole.permute(&order) })
                 }
                 Operand::Array(a) => {
