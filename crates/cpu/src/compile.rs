@@ -48,8 +48,8 @@ pub(crate) enum Rate {
 /// The kind of a block operation, with its operands.
 #[derive(Clone, Debug)]
 pub(crate) enum BlockOpKind {
-    /// A constant of the program.
-    Scalar { slot: u32 },
+    /// A constant of the kernel, by its number.
+    Scalar { number: usize },
     /// Reads memory, in place if it is contiguous and `copy` is not set.
     Load { buf: u16, access: AffineAccess, copy: bool },
     /// Generates indices.
@@ -138,8 +138,6 @@ pub(crate) struct Bytecode {
     pub(crate) weight: u64,
     /// Tiles have to run in order, because the kernel has scatters.
     pub(crate) in_order: bool,
-    /// Index into the program's buffers for each buffer of the kernel.
-    pub(crate) buffers: Vec<u32>,
 }
 
 /// The state of the lowering.
@@ -151,6 +149,8 @@ struct Lowering<'k> {
     stage: Vec<usize>,
     vals: u16,
     reductions: Vec<KernelReduction>,
+    /// The number of constants so far. All are in the list of operations that run once.
+    constants: usize,
 }
 
 fn unsupported(what: impl std::fmt::Display) -> Error {
@@ -171,6 +171,7 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Bytecode> {
         stage: vec![0; n],
         vals: n as u16,
         reductions: Vec::new(),
+        constants: 0,
     };
     l.check()?;
     l.classify();
@@ -198,7 +199,6 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Bytecode> {
         state_bytes: 0,
         weight: kernel.body.iter().map(|t| weight(&t.inst, t.dtype)).sum::<u64>().max(1),
         in_order,
-        buffers: kernel.buffers.clone(),
     };
     l.build_passes(&mut code)?;
     code.vals = usize::from(l.vals);
@@ -341,7 +341,10 @@ impl Lowering<'_> {
             e
         };
         let kind = match &t.inst {
-            Inst::Scalar { slot } => BlockOpKind::Scalar { slot: *slot },
+            Inst::Scalar { .. } => {
+                self.constants += 1;
+                BlockOpKind::Scalar { number: self.constants - 1 }
+            }
             Inst::Load { buf, access } => {
                 BlockOpKind::Load { buf: *buf, access: self.affine(access, t.level), copy: false }
             }

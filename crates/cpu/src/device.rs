@@ -19,9 +19,8 @@ use smallvec::SmallVec;
 
 use crate::alloc;
 use crate::background::{self, BackgroundStep};
-use crate::blocked::blocked;
-use crate::compile::{Bytecode, lower};
 use crate::kernel::CpuKernel;
+use crate::lowered::{self, BoundKernel};
 use crate::routines;
 use crate::routines::dispatch::Routine;
 use crate::run::Bindings;
@@ -45,7 +44,7 @@ const MIN_LONG_STEPS: usize = 32;
 
 /// A step that is ready to run.
 enum PreparedStep {
-    Kernel(Bytecode),
+    Kernel(BoundKernel),
     Routine(Routine),
     Launch(LaunchStep),
 }
@@ -57,7 +56,7 @@ impl PreparedStep {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
-                PreparedStep::Kernel(code) => code.run(bindings),
+                PreparedStep::Kernel(kernel) => kernel.run(bindings),
                 PreparedStep::Routine(routine) => routine.run(bindings),
                 PreparedStep::Launch(launched) => launch(launched, bindings),
             }
@@ -100,10 +99,10 @@ impl InterruptPolicy {
     }
 
     fn of(program: &Program, step: &Step) -> InterruptPolicy {
-        let (mut read, mut written) = (Vec::new(), Vec::new());
+        let (mut read, mut written) = (SmallVec::<[BufferInfo; 12]>::new(), SmallVec::<[BufferInfo; 4]>::new());
         step.touches(|buffer, writes| {
-            let list = if writes { &mut written } else { &mut read };
-            list.push(program.buffers[buffer as usize]);
+            let buffer = program.buffers[buffer as usize];
+            if writes { written.push(buffer) } else { read.push(buffer) }
         });
         // A kernel lists a buffer that it writes once, even if it also reads it.
         for kernel in step.kernels() {
@@ -126,18 +125,11 @@ impl InterruptPolicy {
 }
 
 fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
-    let mut steps = Vec::new();
+    let mut steps = Vec::with_capacity(program.steps.len());
     for (k, step) in program.steps.iter().enumerate() {
         let k = k as u32;
         for kernel in step.kernels() {
-            match blocked(kernel) {
-                Some(parts) => {
-                    for part in &parts {
-                        steps.push((k, PreparedStep::Kernel(lower(part)?)));
-                    }
-                }
-                None => steps.push((k, PreparedStep::Kernel(lower(kernel)?))),
-            }
+            steps.extend(lowered::bind(kernel)?.map(|bound| (k, PreparedStep::Kernel(bound))));
         }
         if let Step::Routine(call) = step {
             steps.push((k, PreparedStep::Routine(Routine::new(call, program.buffers.len())?)));
@@ -211,6 +203,7 @@ impl DeviceMemory for CpuDevice {
 
     fn trim(&self) {
         alloc::trim();
+        lowered::clear();
         routines::fft::trim();
     }
 
@@ -242,7 +235,7 @@ impl DevicePrograms for CpuDevice {
             program.steps.iter().map(|step| InterruptPolicy::of(program, step)).collect();
         let is_long = steps.len() >= MIN_LONG_STEPS
             || steps.iter().any(|(of, step)| match step {
-                PreparedStep::Kernel(code) => code.is_long(),
+                PreparedStep::Kernel(kernel) => kernel.code.is_long(),
                 PreparedStep::Routine(_) => policies[*of as usize].is_long,
                 PreparedStep::Launch(launched) => {
                     kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.config))
@@ -267,7 +260,7 @@ impl DevicePrograms for CpuDevice {
         let mut text = String::new();
         for (k, (_, step)) in prepare(program)?.iter().enumerate() {
             let part = match step {
-                PreparedStep::Kernel(code) => source::kernel(code),
+                PreparedStep::Kernel(kernel) => source::kernel(kernel),
                 PreparedStep::Routine(routine) => source::routine(routine),
                 PreparedStep::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
             };
@@ -295,7 +288,7 @@ impl Synchronous for CpuDevice {}
 
 impl DeviceStatistics for CpuDevice {
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
+        vec![("kernels_lowered", lowered::count())]
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
@@ -326,7 +319,7 @@ impl CpuProgram {
         let (noticed, by_itself) = match step {
             // An interrupt ends a launch, and the program with it. The kernel's partial results are lost.
             PreparedStep::Launch(_) => (token, false),
-            PreparedStep::Kernel(code) => (policy.token(token), !policy.restartable && code.is_long()),
+            PreparedStep::Kernel(kernel) => (policy.token(token), !policy.restartable && kernel.code.is_long()),
             PreparedStep::Routine(_) => (policy.token(token), policy.is_long),
         };
         // SAFETY: the engine provides the program's buffers, and nothing else writes them until the program has ended.

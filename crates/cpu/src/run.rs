@@ -11,6 +11,7 @@ use crate::blocks::scatter::{ScatterArgs, wrap};
 use crate::blocks::{CHUNK, MapArgs};
 use crate::compile::{BlockOp, BlockOpKind, Bytecode, KernelReduction, Mode, Rate};
 use crate::frame::{Frame, Slot};
+use crate::lowered::BoundKernel;
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Work (in simple operations) below which waking other threads costs more than it gains.
@@ -35,6 +36,7 @@ pub(crate) struct Bindings<'a> {
 
 /// One thread's view of a running kernel.
 struct Task<'a> {
+    kernel: &'a BoundKernel,
     code: &'a Bytecode,
     bindings: Bindings<'a>,
     frame: Frame,
@@ -57,13 +59,22 @@ impl Bytecode {
         elements.saturating_mul(self.weight) >= 1 << 28
     }
 
+    /// Returns the number of tiles in a unit of rows.
+    fn tiles(&self) -> i64 {
+        let depth = match self.mode {
+            Mode::Rows => return 1,
+            Mode::Long => self.tile as i64,
+            Mode::Columns => (self.tile / self.rows) as i64,
+        };
+        (self.inner + depth - 1) / depth
+    }
+}
+
+impl BoundKernel {
     /// Checks once per run that the buffers and scalars exist.
     fn check_bindings(&self, bindings: Bindings) -> Result<()> {
         let buffers = self.buffers.iter().all(|&b| (b as usize) < bindings.buffers.len());
-        let scalars = self.once.iter().all(|op| match op.kind {
-            BlockOpKind::Scalar { slot } => (slot as usize) < bindings.scalars.len(),
-            _ => true,
-        });
+        let scalars = self.scalars.iter().all(|&slot| (slot as usize) < bindings.scalars.len());
         if buffers && scalars {
             return Ok(());
         }
@@ -76,12 +87,13 @@ impl Bytecode {
     /// Every buffer holds all the elements that the kernel accesses, and nothing else writes them.
     pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         self.check_bindings(bindings)?;
-        let units = (self.outer + self.rows as i64 - 1) / self.rows as i64;
-        let elements = self.outer as u64 * (self.inner as u64).max(1);
+        let code = &*self.code;
+        let units = (code.outer + code.rows as i64 - 1) / code.rows as i64;
+        let elements = code.outer as u64 * (code.inner as u64).max(1);
         let parallel =
-            !self.in_order && elements.saturating_mul(self.weight) >= PARALLEL_WORK && rayon::current_num_threads() > 1;
-        let tiles = self.tiles();
-        if self.mode != Mode::Rows && !self.in_order && units < MAX_SPLIT_UNITS && tiles >= 2 * MIN_PIECE_TILES {
+            !code.in_order && elements.saturating_mul(code.weight) >= PARALLEL_WORK && rayon::current_num_threads() > 1;
+        let tiles = code.tiles();
+        if code.mode != Mode::Rows && !code.in_order && units < MAX_SPLIT_UNITS && tiles >= 2 * MIN_PIECE_TILES {
             return self.run_split(bindings, units, tiles, parallel);
         }
         let run = |from: i64, to: i64| {
@@ -96,7 +108,7 @@ impl Bytecode {
             run(0, units);
             return Ok(());
         }
-        let cost = (elements * self.weight / units as u64).max(1);
+        let cost = (elements * code.weight / units as u64).max(1);
         // Large enough that the overhead of tasks is small, and small enough that threads finish at about the same
         // time.
         let min_grain = (units / (8 * rayon::current_num_threads() as i64)).max(1);
@@ -104,32 +116,23 @@ impl Bytecode {
         Ok(())
     }
 
-    /// Returns the number of tiles in a unit of rows.
-    fn tiles(&self) -> i64 {
-        let depth = match self.mode {
-            Mode::Rows => return 1,
-            Mode::Long => self.tile as i64,
-            Mode::Columns => (self.tile / self.rows) as i64,
-        };
-        (self.inner + depth - 1) / depth
-    }
-
     /// Runs a kernel of few but long rows: threads share the pieces of each pass, whose reductions are merged in order.
     fn run_split(&self, bindings: Bindings, units: i64, tiles: i64, parallel: bool) -> Result<()> {
         let grain = ((tiles + MAX_PIECES - 1) / MAX_PIECES).max(MIN_PIECE_TILES);
         let pieces = (tiles + grain - 1) / grain;
-        let states = Block::new(self.state_bytes.max(1) * pieces as usize)?;
-        let results: usize = self.reductions.iter().map(|_| self.rows * 16).sum();
+        let code = &*self.code;
+        let states = Block::new(code.state_bytes.max(1) * pieces as usize)?;
+        let results: usize = code.reductions.iter().map(|_| code.rows * 16).sum();
         let results = Block::new(results.max(1))?;
         let (states, results) = (SharedPtr(states.as_ptr()), SharedPtr(results.as_ptr()));
         for unit in 0..units {
-            for pass in 0..self.passes.len() {
+            for pass in 0..code.passes.len() {
                 let piece = |p: i64| {
                     let mut task = Task::new(self, bindings);
                     task.start_unit(unit);
                     task.load_results(pass, &results);
                     // SAFETY: each piece has its own states.
-                    let state = unsafe { states.at(0).add(p as usize * self.state_bytes) };
+                    let state = unsafe { states.at(0).add(p as usize * code.state_bytes) };
                     task.start_reductions(pass, state);
                     for tile in p * grain..((p + 1) * grain).min(tiles) {
                         task.token.check();
@@ -146,7 +149,7 @@ impl Bytecode {
                 task.start_unit(unit);
                 for p in 1..pieces as usize {
                     // SAFETY: the pieces are complete, and nothing else uses their states.
-                    task.merge_reductions(pass, states.at(0), unsafe { states.at(0).add(p * self.state_bytes) });
+                    task.merge_reductions(pass, states.at(0), unsafe { states.at(0).add(p * code.state_bytes) });
                 }
                 task.finish_reductions(pass, states.at(0));
                 task.save_results(pass, &results);
@@ -154,8 +157,8 @@ impl Bytecode {
             }
             let mut task = Task::new(self, bindings);
             task.start_unit(unit);
-            task.load_results(self.passes.len(), &results);
-            task.run_ops(&self.late);
+            task.load_results(code.passes.len(), &results);
+            task.run_ops(&code.late);
             task.frame.release();
         }
         Ok(())
@@ -163,9 +166,10 @@ impl Bytecode {
 }
 
 impl<'a> Task<'a> {
-    fn new(code: &'a Bytecode, bindings: Bindings<'a>) -> Task<'a> {
+    fn new(kernel: &'a BoundKernel, bindings: Bindings<'a>) -> Task<'a> {
+        let code = &*kernel.code;
         let frame = Frame::take(code.scratch, code.vals);
-        let mut task = Task { code, bindings, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
+        let mut task = Task { kernel, code, bindings, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
         task.run_ops(&code.once);
         task
     }
@@ -177,7 +181,7 @@ impl<'a> Task<'a> {
     }
 
     fn buffer(&self, buf: u16) -> *mut u8 {
-        self.bindings.buffers[self.code.buffers[usize::from(buf)] as usize] as *mut u8
+        self.bindings.buffers[self.kernel.buffers[usize::from(buf)] as usize] as *mut u8
     }
 
     /// Runs a unit of rows.
@@ -404,9 +408,9 @@ impl<'a> Task<'a> {
                 };
                 self.frame.set(op.val, slot);
             }
-            BlockOpKind::Scalar { slot } => {
+            BlockOpKind::Scalar { number } => {
                 let to = self.reg(op.reg);
-                let from = self.bindings.scalars[*slot as usize].0.as_ptr();
+                let from = self.bindings.scalars[self.kernel.scalars[*number] as usize].0.as_ptr();
                 // SAFETY: the register holds a chunk.
                 unsafe { copy_strided(to, 1, from, 0, CHUNK, size) };
                 self.frame.set(op.val, Slot { ptr: to, step: 0, padded: true });
@@ -415,9 +419,12 @@ impl<'a> Task<'a> {
                 let to = self.reg(op.reg) as *mut i64;
                 let once = op.rate == Rate::Once;
                 access.runs(start, if once { 1 } else { n }, |r| {
-                    for i in 0..r.len {
-                        // SAFETY: the register holds a tile.
-                        unsafe { *to.add(r.at + i) = r.offset + i as i64 * r.stride };
+                    // SAFETY: the register holds a tile, in which runs do not overlap.
+                    let run = unsafe { std::slice::from_raw_parts_mut(to.add(r.at), r.len) };
+                    let mut index = r.offset;
+                    for element in run {
+                        *element = index;
+                        index = index.wrapping_add(r.stride);
                     }
                 });
                 if once {

@@ -6,11 +6,13 @@ use cuprous_core::LayoutRef;
 use cuprous_core::layout::show;
 use cuprous_plan::RoutineCall;
 
-use crate::compile::{BlockOp, BlockOpKind, Bytecode, Mode, Rate};
+use crate::compile::{BlockOp, BlockOpKind, Mode, Rate};
+use crate::lowered::BoundKernel;
 use crate::routines::dispatch::Routine;
 
 /// Formats a kernel: its mode, then one line per operation.
-pub(crate) fn kernel(code: &Bytecode) -> String {
+pub(crate) fn kernel(kernel: &BoundKernel) -> String {
+    let code = &*kernel.code;
     let mut text = String::new();
     let mode = match code.mode {
         Mode::Rows => "rows",
@@ -26,7 +28,7 @@ pub(crate) fn kernel(code: &Bytecode) -> String {
         if !ops.is_empty() {
             let _ = writeln!(text, "  {title}:");
             for op in ops {
-                let _ = writeln!(text, "    {}", line(code, op));
+                let _ = writeln!(text, "    {}", line(kernel, op));
             }
         }
     };
@@ -40,9 +42,9 @@ pub(crate) fn kernel(code: &Bytecode) -> String {
     text
 }
 
-fn line(code: &Bytecode, op: &BlockOp) -> String {
+fn line(kernel: &BoundKernel, op: &BlockOp) -> String {
     let name = op.dtype.name();
-    let buffer = |buf: &u16| format!("b{}", code.buffers[usize::from(*buf)]);
+    let buffer = |buf: &u16| format!("b{}", kernel.buffers[usize::from(*buf)]);
     let rate = match op.rate {
         Rate::Once => "once",
         Rate::Row => "row",
@@ -50,7 +52,7 @@ fn line(code: &Bytecode, op: &BlockOp) -> String {
     };
     let defines = format!("v{}: {name} {rate} =", op.val);
     match &op.kind {
-        BlockOpKind::Scalar { slot } => format!("{defines} scalar {slot}"),
+        BlockOpKind::Scalar { number } => format!("{defines} scalar {}", kernel.scalars[*number]),
         BlockOpKind::Load { buf, access, copy } => {
             format!("{defines} load {} {access:?}{}", buffer(buf), if *copy { " (copied)" } else { "" })
         }
@@ -62,7 +64,9 @@ fn line(code: &Bytecode, op: &BlockOp) -> String {
         }
         BlockOpKind::Gather { buf, len, index } => format!("{defines} gather {}[v{index} mod {len}]", buffer(buf)),
         BlockOpKind::Expand { arg } => format!("{defines} expand v{arg}"),
-        BlockOpKind::Reduce { reduction, arg } => format!("{defines} {} v{arg}", code.reductions[*reduction].name),
+        BlockOpKind::Reduce { reduction, arg } => {
+            format!("{defines} {} v{arg}", kernel.code.reductions[*reduction].name)
+        }
         BlockOpKind::Store { buf, access, arg } => format!("store {} {access:?} <- v{arg}: {name} {rate}", buffer(buf)),
         BlockOpKind::Scatter { buf, len, index, arg, name: how, .. } => {
             format!("scatter {how} {}[v{index} mod {len}] <- v{arg}: {name} {rate}", buffer(buf))
@@ -75,6 +79,6 @@ pub(crate) fn routine(routine: &Routine) -> String {
     let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));
     let ins: Vec<_> = ins.iter().map(array).collect();
-    let prologue = routine.prologue.as_ref().map_or(String::new(), |code| format!("prologue: {}", kernel(code)));
+    let prologue: String = routine.prologue.iter().map(|bound| format!("prologue: {}", kernel(bound))).collect();
     format!("{op:?}({}){epilogue} -> {}\n{prologue}", ins.join(", "), array(out))
 }

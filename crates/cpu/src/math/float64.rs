@@ -103,12 +103,14 @@ fn exp_tail<S: Isa>(r: f64) -> f64 {
 /// e^(v + tail), 0.6 ulp with `tail` 0.
 #[inline(always)]
 pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
-    // The clamp keeps k in range. NaN passes both comparisons.
-    let c = pick(v > 710.0, 710.0, pick(v < -746.0, -746.0, v));
+    // The clamp keeps k in range. NaN passes both comparisons. Where the result is zero it is not computed: processors
+    // take 100 cycles to round a subnormal number.
+    let zero = v < -746.0;
+    let c = pick(v > 710.0, 710.0, pick(zero, 0.0, v));
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c) + tail);
-    scale(fma::<S>(r * r, exp_tail::<S>(r), r) + 1.0, kf, t)
+    pick(zero, 0.0, scale(fma::<S>(r * r, exp_tail::<S>(r), r) + 1.0, kf, t))
 }
 
 /// e^v - 1, 1.3 ulp.
@@ -568,11 +570,12 @@ impl<S: Isa> Inexact for F64<S> {
     #[inline(always)]
     fn exp2(self) -> Self {
         let v = self.0;
-        let c = pick(v > 1025.0, 1025.0, pick(v < -1080.0, -1080.0, v));
+        let zero = v < -1080.0;
+        let c = pick(v > 1025.0, 1025.0, pick(zero, 0.0, v));
         let t = c + MAGIC;
         let k = t - MAGIC;
         let r = (c - k) * std::f64::consts::LN_2;
-        x(scale(fma::<S>(r * r, exp_tail::<S>(r), r) + 1.0, k, t))
+        x(pick(zero, 0.0, scale(fma::<S>(r * r, exp_tail::<S>(r), r) + 1.0, k, t)))
     }
     #[inline(always)]
     fn is_nan(self) -> bool {

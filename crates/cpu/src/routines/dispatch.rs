@@ -5,7 +5,7 @@ use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, RoutineOp};
 use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
 
-use crate::compile::{Bytecode, lower};
+use crate::lowered::{self, BoundKernel};
 use crate::routines::operands::View;
 use crate::routines::{
     compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
@@ -15,8 +15,8 @@ use crate::run::Bindings;
 /// A checked routine.
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
-    /// Computes the addend of a product into the output, before the product.
-    pub(crate) prologue: Option<Bytecode>,
+    /// The kernels that compute the addend of a product into the output, before the product.
+    pub(crate) prologue: Vec<BoundKernel>,
 }
 
 fn operand_error(call: &RoutineCall, what: &str) -> Error {
@@ -207,7 +207,10 @@ impl Routine {
         if !fits {
             return Err(operand_error(call, "shapes or dtypes do not fit together"));
         }
-        let prologue = addend_kernel(call).map(|kernel| lower(&kernel)).transpose()?;
+        let prologue = match addend_kernel(call) {
+            Some(kernel) => lowered::bind(&kernel)?.collect(),
+            None => Vec::new(),
+        };
         Ok(Routine { call: call.clone(), prologue })
     }
 
@@ -222,8 +225,8 @@ impl Routine {
         }
         // SAFETY: by this function's contract; the shapes were checked.
         unsafe {
-            if let Some(code) = &self.prologue {
-                code.run(bindings)?;
+            for kernel in &self.prologue {
+                kernel.run(bindings)?;
             }
             match &self.call.op {
                 RoutineOp::Dot => {

@@ -138,7 +138,7 @@ impl Programs {
                 let entry = self.plan(tape, device, stats)?;
                 journal.planned(hash, tape, &entry.program);
                 // If the next program is new as well, the journal can name the line that made it so.
-                tape.track(true);
+                tape.track(journal.wants_locations());
                 stats.planned += 1;
                 self.count += 1;
                 self.nodes += tape.nodes.len();

@@ -1,7 +1,7 @@
 //! Recording elementwise operations: broadcasting, promotion and dtype rules. The result of the rules is remembered, so
 //! that a repeated operation costs a table lookup.
 
-use cuprous_core::layout::{broadcast_shapes, show};
+use cuprous_core::layout::{broadcast_shapes, contiguous_strides, show};
 use cuprous_core::ops::{Class, Returns};
 use cuprous_core::promote::{default_dtype, promote, promote_weak};
 use cuprous_core::scalar::Number;
@@ -266,11 +266,15 @@ impl Rule {
         // The order of the axes in memory, outermost first. The result keeps that of the operands, as in NumPy.
         let order = memory_order(operands, &shape);
         let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
+        let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
         let mut sources = [const { None }; 3];
         for ((source, operand), &want) in sources.iter_mut().zip(operands).zip(&wants) {
             *source = Some(match operand {
                 Operand::Array(a) if a.dtype() == want => {
-                    OperandSource::Read(a.layout.broadcast_to(&shape)?.permute(&order))
+                    // Most operands are read as they are, which needs no look-up in the table of layouts.
+                    let whole =
+                        if a.layout.shape == shape { a.layout.clone() } else { a.layout.broadcast_to(&shape)? };
+                    OperandSource::Read(if in_order { whole } else { whole.permute(&order) })
                 }
                 Operand::Array(a) => {
                     // The new array has the memory order of its operand.
@@ -284,8 +288,17 @@ impl Rule {
                 _ => OperandSource::Const(Layout::contiguous(want, &[])),
             });
         }
-        let out = Layout::try_contiguous(result, &ordered)?;
-        let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
+        let row_major = contiguous_strides(&ordered);
+        let like_out = |source: &&OperandSource| match source {
+            OperandSource::Read(l) => {
+                l.dtype == result && l.offset == 0 && l.shape == ordered && l.strides == row_major
+            }
+            _ => false,
+        };
+        let out = match sources.iter().flatten().find(like_out) {
+            Some(OperandSource::Read(layout)) => layout.clone(),
+            _ => Layout::try_contiguous(result, &ordered)?,
+        };
         let view = (!in_order).then(|| out.permute(&inverse_permutation(&order)));
         Ok(Rule { fun, then, out, view, sources })
     }

@@ -10,6 +10,9 @@ use crate::program::{Program, Step};
 
 /// Number of events kept.
 const MAX_EVENTS: usize = 64;
+/// Number of new programs in a row whose successors have source locations, and how many more there are to each one that
+/// has them from then on. Where all shapes are new, capturing locations would take a fifth of planning.
+const LOCATED: u32 = 8;
 
 enum Event {
     Replayed { hash: u64, times: u64 },
@@ -27,11 +30,14 @@ pub(crate) struct Journal {
     /// For a profile: the last program of each source line.
     last_of_line: HashMap<u32, u64>,
     last: u64,
+    /// By how much planned programs exceed replayed ones since replayed ones last exceeded them.
+    surplus: u32,
 }
 
 impl Journal {
     /// Records that a program was recognized.
     pub(crate) fn replayed(&mut self, hash: u64) {
+        self.surplus = self.surplus.saturating_sub(1);
         let before = std::mem::replace(&mut self.last, hash);
         if let Some(Event::Replayed { hash: h, times }) = self.events.back_mut()
             && *h == hash
@@ -48,6 +54,7 @@ impl Journal {
 
     /// Records that a program was seen for the first time.
     pub(crate) fn planned(&mut self, hash: u64, tape: &Tape, program: &Program) {
+        self.surplus = self.surplus.saturating_add(1);
         let nodes = &tape.nodes;
         let why = match self.expected.get(&self.last).and_then(|next| self.nodes.get(next)) {
             None => "nothing was recorded after this point before".to_owned(),
@@ -75,6 +82,11 @@ impl Journal {
         let Some(Event::Planned { why, .. }) = self.events.back() else { return None };
         let before = before.and_then(|before| self.nodes.get(&before));
         Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.locations)))
+    }
+
+    /// Returns true if the program after this one, which was planned, should have source locations.
+    pub(crate) fn wants_locations(&self) -> bool {
+        self.surplus <= LOCATED || self.surplus.is_multiple_of(LOCATED)
     }
 
     fn followed(&mut self, before: u64, hash: u64) {

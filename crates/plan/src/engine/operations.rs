@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cuprous_core::layout::show;
+use cuprous_core::node::SrcKind;
 use cuprous_core::scalar::Number;
 use cuprous_core::{
     Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScatterOp, Src, Storage,
@@ -55,6 +56,32 @@ impl Engine {
         let mut recording = self.open(&[])?;
         let read = recording.constant(value, dtype);
         Ok(recording.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()]))
+    }
+
+    /// Returns the smallest and the largest element of an int64 array that is recorded as index values or as one value,
+    /// without running anything. `None` for all other arrays.
+    pub fn recorded_range(&self, a: &Array) -> Option<(i64, i64)> {
+        let whole = a.layout.identity && a.layout.size as usize * DType::I64.size() == a.storage.bytes;
+        if a.dtype() != DType::I64 || a.layout.size == 0 || !whole || a.storage.is_external() {
+            return None;
+        }
+        let state = self.enter().ok()?;
+        // SAFETY: the lock is held.
+        let version = unsafe { a.storage.latest_version() }?;
+        let tape = &state.tapes[version.tape as usize];
+        let node = tape.nodes.get(version.node as usize)?;
+        if node.kind != NodeKind::Map || node.map_fun() != Fun::Positive {
+            return None;
+        }
+        let layout = |id: u32| tape.layouts.iter().find(|layout| layout.id == id);
+        match node.ins[0].src.kind() {
+            SrcKind::Iota => layout(node.ins[0].layout)?.span(),
+            SrcKind::Const(slot) if layout(node.out)?.dtype == DType::I64 => {
+                let value = i64::from_ne_bytes(*tape.consts[slot as usize].0.first_chunk()?);
+                Some((value, value))
+            }
+            _ => None,
+        }
     }
 
     /// Records a reduction over `axes` (bits). The result has the other axes, in the array's memory order.

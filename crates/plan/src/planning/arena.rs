@@ -21,15 +21,16 @@ pub(crate) fn place(program: &mut Program) {
         (0..life.len()).filter(|&b| matches!(program.buffers[b].assignment, Assignment::Arena(_))).collect();
     order.sort_by_key(|&b| (std::cmp::Reverse(program.buffers[b].bytes), b));
     // (offset, end, first step, last step) of each buffer placed so far.
-    let mut placed: Vec<(usize, usize, usize, usize)> = Vec::new();
+    let mut placed: Vec<(usize, usize, usize, usize)> = Vec::with_capacity(order.len());
+    let mut in_the_way: Vec<(usize, usize)> = Vec::with_capacity(order.len());
     for b in order {
         let bytes = program.buffers[b].bytes.next_multiple_of(ALIGN).max(ALIGN);
         let (first, last) = life[b].unwrap_or((0, 0));
-        let mut in_the_way: Vec<(usize, usize)> =
-            placed.iter().filter(|p| p.2 <= last && first <= p.3).map(|p| (p.0, p.1)).collect();
+        in_the_way.clear();
+        in_the_way.extend(placed.iter().filter(|p| p.2 <= last && first <= p.3).map(|p| (p.0, p.1)));
         in_the_way.sort_unstable();
         let mut offset = 0_usize;
-        for (start, end) in in_the_way {
+        for &(start, end) in &in_the_way {
             if offset.saturating_add(bytes) <= start {
                 break;
             }
