@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cuprous._tools import charts
+from cuprous._tools.bench import comparison
 from cuprous._tools.progress import Progress
 
 #: Packages that are compared beside NumPy and Cuprous, if they are installed.
@@ -27,8 +28,6 @@ def main(argv: Sequence[str]) -> int:
         options = _parser().parse_args(list(argv))
     except SystemExit as stop:
         return int(stop.code or 0)
-    # NumPy and the other libraries are imported after the arguments are read, so that `--help` is quick.
-    from cuprous._tools.bench import comparison
 
     chosen = comparison.workloads(options.quick)
     names = [workload.name for workload in chosen]
