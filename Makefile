@@ -233,8 +233,10 @@ SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py
-SIM_PROGRAMS ?= 600
+SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
+                tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/arrays/test_assignment.py \
+                tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
+SIM_PROGRAMS ?= 300
 test-sim: $(TEST_READY) build/sim/.built
 	without=""; for device in sim:32 sim:64; do \
 	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $(SIM_TESTS) $$without -m "not slow" -k "not 2080" -n auto; \

@@ -46,6 +46,13 @@ _HINTS = {
     "every copy goes through pinned memory": "cuda._arrays.pinned.arylist",
     "elements of a footprint are always along the last one": "scipy.ndimage._generic.called.axis",
     "there is one": "cuda._ipc.open_array.context",
+    "functions of a table have one signature": """
+        frames.expressions.aggregates._number.column frames.expressions.aggregates.compute.aggregate
+        frames.expressions.evaluate._literal.context frames.expressions.nulls._first_valid.call
+        frames.expressions.nulls._ternary.call frames.expressions.text.<lambda>.a frames.expressions.text.<lambda>.o
+        frames.plan.translate._project.view frames.plan.translate_expressions._alias.dtype
+        frames.plan.translate_expressions._length.view""",
+    "Polars' advice about the size of its batches": "frames.table.read.batch_size",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
     "compiled code is always kept": "cuda._jit.jit.cache",

@@ -7,9 +7,12 @@ All names are Polars' own. Importing this module sets the engine for lazy querie
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous import frames as _frames
+
+if TYPE_CHECKING:
+    from polars import *  # noqa: F403
 
 #: The engine that lazy queries run on.
 engine = _frames.Engine()
@@ -27,8 +30,10 @@ def uninstall() -> None:
     _polars.Config.set_engine_affinity()
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(_polars, name)
+if not TYPE_CHECKING:  # checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return getattr(_polars, name)
 
 
 def __dir__() -> list[str]:

@@ -150,7 +150,7 @@ def test_compiling_changes_nothing() -> None:
 def test_unsupported_parts_raise() -> None:
     for part, name in (("onnx", "export"), ("fx", "symbolic_trace"), ("quantization", "quantize_dynamic"),
                        ("jit", "save"), ("cuda", "CUDAGraph"), ("distributed.fsdp", "FullyShardedDataParallel"),
-                       ("utils.cpp_extension", "load"), ("", "sparse_coo_tensor")):  # fmt: skip
+                       ("utils.cpp_extension", "load"), ("", "sparse_bsr_tensor")):  # fmt: skip
         module = importlib.import_module(f"cuprous.torch.{part}".rstrip("."))
         unsupported = getattr(module, name)
         path = f"{part}.{name}".lstrip(".")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 #: Colors of bars: compute and other work of devices, copies, waits, planning, and what is compared with.
 BLUE, ORANGE, GREEN, PURPLE, GRAY = "#3b82f6", "#d97706", "#059669", "#8b5cf6", "#8a8f98"
 _MUTED = "opacity:.65;font-size:90%"
+
+
+def escape(text: str) -> str:
+    """Returns text with the characters that HTML reads replaced."""
+    import html  # has the names of all characters, so it is loaded when something is shown
+
+    return html.escape(text)
 
 
 def heading(text: str, details: str = "") -> str:

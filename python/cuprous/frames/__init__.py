@@ -25,18 +25,20 @@ _EXPORTS = _Exports(__name__, _PUBLIC)
 __all__ = ["Engine", "Entry", "Report", "Table", "from_arrays", "report"]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    try:
-        return _EXPORTS.get(name)
-    except ModuleNotFoundError as error:
-        if error.name != "polars":
-            raise
-        raise ModuleNotFoundError(
-            "cuprous.frames needs Polars 1.44 or newer, which is not installed; run: pip install 'cuprous[polars]'",
-            name="polars",
-        ) from None
+if not TYPE_CHECKING:  # checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return _EXPORTS.get(name)
+        except ModuleNotFoundError as error:
+            if error.name != "polars":
+                raise
+            raise ModuleNotFoundError(
+                "cuprous.frames needs Polars 1.44 or newer, which is not installed; run: pip install 'cuprous[polars]'",
+                name="polars",
+            ) from None
 
 
 def __dir__() -> list[str]:

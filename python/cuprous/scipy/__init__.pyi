@@ -5,6 +5,7 @@ from typing import Any
 
 from . import fft as fft
 from . import interpolate as interpolate
+from . import linalg as linalg
 from . import ndimage as ndimage
 from . import signal as signal
 from . import sparse as sparse

@@ -31,7 +31,6 @@ from cuprous.torch._creation import ones_like as ones_like
 from cuprous.torch._creation import set_default_tensor_type as set_default_tensor_type
 from cuprous.torch._creation import tensor as tensor
 from cuprous.torch._creation import zeros as zeros
-from cuprous.torch._creation import zeros_like as zeros_like
 from cuprous.torch._diagonals import diagonal as diagonal
 from cuprous.torch._diagonals import tril as tril
 from cuprous.torch._diagonals import triu as triu
@@ -51,6 +50,7 @@ from cuprous.torch._further import positive as positive
 from cuprous.torch._further import scalar_tensor as scalar_tensor
 from cuprous.torch._further import unravel_index as unravel_index
 from cuprous.torch._further import vander as vander
+from cuprous.torch._histograms import histogram as histogram
 from cuprous.torch._indexing import masked_fill as masked_fill
 from cuprous.torch._indexing import masked_scatter as masked_scatter
 from cuprous.torch._indexing import take as take
@@ -71,6 +71,16 @@ from cuprous.torch._memory_format import layout as _layout
 from cuprous.torch._memory_format import layout as layout
 from cuprous.torch._memory_format import memory_format as _memory_format
 from cuprous.torch._memory_format import memory_format as memory_format
+from cuprous.torch._more_methods import igamma as igamma
+from cuprous.torch._more_methods import igammac as igammac
+from cuprous.torch._more_methods import is_conj as is_conj
+from cuprous.torch._more_methods import is_distributed as is_distributed
+from cuprous.torch._more_methods import is_neg as is_neg
+from cuprous.torch._more_methods import is_signed as is_signed
+from cuprous.torch._more_methods import polygamma as polygamma
+from cuprous.torch._more_methods import put as put
+from cuprous.torch._more_methods import resolve_conj as resolve_conj
+from cuprous.torch._more_methods import resolve_neg as resolve_neg
 from cuprous.torch._ordering import bincount as bincount
 from cuprous.torch._pointwise import add as add
 from cuprous.torch._pointwise import addcdiv as addcdiv
@@ -91,7 +101,6 @@ from cuprous.torch._pointwise import nan_to_num as nan_to_num
 from cuprous.torch._pointwise import real as real
 from cuprous.torch._pointwise import round as round
 from cuprous.torch._pointwise import rsub as rsub
-from cuprous.torch._pointwise import sub as sub
 from cuprous.torch._pointwise import where as where
 from cuprous.torch._pointwise import xlogy as xlogy
 from cuprous.torch._printing import set_printoptions as set_printoptions
@@ -154,8 +163,7 @@ from cuprous.torch._shape import clone as clone
 from cuprous.torch._shape import flatten as flatten
 from cuprous.torch._shape import movedim as movedim
 from cuprous.torch._shape import ravel as ravel
-from cuprous.torch._shape import t as t
-from cuprous.torch._shape import transpose as transpose
+from cuprous.torch._shape import unfold_copy as unfold_copy
 from cuprous.torch._statistics import corrcoef as corrcoef
 from cuprous.torch._statistics import cov as cov
 from cuprous.torch._statistics import isin as isin
@@ -187,6 +195,13 @@ from cuprous.torch.func._vmap import vmap as vmap
 from cuprous.torch.futures import Future as Future
 from cuprous.torch.library import classes as classes
 from cuprous.torch.library import ops as ops
+from cuprous.torch.linalg._lu import geqrf as geqrf
+from cuprous.torch.linalg._lu import lu_unpack as lu_unpack
+from cuprous.torch.linalg._lu import orgqr as orgqr
+from cuprous.torch.linalg._lu import ormqr as ormqr
+from cuprous.torch.linalg._lu import pca_lowrank as pca_lowrank
+from cuprous.torch.linalg._lu import svd_lowrank as svd_lowrank
+from cuprous.torch.linalg._lu import triangular_solve as triangular_solve
 from cuprous.torch.linalg._solving import logdet as logdet
 from cuprous.torch.linalg._solving import matrix_exp as matrix_exp
 from cuprous.torch.nn._activation import celu as celu
@@ -234,6 +249,12 @@ from cuprous.torch.nn._pooling import max_pool3d as max_pool3d
 from cuprous.torch.nn._resampling import channel_shuffle as channel_shuffle
 from cuprous.torch.nn._resampling import pixel_shuffle as pixel_shuffle
 from cuprous.torch.nn._resampling import pixel_unshuffle as pixel_unshuffle
+from cuprous.torch.sparse import smm as smm
+from cuprous.torch.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from cuprous.torch.sparse import sparse_coo_tensor as sparse_coo_tensor
+from cuprous.torch.sparse import sparse_csc_tensor as sparse_csc_tensor
+from cuprous.torch.sparse import sparse_csr_tensor as sparse_csr_tensor
+from cuprous.torch.sparse import sspaddmm as sspaddmm
 from cuprous.torch.torch_version import TorchVersion as _TorchVersion
 
 from . import accelerator as accelerator
@@ -258,8 +279,10 @@ from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
 from . import random as random
+from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -278,11 +301,6 @@ HalfTensor: _legacy
 IntTensor: _legacy
 LongTensor: _legacy
 ShortTensor: _legacy
-
-class SymBool: ...
-class SymFloat: ...
-class SymInt: ...
-
 TypedStorage = TypedStorage
 UntypedStorage = UntypedStorage
 __version__: _TorchVersion
@@ -363,6 +381,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def ceil_(self: Tensor) -> Tensor: ...
 
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 
@@ -377,6 +396,7 @@ def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor: ...
 
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
@@ -392,7 +412,7 @@ def cos_(self: Tensor) -> Tensor: ...
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def cosh_(self: Tensor) -> Tensor: ...
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor: ...
-def cross(input: Tensor, other: Tensor, dim: builtins.int = -1) -> Tensor: ...
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 def cummax(input: Tensor, dim: builtins.int) -> values_indices: ...
 def cummin(input: Tensor, dim: builtins.int) -> values_indices: ...
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor: ...
@@ -461,6 +481,9 @@ def fmod(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def frac_(self: Tensor) -> Tensor: ...
 def frexp(input: Tensor) -> frexp_result: ...
+def frobenius_norm(
+    input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
+) -> Tensor: ...
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor: ...
 def gcd(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def gcd_(self: Tensor, other: Any) -> Tensor: ...
@@ -555,6 +578,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: builtins.bool = False, *, out: T
 long: _dtype
 
 def lt(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: Any = None) -> Any: ...
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -591,13 +616,29 @@ nan: builtins.float
 
 def nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def nanmean(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = ..., *, out: Any = ...) -> values_indices: ...
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor: ...
 def nansum(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor: ...
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor: ...
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor: ...
 def ne(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def neg_(self: Tensor) -> Tensor: ...
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def negative_(self: Tensor) -> Tensor: ...
+
+newaxis: Any
+
 def nextafter(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = ...) -> Tensor: ...
@@ -776,6 +817,7 @@ def std_mean(
 
 strided: _layout
 
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor: ...
 def sub_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor: ...
 def sum(
@@ -793,6 +835,7 @@ sym_min: Any
 sym_sqrt: Any
 sym_sum: Any
 
+def t(input: Tensor) -> Tensor: ...
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor: ...
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def tan_(self: Tensor) -> Tensor: ...
@@ -803,6 +846,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor: ...
 def topk(
     input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
 ) -> values_indices: ...
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float = 1, dim: builtins.int = -1) -> Tensor: ...
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.float = 1, dim: builtins.int = -1) -> Tensor: ...
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
@@ -829,6 +873,11 @@ def unique_consecutive(
     return_counts: builtins.bool = False,
     dim: builtins.int | None = None,
 ) -> Any: ...
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
+def unsafe_split(tensor: Tensor, split_size: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0
+) -> tuple[Tensor, ...]: ...
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor: ...
 def var(
     input: Tensor,
@@ -850,6 +899,16 @@ def var_mean(
 def vdot(input: Tensor, other: Tensor) -> Tensor: ...
 def vstack(tensors: Sequence[Tensor]) -> Tensor: ...
 def xlogy_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def zeros_like(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: Any = None,
+    **options: Any,
+) -> Tensor: ...
 
 __all__ = [
     "OutOfMemoryError",
@@ -863,7 +922,6 @@ __all__ = [
     "cuda",
     "device",
     "distributed",
-    "distributions",
     "dtype",
     "enable_grad",
     "fft",

@@ -61,7 +61,6 @@ PARTS: dict[str, Part] = {
     "distributed.checkpoint.hf_storage": Part(_CHECKPOINTS, "HuggingFaceStorageReader HuggingFaceStorageWriter"),
     "distributed.checkpoint.optimizer": Part(_CHECKPOINTS, "load_sharded_optimizer_state_dict"),
     "distributed.checkpoint.planner": Part(_CHECKPOINTS, "LoadPlan LoadPlanner SavePlan SavePlanner"),
-    "distributed.checkpoint.state_dict_loader": Part(_CHECKPOINTS, "_load_state_dict load_state_dict"),
     "distributed.checkpoint.state_dict_saver": Part(_CHECKPOINTS, "save_state_dict"),
     "distributed.elastic.multiprocessing": Part("use python -m cuprous.run"),
     "distributed.elastic.multiprocessing.errors": Part("use python -m cuprous.run", "ChildFailedError record"),

@@ -3,7 +3,7 @@ functions of `cuprous.linalg` that have SciPy's names and meaning."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous.linalg import LinAlgError
 from cuprous.scipy._absent import absent
@@ -45,8 +45,10 @@ ALTERNATIVES = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    return absent(__name__, name, ALTERNATIVES)
+if not TYPE_CHECKING:  # checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return absent(__name__, name, ALTERNATIVES)
 
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cuprous import _core, torch
 from cuprous._core import Tensor
@@ -450,8 +450,10 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
     return found
 
 
-def __getattr__(name: str) -> Any:
-    return _placeholders.get("sparse", name)
+if not TYPE_CHECKING:  # checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("sparse", name)
 
 
 __all__ = [
