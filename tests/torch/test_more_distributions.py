@@ -144,7 +144,7 @@ TRANSFORMS: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name: str) -> None:
     make, x = TRANSFORMS[name]
-    transform = make()
+    transform, x = make(), x.to(torch.get_default_device())
     y = transform(x)
     np.testing.assert_allclose(transform.inv(y).cpu().numpy(), x.cpu().numpy(), rtol=1e-6, atol=1e-12)
     assert transform.inv.inv is transform and transform.bijective

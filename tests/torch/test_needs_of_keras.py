@@ -289,7 +289,7 @@ def test_recurrent_layers_as_functions(mode: str, both: bool, biases: bool) -> N
     ours = function(x, first, parameters, biases, 2, 0.0, False, both, True)
     for part, expected in zip(ours, (output, *(last if mode == "LSTM" else (last,))), strict=True):
         near(part, expected.detach().cpu().numpy())
-    packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3]), batch_first=True)
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3], device="cpu"), batch_first=True)
     data, *_ = function(packed.data, packed.batch_sizes, first, parameters, biases, 2, 0.0, False, both)
     near(data, layer(packed, first)[0].data.detach().cpu().numpy())
     with pytest.raises(RuntimeError, match="parameters for 2 layers"):

@@ -46,8 +46,10 @@ def test_many_channels_are_resampled_as_few_are(name: str, dtype: str) -> None:
         part = torch.tensor(host[:, some].copy()).requires_grad_()
         expected = F.interpolate(part, **options)
         (expected_gx,) = torch.autograd.grad(expected, [part], g[:, some])
-        np.testing.assert_allclose(y[:, some].detach().numpy(), expected.detach().numpy(), rtol=rtol, atol=atol)
-        np.testing.assert_allclose(gx[:, some].numpy(), expected_gx.numpy(), rtol=rtol, atol=atol)
+        np.testing.assert_allclose(
+            y[:, some].detach().cpu().numpy(), expected.detach().cpu().numpy(), rtol=rtol, atol=atol
+        )
+        np.testing.assert_allclose(gx[:, some].cpu().numpy(), expected_gx.cpu().numpy(), rtol=rtol, atol=atol)
     assert y.is_contiguous() and y.dtype == x.dtype
 
 
@@ -57,7 +59,7 @@ def test_only_the_points_around_a_position_decide() -> None:
     x = torch.tensor(host)
     few = torch.cat([F.interpolate(x[:, k : k + 1], size=(8, 8), mode="bilinear") for k in range(16)], 1)
     many = F.interpolate(x, size=(8, 8), mode="bilinear")
-    np.testing.assert_array_equal(many.numpy(), few.numpy())
+    np.testing.assert_array_equal(many.cpu().numpy(), few.cpu().numpy())
 
 
 def test_the_gradient_of_a_gradient() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from cuprous import _core
+from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._pattern import Pattern
@@ -32,6 +33,10 @@ def dense(x: Any) -> Tensor:
     return cast("Tensor", x.to_dense() if is_sparse(x) else x)
 
 
+# The device of tensors need not be the default one of arrays.
+_pattern, _compressed = on_array_device(Pattern.of), on_array_device(_product.compressed)
+
+
 class _Rows:
     """The positions of a matrix by rows: what products need, computed once for all tensors with the same positions."""
 
@@ -43,7 +48,7 @@ class _Rows:
         rows = self.rows if self.order is None else self.rows[self.order]
         columns = self.columns if self.order is None else self.columns[self.order]
         starts = _positions.starts(rows, x.dims[0])
-        self.pattern = Pattern.of(starts.as_array(), columns.as_array())
+        self.pattern = _pattern(starts.as_array(), columns.as_array())
 
 
 class _Product(Function):
@@ -54,7 +59,7 @@ class _Product(Function):
         ctx.save_for_backward(values, other)
         ctx.rows, ctx.transposed = rows, transposed
         ordered = values if rows.order is None else values[rows.order]
-        result = _product.compressed(ordered.as_array(), rows.pattern, other.as_array(), height, transposed)
+        result = _compressed(ordered.as_array(), rows.pattern, other.as_array(), height, transposed)
         return _core.t_wrap(result)
 
     @staticmethod
