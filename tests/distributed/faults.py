@@ -235,6 +235,8 @@ def _listen() -> None:
 
 def take_part(seed: int, name: str, which: int) -> None:
     """Runs random collectives as one rank of a job that has begun, until the fault happens to rank `which`."""
+    # Shells start jobs in the background with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng([seed, 1])
     rank, n = dist.get_rank(), dist.get_world_size()
     groups: list[tuple[list[int], Any]] = [(list(range(n)), None)]
