@@ -62,7 +62,10 @@ class LayerNorm(Affine):
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        own = self._parameters
+        weight = own["weight"] if "weight" in own else self.weight  # a parametrized weight
+        bias = own["bias"] if "bias" in own else self.bias
+        return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
 
 class RMSNorm(Module):
