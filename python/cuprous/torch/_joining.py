@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._shape import flatten, narrow, ravel, select, transpose, unsqueeze
+from cuprous.torch._shape import flatten, narrow, ravel, transpose, unsqueeze
 
 
 def _common(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -63,9 +63,9 @@ class LayerNorm(Affine):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
         own = self._parameters
-        weight = own["weight"] if "weight" in own else self.weight  # a parametrized weight
-        bias = own["bias"] if "bias" in own else self.bias
-        return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
+        if "weight" in own and "bias" in own:  # neither is parametrized
+            return F.layer_norm(input, self.normalized_shape, own["weight"], own["bias"], self.eps)
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(Module):
