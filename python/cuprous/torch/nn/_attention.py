@@ -114,6 +114,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
             scores = _map("where", attn_mask, scores, -math.inf)
         else:
             scores = _map("add", scores, attn_mask)
+    if not scores.numel():
+        return scores @ value  # zeros where there are no keys
     # Calls the engine directly, because `autocast` would cast the function to float32; the engine computes in float32
     # and rounds once.
     weights = _core.t_softmax(scores, -1, False) if attn_mask is None or is_causal else _weights(scores)
