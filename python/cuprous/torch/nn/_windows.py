@@ -128,6 +128,60 @@ def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
     return result if len(taps) > 1 else result.clone()
 
 
+def _sums(y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
+    """Returns for each element of the input the sum of the values of the windows that have it, at position `index`.
+
+    Element i of a dimension is at i + before = stride * q + r of the padded input. Window q - a has it at position p if
+    p * dilation = stride * a + r. So all elements with the same r are one expression of shifted views.
+    """
+    lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
+    axes = range(rank)
+    # Where a window position lies: the number of windows before, and the remainder.
+    places = [[divmod(p * d, s) for p in range(k)]
+              for k, d, s in zip(windows.kernel, windows.dilation, windows.stride, strict=True)]  # fmt: skip
+    most = [axis[-1][0] for axis in places]
+    counts = [max(n, (i + b - 1) // s + 1)
+              for n, i, b, s in zip(windows.output, windows.input, windows.before, windows.stride, strict=True)]  # fmt: skip
+
+    def framed(x: Tensor) -> Tensor:
+        """Returns `x` with zeros for the windows that would begin before the first and after the last."""
+        out = _core.t_full([*lead, *map(operator.add, most, counts)], 0, x.dtype_name, x.device_name)
+        part = out
+        for k in axes:
+            part = part.narrow(len(lead) + k, most[k], windows.output[k])
+        _core.t_update(part, x)
+        return out
+
+    values, indices = framed(y), None if index is None else framed(index)
+    strides = values.stride_tuple()
+    result = None
+    for remainder in itertools.product(*map(range, windows.stride)):
+        first = [(r - b) % s for r, b, s in zip(remainder, windows.before, windows.stride, strict=True)]
+        shape = [(n - f - 1) // s + 1 for n, f, s in zip(windows.input, first, windows.stride, strict=True)]
+        total = None
+        for at, position in enumerate(windows.positions()):
+            here = [places[k][position[k]] for k in axes]
+            if any(here[k][1] != remainder[k] for k in axes) or min(shape) < 1:
+                continue
+            starts = [(first[k] + windows.before[k]) // windows.stride[k] - here[k][0] + most[k] for k in axes]
+            view = ([*lead, *shape], list(strides), sum(map(operator.mul, starts, strides[len(lead) :])))
+            term = _core.t_strided(values, *view)
+            if indices is not None:
+                term = _map("where", _map("equal", _core.t_strided(indices, *view), at), term, 0)
+            total = term if total is None else _map("add", total, term)
+        if total is not None and windows.stride == [1] * rank:
+            return total
+        if result is None:
+            result = _core.t_full([*lead, *windows.input], 0, y.dtype_name, y.device_name)
+        if total is not None:
+            target = result.stride_tuple()
+            steps = list(map(operator.mul, target[len(lead) :], windows.stride))
+            offset = sum(map(operator.mul, first, target[len(lead) :]))
+            _core.t_update(_core.t_strided(result, [*lead, *shape], [*target[: len(lead)], *steps], offset), total)
+    assert result is not None
+    return result
+
+
 class Gather(Function):
     """Sums windows, or selects one element of each. Its backward pass is `Spread`."""
 
@@ -148,22 +202,19 @@ class Spread(Function):
     @staticmethod
     def forward(ctx: Any, y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         ctx.rest = windows, index
+        if not windows.disjoint:
+            return _sums(y, windows, index)
+        # One write is enough, because each element is in at most one window.
         lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
         padded = _core.t_full([*lead, *windows.reach], 0, y.dtype_name, y.device_name)
-        if windows.disjoint:
-            # One write is enough, because each element is in at most one window.
-            ones = [1] * rank
-            wide = y.reshape([*lead, *ones, *windows.output])
-            if index is not None:
-                strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
-                position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
-                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
-                wide = _map("where", selected, wide, 0)
-            _core.t_update(windows.view(padded), wide)
-        else:
-            for at, tap in enumerate(windows.taps(padded)):
-                term = y if index is None else _map("where", _map("equal", index, at), y, 0)
-                _core.t_update(tap, _map("add", tap, term))
+        ones = [1] * rank
+        wide = y.reshape([*lead, *ones, *windows.output])
+        if index is not None:
+            strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
+            position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
+            selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
+            wide = _map("where", selected, wide, 0)
+        _core.t_update(windows.view(padded), wide)
         return windows.unpadded(padded)
 
     @staticmethod
