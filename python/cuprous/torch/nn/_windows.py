@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cuprous import _core
@@ -13,6 +14,8 @@ from cuprous._core import Tensor
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
+#: Elements that flat views may have for each one that is needed: see `lines`.
+_MOST_BETWEEN = 1.6
 
 
 def per_axis(name: str, given: Any, rank: int) -> list[int]:
@@ -107,17 +110,41 @@ class Windows:
             padded, [*padded.dims[:lead], *self.kernel, *self.output], [*strides[:lead], *inner, *outer]
         )
 
-    def taps(self, padded: Tensor) -> list[Tensor]:
-        """Returns, for each position in a window, a view of the elements at that position of all windows."""
+    def _taps(self, padded: Tensor) -> tuple[list[int], list[int], list[int]]:
+        """Returns the shape and strides of views of the elements at one position of all windows, and their offsets."""
         lead = padded.ndim - self.rank
         strides = padded.stride_tuple()
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
-        shape = [*padded.dims[:lead], *self.output]
         offsets = [
             sum(p * d * s for p, d, s in zip(position, self.dilation, strides[lead:], strict=True))
             for position in self.positions()
         ]
-        return [_core.t_strided(padded, shape, [*strides[:lead], *outer], at) for at in offsets]
+        return [*padded.dims[:lead], *self.output], [*strides[:lead], *outer], offsets
+
+    def taps(self, padded: Tensor) -> list[Tensor]:
+        """Returns, for each position in a window, a view of the elements at that position of all windows."""
+        shape, strides, offsets = self._taps(padded)
+        return [_core.t_strided(padded, shape, strides, at) for at in offsets]
+
+    def lines(self, padded: Tensor) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
+        """Returns the taps as `lines` does."""
+        return lines(padded, *self._taps(padded))
+
+
+def lines(
+    x: Tensor, shape: list[int], strides: list[int], offsets: list[int]
+) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
+    """Returns views at several offsets, and a function that gives their shape to what was computed of their elements.
+
+    On a CPU elements that lie one after another are read faster than short rows. So views are flat there if most of
+    the elements between their first and their last one belong to them, and the function leaves out the others.
+    """
+    length = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1
+    few = 0 < length <= _MOST_BETWEEN * math.prod(shape) and min(strides) > 0
+    if few and strides[-1] == 1 and x.device_name == "cpu":
+        views = [_core.t_strided(x, [length], [1], at) for at in offsets]
+        return views, lambda y: _core.t_strided(y, shape, strides).contiguous()
+    return [_core.t_strided(x, shape, strides, at) for at in offsets], lambda y: y
 
 
 def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
@@ -140,8 +167,8 @@ def _sums(y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
     places = [[divmod(p * d, s) for p in range(k)]
               for k, d, s in zip(windows.kernel, windows.dilation, windows.stride, strict=True)]  # fmt: skip
     most = [axis[-1][0] for axis in places]
-    counts = [max(n, (i + b - 1) // s + 1)
-              for n, i, b, s in zip(windows.output, windows.input, windows.before, windows.stride, strict=True)]  # fmt: skip
+    last = [(i + b - 1) // s for i, b, s in zip(windows.input, windows.before, windows.stride, strict=True)]
+    counts = [max(n, q + 1) for n, q in zip(windows.output, last, strict=True)]
 
     def framed(x: Tensor) -> Tensor:
         """Returns `x` with zeros for the windows that would begin before the first and after the last."""
@@ -153,22 +180,27 @@ def _sums(y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         return out
 
     values, indices = framed(y), None if index is None else framed(index)
-    strides = values.stride_tuple()
+    strides = list(values.stride_tuple())
     result = None
     for remainder in itertools.product(*map(range, windows.stride)):
         first = [(r - b) % s for r, b, s in zip(remainder, windows.before, windows.stride, strict=True)]
         shape = [(n - f - 1) // s + 1 for n, f, s in zip(windows.input, first, windows.stride, strict=True)]
+        inside = [
+            (at, [places[k][p][0] for k, p in enumerate(position)])
+            for at, position in enumerate(windows.positions())
+            if all(places[k][p][1] == remainder[k] for k, p in enumerate(position))
+        ]
         total = None
-        for at, position in enumerate(windows.positions()):
-            here = [places[k][position[k]] for k in axes]
-            if any(here[k][1] != remainder[k] for k in axes) or min(shape) < 1:
-                continue
-            starts = [(first[k] + windows.before[k]) // windows.stride[k] - here[k][0] + most[k] for k in axes]
-            view = ([*lead, *shape], list(strides), sum(map(operator.mul, starts, strides[len(lead) :])))
-            term = _core.t_strided(values, *view)
+        if inside and min(shape) > 0:
+            begin = [(f + b) // s + m for f, b, s, m in zip(first, windows.before, windows.stride, most, strict=True)]
+            offsets = [sum((b - n) * s for b, n, s in zip(begin, behind, strides[len(lead) :], strict=True))
+                       for _, behind in inside]  # fmt: skip
+            terms, shaped = lines(values, [*lead, *shape], strides, offsets)
             if indices is not None:
-                term = _map("where", _map("equal", _core.t_strided(indices, *view), at), term, 0)
-            total = term if total is None else _map("add", total, term)
+                found, _ = lines(indices, [*lead, *shape], strides, offsets)
+                terms = [_map("where", _map("equal", position, at), term, 0)
+                         for (at, _), position, term in zip(inside, found, terms, strict=True)]  # fmt: skip
+            total = shaped(functools.reduce(lambda x, y: _map("add", x, y), terms))
         if total is not None and windows.stride == [1] * rank:
             return total
         if result is None:
@@ -188,7 +220,11 @@ class Gather(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         ctx.rest = windows, index
-        return chosen(windows.taps(windows.padded(x)), index)
+        padded = windows.padded(x)
+        if index is not None:
+            return chosen(windows.taps(padded), index)
+        views, shaped = windows.lines(padded)
+        return shaped(chosen(views, None))
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
