@@ -57,13 +57,13 @@ def test_attention(dtype: str, size: tuple[int, ...], causal: bool) -> None:
     q, k = (rng.standard_normal((2, n, 3, width)).swapaxes(1, 2).astype(dtype) for n in (rows, keys))
     v = rng.standard_normal((2, 3, depth, keys)).swapaxes(2, 3).astype(dtype)
     q, k = 3 * q, 3 * k
-    ours = [torch.tensor(x.swapaxes(1, 2).copy()).transpose(1, 2) for x in (q, k)]
+    ours: Any = [torch.tensor(x.swapaxes(1, 2).copy()).transpose(1, 2) for x in (q, k)]
     ours.append(torch.tensor(v.swapaxes(2, 3).copy()).transpose(2, 3))
     expected = _attention(q, k, v, causal, 1 / math.sqrt(width))
     tolerance = 1e-12 if dtype == "float64" else 3e-5
     result = F.scaled_dot_product_attention(*ours, is_causal=causal)
     np.testing.assert_allclose(result.cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
-    recorded = [x.clone().requires_grad_() for x in ours]
+    recorded: Any = [x.clone().requires_grad_() for x in ours]
     formula = F.scaled_dot_product_attention(*recorded, is_causal=causal).detach()
     np.testing.assert_allclose(formula.cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
 
@@ -73,7 +73,7 @@ def test_attention_of_extreme_scores() -> None:
     k = torch.tensor([[[[3.0], [-2.0], [3.0]]]])
     v = torch.tensor([[[[1.0], [2.0], [4.0]]]])
     result = F.scaled_dot_product_attention(q, k, v, scale=1.0)[0, 0, :, 0]
-    np.testing.assert_array_equal(result.cpu().numpy(), np.float32([2.5, 2.0, np.nan]))
+    np.testing.assert_array_equal(result.cpu().numpy(), np.array([2.5, 2.0, np.nan]))
     apart = F.scaled_dot_product_attention(q[:, :, :1], k - float("inf"), v, scale=1.0)
     assert torch.isnan(apart).all(), "no score is greater than -inf"
     assert F.scaled_dot_product_attention(q, k, v, scale=0.0)[0, 0, 0, 0].item() == pytest.approx(7 / 3)
