@@ -330,6 +330,23 @@ pub enum RoutineOp {
     Attend(Arc<Attention>),
     /// The gradient of [`RoutineOp::Attend`]. Operands are its operand, its output and the gradient of the outputs.
     AttendBackward(Arc<Attention>),
+    /// `softmax(scale · Q Kᵀ) V` of three operands of any layout, on devices that have a routine for it: Q (batch, heads,
+    /// queries, width), K (batch, heads, keys, width) and V (batch, heads, keys, depth). The output is (batch, queries,
+    /// heads, depth). With at least one key. Float32 and float64.
+    AttendRows {
+        /// Query i attends only to keys up to i.
+        causal: bool,
+        /// Bits (f64) of the factor on the scores.
+        scale: u64,
+    },
+    /// Layer normalization of few rows, on devices that have a routine for it: operand 0 normalized to mean 0 and variance 1
+    /// over the axes from `first` on, times operand 1, plus operand 2, which have these axes. Float32 and float64.
+    Normalize {
+        /// The first axis of a row.
+        first: u8,
+        /// Bits (f64) of what is added to the variance.
+        eps: u64,
+    },
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
     /// The gradient of [`RoutineOp::Steps`].
@@ -465,6 +482,8 @@ impl RoutineOp {
             RoutineOp::RecurBackward(_) => "recurrence backward",
             RoutineOp::Attend(_) => "attention",
             RoutineOp::AttendBackward(_) => "attention backward",
+            RoutineOp::AttendRows { .. } => "attention",
+            RoutineOp::Normalize { .. } => "layer norm",
             RoutineOp::Steps(_) => "steps of an lstm",
             RoutineOp::StepsBackward(_) => "steps of an lstm backward",
             RoutineOp::SparseDot { .. } => "sparse dot",

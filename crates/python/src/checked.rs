@@ -85,11 +85,12 @@ impl DeviceMemory for Checked {
 }
 
 impl DevicePrograms for Checked {
-    // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
-    // be checked.
+    // Without cuDNN, convolutions are products of windows, recurrences are taken step by step, and attention and layer norms
+    // are formulas: those are the kernels to be checked.
     fn supports(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
-            && self.cpu.supports(call)
+        let steps = matches!(call, RoutineOp::Steps(_) | RoutineOp::StepsBackward(_));
+        let formulas = matches!(call, RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. });
+        !(steps || formulas || matches!(call, RoutineOp::Convolve(..))) && self.cpu.supports(call)
     }
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
         self.cpu.recurrence(layers)

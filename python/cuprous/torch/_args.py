@@ -102,7 +102,7 @@ def sizes(args: tuple[Any, ...]) -> list[int]:
     """Returns a shape that was given as separate integers or as one sequence."""
     if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Tensor):
         args = tuple(args[0])
-    return [operator.index(n) for n in args]
+    return list(map(operator.index, args))
 
 
 def dims_of(dim: Any) -> list[int] | None:
@@ -120,6 +120,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
     Raises:
         IndexError: if the dimension is out of range.
     """
+    if 0 <= dim < ndim:
+        return dim
     n = max(ndim, 1)
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")

@@ -349,10 +349,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def rows(weight: Tensor, index: Tensor) -> Tensor:
     """Returns `weight[index]`, the rows of a table, as an embedding needs them."""
     weight = _core.t_indexable(weight)
-    stride, width = weight.stride_tuple()[0], weight.dims[1]
-    wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
-    grid = _core.t_iota([*index.dims, width], [0] * index.ndim + [weight.stride_tuple()[1]], 0, weight.device_name)
-    return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*index.dims, 1)))
+    (count, width), (stride, step), shape = weight.dims, weight.stride_tuple(), index.dims
+    wrapped = arrays.wrapped(index.as_array(), count, 0)
+    grid = _core.t_iota([*shape, width], [0] * len(shape) + [step], 0, weight.device_name)
+    return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*shape, 1)))
 
 
 def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callable[..., Tensor], ...]:

@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._shape import flatten, narrow, ravel, select, transpose, unsqueeze
+from cuprous.torch._shape import flatten, narrow, ravel, transpose, unsqueeze
 
 
 def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -136,7 +136,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={parts}")  # fmt: skip
     starts = accumulate(parts, initial=0)
-    return tuple(narrow(tensor, dim, at, length) for at, length in zip(starts, parts, strict=False))
+    before = (slice(None),) * dim
+    return tuple([tensor[(*before, slice(at, at + length))] for at, length in zip(starts, parts, strict=False)])
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -198,7 +199,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         (tensor([1, 2]), tensor([3, 4]))
     """
     dim = wrap_dim(dim, input.ndim)
-    return tuple(select(input, dim, k) for k in range(input.dims[dim]))
+    before = (slice(None),) * dim
+    return tuple([input[(*before, k)] for k in range(input.dims[dim])])
 
 
 def repeat(self: Tensor, *repeats: Any) -> Tensor:

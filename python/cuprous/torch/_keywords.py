@@ -106,6 +106,8 @@ def accepting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def accept(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         return function(*args, **kwargs) if special.isdisjoint(kwargs) else translate(args, kwargs)
 
     accept.__module__, accept.__qualname__ = "cuprous.torch", name  # where it is found, also by pickle

@@ -145,11 +145,11 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
         tensor([[1, 3],
                 [2, 4]])
     """
-    n = input.ndim
-    a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
-    order = list(range(n))
-    if n:
-        order[a], order[b] = b, a
+    order = list(range(input.ndim))
+    try:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    except IndexError:  # raised anew with PyTorch's text, unless there are no dimensions
+        wrap_dim(dim0, len(order)), wrap_dim(dim1, len(order))
     return _core.t_permute(input, order)
 
 

@@ -8,7 +8,8 @@ use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, Routin
 use crate::lowered::{self, BoundKernel};
 use crate::routines::operands::View;
 use crate::routines::{
-    compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
+    attention, compact, components, convolve, correlate, dot, fft, linalg, normalize, pad, recurrent, scan, search,
+    select, sort, sparse,
 };
 use crate::run::Bindings;
 
@@ -93,6 +94,8 @@ impl Routine {
             RoutineOp::Linalg(LinalgOp::Solve) => 2,
             RoutineOp::SparseDot { .. }
             | RoutineOp::RecurBackward(_)
+            | RoutineOp::AttendRows { .. }
+            | RoutineOp::Normalize { .. }
             | RoutineOp::Steps(_)
             | RoutineOp::StepsBackward(_) => 3,
             _ => 1,
@@ -194,6 +197,10 @@ impl Routine {
             RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
                 false
             }
+            RoutineOp::AttendRows { .. } => attention::fits(a, &call.ins[1].1, &call.ins[2].1, out),
+            RoutineOp::Normalize { first, .. } => {
+                normalize::fits(usize::from(*first), a, &call.ins[1].1, &call.ins[2].1, out)
+            }
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 has_step_sizes(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
@@ -265,6 +272,12 @@ impl Routine {
                 }
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
+                RoutineOp::AttendRows { causal, scale } => {
+                    attention::attend(*causal, f64::from_bits(*scale), of(0), of(1), of(2), out)
+                }
+                RoutineOp::Normalize { first, eps } => {
+                    normalize::normalize(usize::from(*first), f64::from_bits(*eps), of(0), of(1), of(2), out)
+                }
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
                 RoutineOp::StepsBackward(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
                 RoutineOp::Recur(_)

@@ -201,7 +201,13 @@ impl DeviceMemory for AutoDevice {
 
 impl DevicePrograms for AutoDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
-        self.0.sides[HOST].supports(call)
+        match call {
+            // Otherwise formulas are recorded, which run on both.
+            RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => {
+                self.0.sides.iter().all(|side| side.supports(call))
+            }
+            _ => self.0.sides[HOST].supports(call),
+        }
     }
 
     fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {

@@ -139,6 +139,7 @@ pub fn generate_routine_tuned(
         // By a library.
         RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
+        RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
     }
     Some(builder.out)

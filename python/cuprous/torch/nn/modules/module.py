@@ -109,10 +109,10 @@ class Module(State, Hooks):
 
     # --- attributes
     def __getattr__(self, name: str) -> Any:
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(table)
-            if found is not None and name in found:
-                return found[name]
+        tables = self.__dict__
+        for table in ("_parameters", "_modules", "_buffers"):
+            if table in tables and name in tables[table]:
+                return tables[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
