@@ -358,11 +358,7 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
             raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
         if is_missing or not planner_helpers.is_here(value):
             continue
-        if (
-            isinstance(saved, TensorStorageMetadata)
-            and isinstance(value, Tensor)
-            and list(saved.size) != list(value.dims)
-        ):
+        if isinstance(saved, TensorStorageMetadata) and isinstance(value, Tensor):
             sizes, current = list(saved.size), list(value.dims)
             if sizes != current:
                 raise ValueError(f"Size mismatch between saved {sizes} and current: {current} for {name}")
