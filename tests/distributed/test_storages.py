@@ -154,6 +154,7 @@ def test_planners_of_the_program_rename_convert_and_choose(tmp_path: Path) -> No
         fails("there are 4 plans for 2 ranks", Twice(), {0})
         fails("a plan contains an object of <class 'object'>", Foreign(), {0, 1})
         fails("must return a tensor, but it returned int", Wrong(), {1})
+        dist.barrier()
         assert not list((folder / "wrong").iterdir())
         """,
         tmp_path,
