@@ -187,7 +187,9 @@ _TORCH_HINTS = {
     "of max_norm, which is refused": "distributed.tensor._operators._embedding.norm_type",
     "how far copies run ahead, which changes the time": """
         distributed.checkpoint.filesystem.__init__.per_thread_copy_ahead
-        distributed.checkpoint.filesystem.__init__.thread_count""",
+        distributed.checkpoint.filesystem.__init__.thread_count
+        distributed.checkpoint.hf_storage.__init__.thread_count
+        distributed.checkpoint.hf_storage.__init__.thread_count_consolidation""",
     "DTensors do not contain each other": """
         distributed.checkpoint.default_planner.__init__.flatten_sharded_tensors""",
     "plain tensors of several ranks are always saved once": """

@@ -259,8 +259,8 @@ def test_a_rank_that_may_not_reach_memory_is_respected_or_named() -> None:
     )
     for each in finish(processes, started):
         assert "shared memory)" in each.out and "AFTER True" in each.out, each.out
-        assert re.search(r"rank 1 cannot reach the memory of rank 0 in #2 all_reduce float32\[400000\].*permitted.*=shm",
-                         each.out), each.out  # fmt: skip
+        text = r"rank 1 cannot reach the memory of rank 0 in #2 all_reduce float32\[400000\].*permitted.*=shm"
+        assert re.search(text, each.out), each.out
 
 
 def test_children_of_a_fork_are_no_ranks_and_do_not_hide_the_death_of_their_parent() -> None:

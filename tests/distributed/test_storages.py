@@ -67,7 +67,7 @@ def test_planners_of_the_program_rename_convert_and_choose(tmp_path: Path) -> No
         dcp.load(got, checkpoint_id=folder / "renamed", planner=RenamedBack())
         check(got)
 
-        class Halves(dcp.DefaultSavePlanner):
+        class Rounded(dcp.DefaultSavePlanner):
             def create_local_plan(self):
                 plan = super().create_local_plan()
                 for item in plan.items:
@@ -83,10 +83,10 @@ def test_planners_of_the_program_rename_convert_and_choose(tmp_path: Path) -> No
                 return torch.empty_like(self.target, dtype=torch.float64)
             def commit_tensor(self, read_item, tensor):
                 self.target.copy_(tensor * 2)
-        contents = dcp.save(state(), checkpoint_id=folder / "halves", planner=Halves())
+        contents = dcp.save(state(), checkpoint_id=folder / "rounded", planner=Rounded())
         assert contents.state_dict_metadata["model.w"].properties.dtype == torch.float16
         got = state(0)
-        dcp.load(got, checkpoint_id=folder / "halves", planner=Doubled())
+        dcp.load(got, checkpoint_id=folder / "rounded", planner=Doubled())
         assert (got["model"]["w"].full_tensor() == x.half().float() * 2).all() and got["step"] == 5
 
         class Last(dcp.DefaultSavePlanner):

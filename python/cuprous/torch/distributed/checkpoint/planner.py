@@ -145,11 +145,11 @@ class SavePlanner(abc.ABC):
     `DefaultSavePlanner` needs only the methods that differ.
 
     Example:
-        >>> class Halves(dcp.DefaultSavePlanner):  # doctest: +SKIP
+        >>> class Rounded(dcp.DefaultSavePlanner):  # doctest: +SKIP
         ...     def transform_object(self, write_item, object):
         ...         object = super().transform_object(write_item, object)
         ...         return object.half() if isinstance(object, torch.Tensor) else object
-        >>> dcp.save(state, checkpoint_id="step100", planner=Halves())  # doctest: +SKIP
+        >>> dcp.save(state, checkpoint_id="step100", planner=Rounded())  # doctest: +SKIP
     """
 
     @abc.abstractmethod
