@@ -50,6 +50,7 @@ class FileSystemBase(ABC):
             path: its path.
             mode: as for `open`.
         """
+        ...
 
     @abstractmethod
     def concat_path(self, path: Any, suffix: str) -> Any:
@@ -59,6 +60,7 @@ class FileSystemBase(ABC):
             path: the directory.
             suffix: the name of the file.
         """
+        ...
 
     @abstractmethod
     def rename(self, path: Any, new_path: Any) -> None:
@@ -68,6 +70,7 @@ class FileSystemBase(ABC):
             path: the file.
             new_path: its new path.
         """
+        ...
 
     @abstractmethod
     def init_path(self, path: Any) -> Any:
@@ -76,6 +79,7 @@ class FileSystemBase(ABC):
         Args:
             path: the directory of a checkpoint.
         """
+        ...
 
     @abstractmethod
     def mkdir(self, path: Any) -> None:
@@ -84,6 +88,7 @@ class FileSystemBase(ABC):
         Args:
             path: the directory.
         """
+        ...
 
     @classmethod
     @abstractmethod
@@ -93,6 +98,7 @@ class FileSystemBase(ABC):
         Args:
             checkpoint_id: the path.
         """
+        ...
 
     @abstractmethod
     def exists(self, path: Any) -> bool:
@@ -101,6 +107,7 @@ class FileSystemBase(ABC):
         Args:
             path: its path.
         """
+        ...
 
     @abstractmethod
     def rm_file(self, path: Any) -> None:
@@ -109,6 +116,7 @@ class FileSystemBase(ABC):
         Args:
             path: its path.
         """
+        ...
 
     @abstractmethod
     def ls(self, path: Any) -> list[str]:
@@ -117,6 +125,7 @@ class FileSystemBase(ABC):
         Args:
             path: the directory.
         """
+        ...
 
 
 class FileSystem(FileSystemBase):

@@ -162,10 +162,12 @@ class SavePlanner(abc.ABC):
             storage_meta: what the storage says.
             is_coordinator: whether this rank calls `create_global_plan`.
         """
+        ...
 
     @abc.abstractmethod
     def create_local_plan(self) -> SavePlan:
         """Returns what this rank has, on all ranks."""
+        ...
 
     @abc.abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
@@ -174,6 +176,7 @@ class SavePlanner(abc.ABC):
         Args:
             all_plans: the plans of the ranks, in their order.
         """
+        ...
 
     @abc.abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
@@ -182,6 +185,7 @@ class SavePlanner(abc.ABC):
         Args:
             new_plan: this rank's part of the global plan.
         """
+        ...
 
     @abc.abstractmethod
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
@@ -190,6 +194,7 @@ class SavePlanner(abc.ABC):
         Args:
             write_item: the item.
         """
+        ...
 
 
 class LoadPlanner:
@@ -215,10 +220,12 @@ class LoadPlanner:
             metadata: the contents of the checkpoint.
             is_coordinator: whether this rank calls `create_global_plan`.
         """
+        ...
 
     @abc.abstractmethod
     def create_local_plan(self) -> LoadPlan:
         """Returns what this rank needs, on all ranks."""
+        ...
 
     @abc.abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
@@ -227,6 +234,7 @@ class LoadPlanner:
         Args:
             global_plan: the plans of the ranks, in their order.
         """
+        ...
 
     @abc.abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
@@ -235,6 +243,7 @@ class LoadPlanner:
         Args:
             central_plan: this rank's part of the global plan.
         """
+        ...
 
     @abc.abstractmethod
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
@@ -244,6 +253,7 @@ class LoadPlanner:
             read_item: the item.
             value: its bytes, as `SavePlanner.resolve_data` has returned them.
         """
+        ...
 
     def resolve_bytes(self, read_item: ReadItem) -> io.BytesIO:
         """Returns where bytes are written. As with PyTorch, no storage of this package calls it.
@@ -260,6 +270,7 @@ class LoadPlanner:
         Args:
             read_item: the item.
         """
+        ...
 
     @abc.abstractmethod
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
@@ -269,6 +280,7 @@ class LoadPlanner:
             read_item: the item.
             tensor: what `resolve_tensor` has returned.
         """
+        ...
 
 
 __all__ = ["BytesIOWriteData", "LoadItemType", "LoadPlan", "LoadPlanner", "ReadItem", "SavePlan", "SavePlanner",

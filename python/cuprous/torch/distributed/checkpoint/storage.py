@@ -38,6 +38,7 @@ class StorageWriter(abc.ABC):
         Args:
             checkpoint_id: its name, whose meaning is the storage's own.
         """
+        ...
 
     @abc.abstractmethod
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
@@ -48,6 +49,7 @@ class StorageWriter(abc.ABC):
             *args: nothing.
             **kwargs: `rank` and `use_collectives`, for methods that accept keywords.
         """
+        ...
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
@@ -56,6 +58,7 @@ class StorageWriter(abc.ABC):
         Args:
             plan: what the planner has returned.
         """
+        ...
 
     @abc.abstractmethod
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
@@ -64,6 +67,7 @@ class StorageWriter(abc.ABC):
         Args:
             plans: what the planner has returned.
         """
+        ...
 
     @abc.abstractmethod
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
@@ -76,6 +80,7 @@ class StorageWriter(abc.ABC):
         Returns:
             A future of what has been written.
         """
+        ...
 
     @abc.abstractmethod
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
@@ -85,6 +90,7 @@ class StorageWriter(abc.ABC):
             metadata: the contents.
             results: what the ranks have written.
         """
+        ...
 
     @classmethod
     @abc.abstractmethod
@@ -94,6 +100,7 @@ class StorageWriter(abc.ABC):
         Args:
             checkpoint_id: the name.
         """
+        ...
 
     def storage_meta(self) -> StorageMeta | None:
         """Returns what planners get in `set_up_planner`."""
@@ -110,6 +117,7 @@ class StorageReader(abc.ABC):
         Args:
             checkpoint_id: its name, whose meaning is the storage's own.
         """
+        ...
 
     @abc.abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
@@ -119,6 +127,7 @@ class StorageReader(abc.ABC):
             *args: nothing.
             **kwargs: nothing.
         """
+        ...
 
     @abc.abstractmethod
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
@@ -130,6 +139,7 @@ class StorageReader(abc.ABC):
             *args: nothing.
             **kwargs: `rank` and `use_collectives`, for methods that accept keywords.
         """
+        ...
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
@@ -138,6 +148,7 @@ class StorageReader(abc.ABC):
         Args:
             plan: what the planner has returned.
         """
+        ...
 
     @abc.abstractmethod
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
@@ -146,6 +157,7 @@ class StorageReader(abc.ABC):
         Args:
             plans: what the planner has returned.
         """
+        ...
 
     @abc.abstractmethod
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
@@ -159,6 +171,7 @@ class StorageReader(abc.ABC):
         Returns:
             A future that is done when all is read.
         """
+        ...
 
     @classmethod
     @abc.abstractmethod
@@ -168,6 +181,7 @@ class StorageReader(abc.ABC):
         Args:
             checkpoint_id: the name.
         """
+        ...
 
 
 __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
