@@ -7,6 +7,7 @@ import os
 import subprocess
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -357,7 +358,7 @@ def test_pytorch_reads_and_writes_the_same_files_of_hugging_face(tmp_path: Path)
         pytest.skip("the Python with PyTorch has no safetensors")
     paths = [str(tmp_path / name) for name in ("ours", "theirs")]
     subprocess.run([peer, "-c", _PYTORCH, *paths], check=True, env=environment)
-    got = {"w": torch.zeros(7, 3), "b": torch.zeros(3)}
+    got: dict[str, Any] = {"w": torch.zeros(7, 3), "b": torch.zeros(3)}
     dcp.load(got, storage_reader=dcp.HuggingFaceStorageReader(tmp_path / "theirs"))
     assert got["b"].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(got["w"].numpy(), 2 * x.numpy())
@@ -370,13 +371,13 @@ def test_checkpoints_go_through_fsspec(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     from cuprous.torch.distributed.checkpoint._fsspec_filesystem import FsspecReader, FsspecWriter
 
-    state = {"a": torch.arange(5.0), "big": torch.ones(1000, 100), "n": {"k": [1, "x"]}}
+    state: dict[str, Any] = {"a": torch.arange(5.0), "big": torch.ones(1000, 100), "n": {"k": [1, "x"]}}
     for address in ("memory://job/step", f"file://{tmp_path}/step"):
         dcp.save(state, checkpoint_id=address)
         dcp.save({**state, "a": state["a"] * 2}, storage_writer=FsspecWriter(address))
         system, folder = fsspec.core.url_to_fs(address)
         assert len(system.ls(folder)) == 2, system.ls(folder)
-        got = {"a": torch.zeros(5), "n": {"k": None}}
+        got: dict[str, Any] = {"a": torch.zeros(5), "n": {"k": None}}
         dcp.load(got, checkpoint_id=address)
         assert got["a"].tolist() == [0, 2, 4, 6, 8] and got["n"]["k"] == [1, "x"]
         dcp.load(got, storage_reader=FsspecReader(address))
@@ -384,7 +385,8 @@ def test_checkpoints_go_through_fsspec(tmp_path: Path) -> None:
             dcp.save(state, storage_writer=FsspecWriter(address, overwrite=False))
         with pytest.raises(dcp.CheckpointException, match=r"has no metadata\.json"):
             dcp.load(got, checkpoint_id=f"{address}-absent")
-    dcp.async_save(state, checkpoint_id="memory://job/later").result()
+    later: Any = dcp.async_save(state, checkpoint_id="memory://job/later")
+    later.result()
     dcp.load(got, checkpoint_id="memory://job/later")
     assert got["a"].tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="Protocol not known"):
@@ -410,6 +412,6 @@ def test_what_is_no_storage_or_lacks_methods_is_named(tmp_path: Path) -> None:
         dcp.save(nested, checkpoint_id=tmp_path, planner=dcp.DefaultSavePlanner(flatten_state_dict=False))
     planner = dcp.DefaultSavePlanner(flatten_state_dict=False)
     dcp.save({"a": torch.ones(1), "n": {"k": 1}}, checkpoint_id=tmp_path, planner=planner)
-    got = {"a": torch.zeros(1), "n": None}
+    got: dict[str, Any] = {"a": torch.zeros(1), "n": None}
     dcp.load(got, checkpoint_id=tmp_path, planner=dcp.DefaultLoadPlanner(flatten_state_dict=False))
     assert got["a"].item() == 1 and got["n"] == {"k": 1}
