@@ -256,7 +256,6 @@ class safe_open:
             raise SafetensorError(f"File does not contain tensor {name}")
         return _tensor(memoryview(self._bytes)[self._start :], self._entries[name], self._device)  # type: ignore[arg-type]
 
-
     def described(self, name: str) -> tuple[list[int], str]:
         """Returns the shape and the name of the dtype of a tensor, without reading it.
 
