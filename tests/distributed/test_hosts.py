@@ -144,19 +144,19 @@ def test_training_over_two_hosts_has_the_losses_of_one_process(hosts: list[Host]
 
 @pytest.mark.slow
 def test_launchers_of_two_hosts_start_one_job(hosts: list[Host]) -> None:
-    """With torchrun's flags, by the address of the first host."""
+    """With torchrun's flags, by the address of the first host, and with another number of ranks on each."""
     path = str(jobs.write("x = torch.ones(1)\ndist.all_reduce(x)\nprint('SUM', x.item(), os.environ['GROUP_RANK'])"))
     started = time.monotonic()
     launchers = [
         host.start(
-            sys.executable, "-m", "cuprous.run", "--nnodes=2", "--nproc-per-node=1", f"--node-rank={k}",
+            sys.executable, "-m", "cuprous.run", "--nnodes=2", f"--nproc-per-node={2 - k}", f"--node-rank={k}",
             "--rdzv-endpoint=10.77.0.1:29400", path,
         )
         for k, host in enumerate(hosts)
     ]  # fmt: skip
     ended = jobs.finish(launchers, started)
     assert [each.code for each in ended] == [0, 0], ended
-    assert all(f"SUM 2.0 {k}" in each.out for k, each in enumerate(ended)), ended
+    assert [each.out.count(f"SUM 3.0 {k}") for k, each in enumerate(ended)] == [2, 1], ended
 
 
 _REDUCE = """
