@@ -200,9 +200,14 @@ impl Session {
         self.state().last[rank as usize] = Some(call.clone());
     }
 
+    /// Returns the last call that is known of a rank.
+    pub(crate) fn last_call(&self, rank: u32) -> Option<Call> {
+        self.state().last[rank as usize].clone()
+    }
+
     /// Returns what is known of the last call of a rank.
     pub(crate) fn last(&self, rank: u32) -> String {
-        match &self.state().last[rank as usize] {
+        match self.last_call(rank) {
             Some(call) => format!("its last call was #{} {}", call.seq, call.text()),
             None => "it has made no call".into(),
         }
