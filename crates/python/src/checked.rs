@@ -85,6 +85,7 @@ impl DevicePrograms for Checked {
     // be checked.
     fn supports(&self, call: &RoutineOp) -> bool {
         !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
+            && !call.is_tabular()
             && self.cpu.supports(call)
     }
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
