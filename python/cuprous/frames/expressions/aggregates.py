@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 import cuprous as cp
@@ -14,6 +13,7 @@ from cuprous.frames.columns.column import Column, both
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.keys import Codes, combined, ordered
+from cuprous.frames.columns.rows import group_ids
 from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.expressions import Aggregate
 from cuprous.frames.reasons import refuse_unless
@@ -29,11 +29,13 @@ class _Rule:
         compute: the result of the column, which has valid and selected rows.
         kinds: kinds of dtypes of the argument; "" for all.
         options: what Polars' options may be; None for anything.
+        reads: what is reduced of the column's own values, in one pass with what other aggregates read.
     """
 
     compute: Callable[[Aggregate, Column, Rows], Column]
     kinds: str = ""
     options: tuple[Any, ...] | None = (None, False)
+    reads: tuple[str, ...] = ()
 
 
 def _taken(column: Column) -> Any:
@@ -45,24 +47,21 @@ def _result(aggregate: Aggregate, values: Any, valid: Any) -> Column:
     return Column(values.astype(array_dtype(aggregate.dtype)), valid, aggregate.dtype)
 
 
-def _known(mask: Any, values: Any, other: Any) -> Any:
-    return values if mask is None else cp.where(mask, values, other)
-
-
 def _number(column: Column, rows: Rows, mask: Any) -> Any:
     """The number of rows of each group in which a mask holds."""
-    return rows.sizes if mask is None else rows.total(mask, "int64")
+    return rows.reduce("count", column.values, mask)
 
 
 def _float_total(column: Column, rows: Rows) -> Any:
-    return rows.total(_known(_taken(column), column.values.astype("float64"), 0.0), "float64")
+    """The sum of each group in float64; sums of integers of up to 32 bits are exact."""
+    values = column.values
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        values = values.astype("float64")
+    return rows.reduce("sum", values, _taken(column)).astype("float64")
 
 
 def _sum(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    if column.values.dtype.kind == "f":
-        return _result(aggregate, _float_total(column, rows), None)
-    dtype = array_dtype(aggregate.dtype)
-    return _result(aggregate, rows.total(_known(_taken(column), column.values.astype(dtype), 0), dtype), None)
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)), None)
 
 
 def _mean(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
@@ -75,38 +74,21 @@ def _variance(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     taken = _taken(column)
     number = _number(column, rows, taken)
     mean = _float_total(column, rows) / cp.maximum(number, 1)
-    distance = _known(taken, column.values.astype("float64") - rows.to_rows(mean), 0.0)
-    total = rows.total(distance * distance, "float64")
+    distance = column.values.astype("float64") - rows.to_rows(mean)
+    total = rows.reduce("sum", distance * distance, taken)
     found = total / cp.maximum(number - degrees, 1)
     if aggregate.function == "std":
         found = cp.sqrt(found)
     return _result(aggregate, found, number > degrees)
 
 
-def _extreme(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
-    def compute(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-        values = column.values
-        taken = _taken(column)
-        if values.dtype == "bool":
-            values = values.astype("uint8")
-        if values.dtype.kind == "f":
-            present = both(taken, ~cp.isnan(values))
-            start = np.inf if name == "min" else -np.inf
-        else:
-            present = taken
-            limits = np.iinfo(str(values.dtype))
-            start = limits.max if name == "min" else limits.min
-        reduce = rows.smallest if name == "min" else rows.largest
-        found = reduce(_known(present, values, start), start)
-        number = _number(column, rows, taken)
-        if values.dtype.kind == "f":
-            numbers = rows.total(present, "int64")
-            found = cp.where(numbers > 0, found, np.nan)
-        if column.dictionary is not None:
-            found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
-        return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
-
-    return compute
+def _extreme(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    taken = _taken(column)
+    found = rows.reduce(aggregate.function, column.values, taken)
+    number = _number(column, rows, taken)
+    if column.dictionary is not None:
+        found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
+    return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
 
 
 def _count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
@@ -116,47 +98,26 @@ def _count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
 
 def _null_count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     null = cp.zeros(len(column), "bool") if column.valid is None else ~column.valid
-    return _result(aggregate, rows.total(both(null, column.selected), "int64"), None)
+    return _result(aggregate, _number(column, rows, both(null, column.selected)), None)
 
 
-def _at_row(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
+def _at_row(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     """The value of the first or last row of each group."""
-
-    def compute(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-        height = len(column)
-        numbers = cp.arange(height)
-        if name == "first":
-            found = rows.smallest(_known(column.selected, numbers, height), height)
-            present = found < height
-        else:
-            found = rows.largest(_known(column.selected, numbers, -1), -1)
-            present = found >= 0
-        return column.take_or_null(cp.clip(found, 0, max(0, height - 1)), present)
-
-    return compute
-
-
-def _not_restored(_: Any) -> list[Column]:
-    raise AssertionError("numbers of groups are no values")
+    found = rows.reduce(aggregate.function, column.values, column.selected)
+    return column.take_or_null(cp.maximum(found, 0), found >= 0)
 
 
 def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    numbers = rows.numbers
     if column.selected is not None:
-        numbers = rows.numbers[column.selected]
+        numbers = numbers[column.selected]
         column = replace(column.compress(column.selected), selected=None)
-    else:
-        numbers = rows.numbers
     if len(column) == 0:
         return _result(aggregate, cp.zeros(rows.count, "int64"), None)
-    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count), _not_restored)})
+    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count))})
     codes = combined([keys, column])
-    assert codes.domain is not None
-    per_group = codes.domain // max(1, rows.count)
-    if codes.domain <= 4 * len(column) + 1_000:
-        distinct = cp.flatnonzero(cp.bincount(codes.values, minlength=codes.domain))
-    else:
-        distinct = cp.unique(codes.values)
-    return _result(aggregate, cp.bincount(distinct // per_group, minlength=rows.count), None)
+    distinct = group_ids(codes.values, codes.domain).first
+    return _result(aggregate, cp.bincount(numbers[distinct], minlength=rows.count), None)
 
 
 def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
@@ -184,23 +145,24 @@ def _median(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
 
 
 def _any(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    return _result(aggregate, rows.total(_known(_taken(column), column.values, False), "int64") > 0, None)
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)) > 0, None)
 
 
 def _all(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    return _result(aggregate, rows.total(_known(_taken(column), ~column.values, False), "int64") == 0, None)
+    number = _number(column, rows, _taken(column))
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)) == number, None)
 
 
 #: Name -> rule.
 AGGREGATES = {
-    "sum": _Rule(_sum, "bool int float"),
-    "mean": _Rule(_mean, "int float"),
-    "min": _Rule(_extreme("min"), "bool int float temporal text"),
-    "max": _Rule(_extreme("max"), "bool int float temporal text"),
-    "count": _Rule(_count, options=(False, True)),
+    "sum": _Rule(_sum, "bool int float", reads=("sum",)),
+    "mean": _Rule(_mean, "int float", reads=("sum", "count")),
+    "min": _Rule(_extreme, "bool int float temporal text", reads=("min", "count")),
+    "max": _Rule(_extreme, "bool int float temporal text", reads=("max", "count")),
+    "count": _Rule(_count, options=(False, True), reads=("count",)),
     "null_count": _Rule(_null_count, options=None),
-    "first": _Rule(_at_row("first")),
-    "last": _Rule(_at_row("last")),
+    "first": _Rule(_at_row),
+    "last": _Rule(_at_row),
     "n_unique": _Rule(_n_unique),
     "median": _Rule(_median, "int float"),
     "std": _Rule(_variance, "int float", options=(0, 1, 2)),
@@ -224,6 +186,11 @@ def refuse_aggregate(aggregate: Aggregate) -> None:
         options is None or all(one in options for one in aggregate.options),
         f"{name} with the options {aggregate.options} is not supported",
     )
+
+
+def expect(aggregate: Aggregate, column: Column, rows: Rows) -> None:
+    """Says that a column will be reduced, so that its aggregates are computed together."""
+    rows.expect(AGGREGATES[aggregate.function].reads, column.values, _taken(column))
 
 
 def reduce(aggregate: Aggregate, column: Column, rows: Rows) -> Column:

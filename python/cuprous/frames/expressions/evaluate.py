@@ -13,7 +13,7 @@ from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.transfer import from_value
-from cuprous.frames.expressions.aggregates import Rows, reduce
+from cuprous.frames.expressions.aggregates import Rows, expect, reduce
 from cuprous.frames.expressions.functions import apply
 from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window
@@ -34,6 +34,14 @@ class Context:
     rows: Rows
     mask: Any = None
     _found: dict[Expression, Column] = field(default_factory=dict)
+
+    def expect(self, expression: Expression) -> None:
+        """Looks at the aggregates of an expression that will be evaluated, so that they are computed together."""
+        if isinstance(expression, Aggregate):
+            expect(expression, _reduced(self, expression), self.rows)
+        elif not isinstance(expression, Window):
+            for one in expression.inputs():
+                self.expect(one)
 
     def evaluate(self, expression: Expression) -> Column:
         """Returns the values of an expression; each is computed once."""
@@ -57,7 +65,7 @@ def _literal(context: Context, expression: Literal) -> Column:
 
 
 def _length(context: Context, expression: Length) -> Column:
-    sizes = context.rows.sizes if context.mask is None else context.rows.total(context.mask, "int64")
+    sizes = context.rows.reduce("count", None, context.mask)
     return Column(sizes.astype(array_dtype(expression.dtype)), None, expression.dtype, level=context.rows.level)
 
 
@@ -101,11 +109,16 @@ def _to_rows(context: Context, column: Column) -> Column:
 
 
 def _aggregate(context: Context, expression: Aggregate) -> Column:
+    return reduce(expression, _reduced(context, expression), context.rows)
+
+
+def _reduced(context: Context, expression: Aggregate) -> Column:
+    """The column that an aggregate reduces."""
     column = context.evaluate(expression.argument)
     refuse_unless(column.level == ROWS, f"{expression.function} of one value is not supported")
     if context.mask is not None:
         column = replace(column, selected=both(context.mask, column.selected))
-    return reduce(expression, column, context.rows)
+    return column
 
 
 def _where(context: Context, expression: Where) -> Column:
