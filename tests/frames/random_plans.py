@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 
 from tests.frames.random_frames import WORDS, frame, value
 
+INTERPOLATIONS: list[Any] = ["nearest", "higher", "lower", "midpoint", "linear", "equiprobable"]
 CLOSED: list[Any] = ["both", "left", "right", "none"]
 NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
@@ -234,6 +235,9 @@ class Plans:
         method = random.choice(methods)
         inexact = method in ("std", "var", "mean") or (method == "sum" and dtype.is_float())
         found = getattr(column, method)()
+        if method == "median" and random.random() < 0.6:
+            quantile, interpolation = random.choice([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), random.choice(INTERPOLATIONS)
+            found = column.quantile(quantile, interpolation)
         if inexact or random.random() < 0.8:
             return found, not inexact
         return random.choice(
@@ -344,7 +348,7 @@ class Plans:
         other = query if random.random() < 0.2 else self._other(query)
         pairs = [(a, b) for a, d in query.schema.items() for b, e in other.schema.items() if d == e]
         pairs = [p for p in pairs if query.schema[p[0]].base_type() != pl.Categorical]
-        how = random.choice(["inner", "left", "semi", "anti", "full", "inner", "left"])
+        how = random.choice(["inner", "left", "semi", "anti", "full", "right", "inner", "left"])
         if not pairs:
             return None
         chosen = random.sample(pairs, k=min(len(pairs), random.choice([1, 1, 2])))
@@ -352,10 +356,12 @@ class Plans:
         if len({*left}) < len(left) or len({*right}) < len(right):
             left, right = left[:1], right[:1]
         options: dict[str, Any] = {"how": how, "nulls_equal": random.random() < 0.3}
-        if how in ("left", "full", "inner"):
+        if how in ("left", "right", "full", "inner"):
             options["coalesce"] = random.choice([None, True, False])
         if how in ("left", "inner"):
             options["maintain_order"] = random.choice(["none", "left_right"])
+        if how == "right":
+            options["maintain_order"] = random.choice(["none", "right_left"])
         # A join of many equal keys is bounded by the height of the other frame.
         lf = query.lf.join(
             other.lf.slice(0, 40) if other.ordered else other.lf, left_on=left, right_on=right, **options

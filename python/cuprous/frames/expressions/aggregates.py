@@ -30,12 +30,14 @@ class _Rule:
         kinds: kinds of dtypes of the argument; "" for all.
         options: what Polars' options may be; None for anything.
         reads: what is reduced of the column's own values, in one pass with what other aggregates read.
+        refuse: the reason why an aggregate is left to Polars, or "".
     """
 
     compute: Callable[[Aggregate, Column, Rows], Column]
     kinds: str = ""
     options: tuple[Any, ...] | None = (None, False)
     reads: tuple[str, ...] = ()
+    refuse: Callable[[Aggregate], str] = lambda _: ""
 
 
 def _taken(column: Column) -> Any:
@@ -133,15 +135,35 @@ def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
     return column.values[order], cp.cumsum(sizes) - sizes, sizes
 
 
-def _median(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+#: Name of an interpolation -> the first and the second of the sorted values, by their number less one and the quantile.
+_POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
+    "lower": lambda last, q: (cp.floor(last * q),) * 2,
+    "higher": lambda last, q: (cp.ceil(last * q),) * 2,
+    "nearest": lambda last, q: (cp.floor(last * q + 0.5),) * 2,
+    "midpoint": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
+    "linear": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
+    "equiprobable": lambda last, q: (cp.maximum(cp.ceil((last + 1) * q) - 1, 0),) * 2,
+}
+
+
+def _quantile(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    interpolation, quantile = aggregate.options if aggregate.function == "quantile" else ("linear", 0.5)
     values, starts, sizes = _sorted_by_group(column, rows)
     if values.shape[0] == 0:
         return _result(aggregate, cp.zeros(rows.count), cp.zeros(rows.count, "bool"))
-    last = values.shape[0] - 1
-    below = values[cp.clip(starts + (sizes - 1) // 2, 0, last)].astype("float64")
-    above = values[cp.clip(starts + sizes // 2, 0, last)].astype("float64")
-    middle = cp.where(below == above, below, below + (above - below) * 0.5)
-    return _result(aggregate, middle, sizes > 0)
+    last = cp.maximum(sizes - 1, 0).astype("float64")
+    positions = _POSITIONS[interpolation](last, quantile)
+    end = values.shape[0] - 1
+    below, above = (values[cp.clip(starts + p.astype("int64"), 0, end)].astype("float64") for p in positions)
+    part = 0.5 if interpolation == "midpoint" else last * quantile - positions[0]
+    between = cp.where(below == above, below, below + (above - below) * part)
+    return _result(aggregate, between, sizes > 0)
+
+
+def _refuse_quantile(aggregate: Aggregate) -> str:
+    interpolation, quantile = aggregate.options
+    known = interpolation in _POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
+    return "" if known else f"quantile({quantile}, {interpolation!r}) is not supported"
 
 
 def _any(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
@@ -164,7 +186,8 @@ AGGREGATES = {
     "first": _Rule(_at_row),
     "last": _Rule(_at_row),
     "n_unique": _Rule(_n_unique),
-    "median": _Rule(_median, "int float"),
+    "median": _Rule(_quantile, "int float"),
+    "quantile": _Rule(_quantile, "int float", options=None, refuse=_refuse_quantile),
     "std": _Rule(_variance, "int float", options=(0, 1, 2)),
     "var": _Rule(_variance, "int float", options=(0, 1, 2)),
     "any": _Rule(_any, "bool", options=(True,)),
@@ -186,6 +209,8 @@ def refuse_aggregate(aggregate: Aggregate) -> None:
         options is None or all(one in options for one in aggregate.options),
         f"{name} with the options {aggregate.options} is not supported",
     )
+    reason = rule.refuse(aggregate)
+    refuse_unless(not reason, reason)
 
 
 def expect(aggregate: Aggregate, column: Column, rows: Rows) -> None:
