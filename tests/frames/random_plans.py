@@ -14,6 +14,7 @@ from polars.exceptions import PolarsError
 from tests.frames.random_frames import WORDS, frame, value
 
 INTERPOLATIONS: list[Any] = ["nearest", "higher", "lower", "midpoint", "linear", "equiprobable"]
+RANKS: list[Any] = ["average", "dense", "max", "min", "ordinal"]
 CLOSED: list[Any] = ["both", "left", "right", "none"]
 NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
@@ -195,8 +196,15 @@ class Plans:
             choices += [lambda a=a: a, lambda a=a: a.is_not_null()]
             if query.ordered:
                 choices += [lambda a=a: a.shift(random.randint(-4, 4))]
+                choices += [lambda a=a: a.cum_count(reverse=random.random() < 0.3)]
+                if is_number(dtype):
+                    choices += [lambda a=a: a.diff(random.choice([1, 2, -1]))]
+                    choices += [lambda a=a: a.rank(random.choice(RANKS), descending=random.random() < 0.4)]
                 if dtype.is_integer():
                     choices += [lambda a=a: a.cum_sum(reverse=random.random() < 0.3)]
+                    choices += [
+                        lambda a=a: a.rolling_sum(random.randint(1, 5), min_samples=1, center=random.random() < 0.3)
+                    ]
         return random.choice(choices)() if choices else pl.lit(1)
 
     def expression(self, query: Query, depth: int = 2) -> pl.Expr:
@@ -334,11 +342,24 @@ class Plans:
         if not names:
             return None
         found, exact = self.aggregate(query)
+        numbers = query.names(*NUMBERS)
+        if query.ordered and numbers and self.random.random() < 0.4:
+            found, exact = self.sequence(pl.col(self.random.choice(numbers))), True
         keys = self.random.sample(names, k=min(len(names), self.random.randint(1, 2)))
         name = self.name()
         lf = query.lf.with_columns(found.over(keys).alias(name))
         inexact = query.inexact | (set() if exact else {name})
         return query.then(f"with_columns({found}.over({keys}))", lf, inexact=inexact)
+
+    def sequence(self, column: pl.Expr) -> pl.Expr:
+        """A function of a column of numbers that depends on other rows."""
+        random = self.random
+        return random.choice([
+            column.shift(random.randint(-3, 3)), column.diff(), column.cum_count(),
+            column.rank(random.choice(RANKS), descending=random.random() < 0.4),
+            column.cast(pl.Int64, strict=False).cum_sum(reverse=random.random() < 0.3),
+            column - column.shift(1), column - column.min(),
+        ])  # fmt: skip
 
     def join(self, query: Query) -> Query | None:
         """Pairs with another frame, or with itself."""

@@ -12,6 +12,7 @@ from cuprous.frames.columns.column import GROUPS, ONE, ROWS, Column, both
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups, Whole
+from cuprous.frames.columns.segments import segments
 from cuprous.frames.columns.transfer import from_value
 from cuprous.frames.expressions.aggregates import Rows, expect, reduce
 from cuprous.frames.expressions.functions import apply
@@ -78,8 +79,16 @@ def _call(context: Context, expression: Call) -> Column:
     if expression.function in SEQUENCES:
         whole_column = columns[0].level == ROWS and columns[0].selected is None and context.mask is None
         refuse_unless(whole_column, f"{expression.function} of a part of the rows is not supported")
+        return _sequence(context, expression, columns)
     columns, level = _aligned(context, columns)
     return replace(apply(expression, columns), level=level, selected=_selection(columns))
+
+
+def _sequence(context: Context, expression: Call, columns: list[Column]) -> Column:
+    """A function in which a value depends on other rows of the frame, or of its group."""
+    of = segments(context.rows)
+    columns = [column if column.level == ONE else of.placed(column) for column in columns]
+    return of.of_rows(SEQUENCES[expression.function].compute(expression, columns, of))
 
 
 def _is_option(expression: Expression) -> bool:
