@@ -7,10 +7,37 @@ from functools import cached_property
 from typing import Any
 
 from cuprous import _core
-from cuprous.frames.columns.column import Column, both
+from cuprous.frames.columns.column import Column
 
 #: A mask is kept instead of the rows that it selects if they are at least this part of all.
 _DENSE = 4
+
+
+class Mask:
+    """The rows that are in a frame.
+
+    Args:
+        values: an array of bool for all rows.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @cached_property
+    def _packed(self) -> tuple[Any, int]:
+        """The mask as `_core.compact` takes it, and the number of rows that it selects."""
+        packed = _core.pack_mask(self.values)
+        return packed, int(packed[(self.values.size + 4095) // 4096 - 1])
+
+    @property
+    def count(self) -> int:
+        """The number of rows that it selects."""
+        return self._packed[1] if self.values.size else 0
+
+    def compacted(self, values: Any) -> Any:
+        """Returns the values of the rows that it selects."""
+        packed, count = self._packed
+        return _core.compact(packed, self.values.size, count, values)
 
 
 @dataclass(frozen=True)
@@ -20,56 +47,39 @@ class Frame:
     Args:
         columns: name -> column, in order.
         height: the number of rows, also without columns.
-        mask: the rows that are in the frame; None for all. Nodes that need rows apply it first.
+        mask: which of the rows are in the frame; None for all. Nodes that need rows apply it first.
     """
 
     columns: dict[str, Column]
     height: int
-    mask: Any = None
+    mask: Mask | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of all columns."""
         return sum(column.nbytes for column in self.columns.values())
 
-    @cached_property
-    def _packed(self) -> tuple[Any, int]:
-        """The mask as `_core.compact` takes it, and the number of rows that it selects."""
-        packed = _core.pack_mask(self.mask)
-        return packed, int(packed[(self.height + 4095) // 4096 - 1])
-
-    @property
-    def rows(self) -> int:
-        """The number of rows that are in the frame."""
-        return self.height if self.mask is None or self.height == 0 else self._packed[1]
-
     @property
     def is_dense(self) -> bool:
         """Whether most rows are in the frame, so that reading all of them costs little."""
-        return self.mask is None or _DENSE * self.rows >= self.height > 0
+        return self.mask is None or _DENSE * self.mask.count >= self.height > 0
 
     def filtered(self, mask: Any) -> Frame:
         """Returns the frame with the rows alone at which a mask is true."""
-        return replace(self, mask=both(self.mask, mask))
+        return replace(self, mask=Mask(mask if self.mask is None else self.mask.values & mask))
 
     def materialized(self) -> Frame:
         """Returns the same rows without a mask."""
-        if self.mask is None:
-            return self
-        if self.height == 0 or self.rows == self.height:
+        mask = self.mask
+        if mask is None or self.height == 0 or mask.count == self.height:
             return replace(self, mask=None)
-        packed, count = self._packed
-
-        def compacted(values: Any) -> Any:
-            return _core.compact(packed, self.height, count, values)
-
         columns = {
             name: column.with_values(
-                compacted(column.values), None if column.valid is None else compacted(column.valid)
+                mask.compacted(column.values), None if column.valid is None else mask.compacted(column.valid)
             )
             for name, column in self.columns.items()
         }
-        return Frame(columns, count)
+        return Frame(columns, mask.count)
 
     def project(self, names: Any) -> Frame:
         """Returns some of the columns."""

@@ -16,6 +16,7 @@ from cuprous.frames.columns.residency import Residency
 from cuprous.frames.columns.transfer import upload
 from cuprous.frames.expressions.evaluate import Context, finished, whole
 from cuprous.frames.expressions.sequences import has_sequence
+from cuprous.frames.operations.as_of import as_of_join
 from cuprous.frames.operations.join import join
 from cuprous.frames.operations.order import sorted_rows
 from cuprous.frames.operations.rows import distinct, union
@@ -166,7 +167,8 @@ def _filter(_: Run, node: Any, inputs: list[Frame]) -> Frame:
 
 
 def _select(_: Run, node: Any, inputs: list[Frame]) -> Frame:
-    return _columns(whole(inputs[0], inputs[0].mask), node.columns, {})
+    (frame,) = inputs
+    return _columns(whole(frame, None if frame.mask is None else frame.mask.values), node.columns, {})
 
 
 def _with_columns(_: Run, node: Any, inputs: list[Frame]) -> Frame:
@@ -198,7 +200,7 @@ def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
     if frame.height == 0:
         return _no_groups(node, frame, keys)
-    groups = Groups(list(keys.values()), frame.mask)
+    groups = Groups(list(keys.values()), None if frame.mask is None else frame.mask.values)
     inner = Context(frame, groups)
     for one in node.aggregates:
         inner.expect(one.expression)
@@ -231,6 +233,7 @@ def _row_index(_: Run, node: Any, inputs: list[Frame]) -> Frame:
 
 #: Class of a node -> its result.
 _NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
+    nodes.AsOfJoin: lambda _, node, inputs: _sliced(as_of_join(node, *inputs), node.slice),
     nodes.Distinct: lambda _, node, inputs: _sliced(distinct(node, inputs[0]), node.slice),
     nodes.Filter: _filter,
     nodes.GroupBy: _group_by,

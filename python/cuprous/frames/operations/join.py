@@ -61,33 +61,40 @@ def _output_names(node: Join) -> dict[str, tuple[str, str]]:
     return names
 
 
-def _codes(node: Join, left: list[Column], right: list[Column]) -> tuple[Any, Any, int]:
-    """One code for the keys of each row of both sides, and the end of the codes; -1 for keys that equal none."""
-    one, other, end = _joint(left[0], right[0], node.nulls_equal)
+def key_codes(left: list[Column], right: list[Column], nulls_equal: bool) -> tuple[Any, Any, int]:
+    """Returns one code for the keys of each row of both sides, and the end of the codes; -1 for keys that equal none.
+
+    Args:
+        left: the keys of one side.
+        right: those of the other.
+        nulls_equal: whether nulls equal each other.
+    """
+    one, other, end = joint(left[0], right[0], nulls_equal)
     for left_key, right_key in zip(left[1:], right[1:], strict=True):
         if end is None or end >= _WIDE:
             one, other, end = _distinct(one, other, end)
-        next_one, next_other, width = _joint(left_key, right_key, node.nulls_equal)
+        next_one, next_other, width = joint(left_key, right_key, nulls_equal)
         if width is None or width >= _WIDE:
             next_one, next_other, width = _distinct(next_one, next_other, width)
         one, other, end = one * width + next_one, other * width + next_other, end * width
     if end is None or end > 4 * (int(one.shape[0]) + int(other.shape[0])) + (1 << 20):
         one, other, end = _distinct(one, other, end)
-    left_valid, right_valid = _matchable(node, left), _matchable(node, right)
-    return _or_none(one, left_valid), _or_none(other, right_valid), end
+    if nulls_equal:
+        return one, other, end
+    return _or_none(one, left), _or_none(other, right), end
 
 
-def _or_none(codes: Any, valid: Any) -> Any:
+def _or_none(codes: Any, keys: list[Column]) -> Any:
+    """The codes of keys without null, -1 for others."""
+    valid = both(*(key.valid for key in keys))
     return codes if valid is None else cp.where(valid, codes, -1)
 
 
-def _matchable(node: Join, keys: list[Column]) -> Any:
-    """The rows whose keys can equal others: those without null, unless nulls are equal."""
-    return None if node.nulls_equal else both(*(key.valid for key in keys))
+def joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int | None]:
+    """Returns codes of one key on both sides, and their end, None if it is open.
 
-
-def _joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int | None]:
-    """Codes of one key on both sides, and their end. Without `with_null`, nulls have arbitrary codes."""
+    Without `with_null`, codes have the order of the values, and nulls have arbitrary codes.
+    """
     left, right = with_one_dictionary([left, right])
     if left.dictionary is not None:
         one, other, end = left.values, right.values, max(1, len(left.dictionary))
@@ -125,7 +132,7 @@ def join(node: Join, left: Frame, right: Frame) -> Frame:
     left_keys, right_keys = _keys(node.left_on, left), _keys(node.right_on, right)
     if node.how == "iejoin":
         return _gathered(node, left, right, *inequality_pairs(node.operators, left_keys, right_keys), None, None)
-    left_codes, right_codes, end = _codes(node, left_keys, right_keys)
+    left_codes, right_codes, end = key_codes(left_keys, right_keys, node.nulls_equal)
     if node.how in ("semi", "anti"):
         first = join_match(right_codes, left_codes, end).first
         return left.take(cp.flatnonzero(first >= 0 if node.how == "semi" else first < 0))
