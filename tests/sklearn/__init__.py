@@ -1,1 +1,0 @@
-"""Estimators of scikit-learn on the device."""
