@@ -11,7 +11,7 @@ import pytest
 import cuprous as cp
 
 pytest.importorskip("sklearn")
-from sklearn import cluster, linear_model, neighbors
+from sklearn import cluster, decomposition, linear_model, neighbors
 from sklearn.datasets import load_diabetes, load_iris, make_blobs
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -27,6 +27,8 @@ WEIGHTS_AS_REPEATS = {
 @pytest.mark.parametrize(
     ("estimator", "expected"),
     [
+        (on_device.DBSCAN(), {}),
+        (on_device.TruncatedSVD(n_iter=7), {}),
         (on_device.LinearRegression(), {}),
         (on_device.KMeans(n_init=1), WEIGHTS_AS_REPEATS),
         (on_device.NearestNeighbors(algorithm="brute"), {}),
@@ -104,6 +106,27 @@ def test_a_center_without_points_takes_the_farthest() -> None:
     mine, theirs = (one.KMeans(2, init=init, n_init=1).fit(data) for one in (on_device, cluster))
     np.testing.assert_array_equal(mine.labels_, theirs.labels_)
     np.testing.assert_allclose(mine.cluster_centers_, theirs.cluster_centers_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dense_regions_are_those_of_scikit_learn(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.sklearn._density._BLOCK", 10_000)
+    data = make_blobs(300, 2, centers=6, cluster_std=0.8, random_state=5)[0]
+    weights = np.random.default_rng(0).uniform(0.2, 2, len(data)) if weighted else None
+    for eps in (0.2, 0.4, 0.7):
+        mine, theirs = (
+            one.DBSCAN(eps=eps, min_samples=4).fit(data, sample_weight=weights) for one in (on_device, cluster)
+        )
+        np.testing.assert_array_equal(mine.labels_, theirs.labels_)
+        np.testing.assert_array_equal(mine.core_sample_indices_, theirs.core_sample_indices_)
+
+
+def test_truncated_decompositions_are_those_of_scikit_learn() -> None:
+    data = load_iris().data
+    mine, theirs = (one.TruncatedSVD(2, n_iter=10, random_state=0) for one in (on_device, decomposition))
+    np.testing.assert_allclose(mine.fit_transform(data), theirs.fit_transform(data), atol=1e-8)
+    np.testing.assert_allclose(mine.components_, theirs.components_, atol=1e-9)
+    np.testing.assert_allclose(mine.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-9)
 
 
 def test_arrays_of_the_device_are_taken() -> None:

@@ -75,7 +75,7 @@ def _reason(estimator: Any, queries: Any, k: Any) -> str:
         return "the data are sparse"
     if estimator._fit_method != "brute":
         return f"the search is by {estimator._fit_method}; algorithm='brute' runs on the device"
-    return "" if isinstance(k, Integral) and k > 0 else "the number of neighbors is not positive"
+    return "" if isinstance(k, Integral) and int(k) > 0 else "the number of neighbors is not positive"
 
 
 class NearestNeighbors(_OnDevice, neighbors.NearestNeighbors):
