@@ -40,6 +40,10 @@ class Mask:
         return _core.compact(packed, self.values.size, count, values)
 
 
+#: How many rows a frame has: a number, or what has to be counted.
+Extent = int | Mask
+
+
 @dataclass(frozen=True)
 class Frame:
     """Named columns at the level of rows.
@@ -58,6 +62,11 @@ class Frame:
     def nbytes(self) -> int:
         """Bytes of all columns."""
         return sum(column.nbytes for column in self.columns.values())
+
+    @property
+    def extent(self) -> Extent:
+        """How many rows are in the frame."""
+        return self.height if self.mask is None else self.mask
 
     @property
     def is_dense(self) -> bool:

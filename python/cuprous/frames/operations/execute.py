@@ -10,7 +10,7 @@ from typing import Any
 import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both
 from cuprous.frames.columns.files import ParquetFiles
-from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.frame import Extent, Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.columns.transfer import upload
@@ -45,7 +45,7 @@ class Run:
         self._device = device
         self._caches: dict[int, Frame] = {}
         self._resident: list[Any] = []
-        self.entries: list[Entry] = []
+        self._ran: list[tuple[str, list[Extent], Extent, float, int]] = []
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the result of a node.
@@ -65,9 +65,7 @@ class Run:
         result = _NODES[type(node)](self, node, inputs)
         milliseconds = (time.perf_counter() - start) * 1e3
         moved = self._residency.bytes_moved - moved
-        # Reports know the number of rows where it has been computed.
-        rows = sum(one.height for one in inputs)
-        self.entries.append(Entry(node.title, self._device, rows, result.height, milliseconds, moved))
+        self._ran.append((node.title, [one.extent for one in inputs], result.extent, milliseconds, moved))
         return result
 
     def result(self, node: nodes.Node) -> Frame:
@@ -77,6 +75,18 @@ class Run:
             Refused: if the data do not fit; nothing has changed then.
         """
         return self.frame(node).materialized()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What has run, for the report. Rows that masks select are counted here."""
+
+        def rows(extent: Extent) -> int:
+            return extent if isinstance(extent, int) else extent.count
+
+        return [
+            Entry(title, self._device, sum(map(rows, taken)), rows(given), milliseconds, moved)
+            for title, taken, given, milliseconds, moved in self._ran
+        ]
 
     @staticmethod
     def _input(node: nodes.Node, frame: Frame) -> Frame:
