@@ -175,9 +175,9 @@ impl DevicePrograms for CudaDevice {
             RoutineOp::Attend(of) | RoutineOp::AttendBackward(of) => {
                 self.0.with_dnn(|dnn| dnn.supports_attention(of)).unwrap_or(false)
             }
-            RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => false,
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
-            _ => true,
+            // Tables are sorts, searches and scatters; attention and norms without a gradient are formulas.
+            call => !call.is_composable(),
         }
     }
 

@@ -290,6 +290,11 @@ fn routine_work(
         RoutineOp::SparseDot { .. } => {
             vec![("sparse dot", out.dtype, products * n * out.shape.last().map_or(1.0, |&k| k as f64))]
         }
+        RoutineOp::GroupIds { .. } => vec![("search", a.dtype, 4.0 * n)],
+        RoutineOp::GroupAggregate { functions } => vec![("search", a.dtype, functions.len() as f64 * n)],
+        RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => {
+            vec![("search", a.dtype, 4.0 * (n + b.map_or(0.0, |left| left.size as f64)))]
+        }
     }
 }
 

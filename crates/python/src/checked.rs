@@ -88,9 +88,9 @@ impl DevicePrograms for Checked {
     // Without cuDNN, convolutions are products of windows, recurrences are taken step by step, and attention and layer norms
     // are formulas: those are the kernels to be checked.
     fn supports(&self, call: &RoutineOp) -> bool {
-        let steps = matches!(call, RoutineOp::Steps(_) | RoutineOp::StepsBackward(_));
-        let formulas = matches!(call, RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. });
-        !(steps || formulas || matches!(call, RoutineOp::Convolve(..))) && self.cpu.supports(call)
+        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
+            && !call.is_composable()
+            && self.cpu.supports(call)
     }
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
         self.cpu.recurrence(layers)

@@ -84,6 +84,7 @@ def _of_filter(node: nodes.Filter) -> Iterator[Rate]:
 
 #: Class of a node -> its rates.
 _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
+    nodes.AsOfJoin: lambda _: iter([Rate(60.0, 20.0)]),
     nodes.Distinct: lambda _: iter([Rate(22.0, 73.0)]),
     nodes.Filter: _of_filter,
     nodes.GroupBy: _of_groups,

@@ -192,7 +192,7 @@ class Engine(pl.InMemoryEngine):
         with self._on_device():
             run = Run(self._residency, self._device_name())
             try:
-                found = run.frame(node)
+                found = run.result(node)
                 found = run.owned(found) if owned else found
                 report.entries += run.entries
                 return found

@@ -20,4 +20,5 @@ pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod sparse;
+pub(crate) mod table;
 mod workspaces;

@@ -201,13 +201,7 @@ impl DeviceMemory for AutoDevice {
 
 impl DevicePrograms for AutoDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
-        match call {
-            // Otherwise formulas are recorded, which run on both.
-            RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => {
-                self.0.sides.iter().all(|side| side.supports(call))
-            }
-            _ => self.0.sides[HOST].supports(call),
-        }
+        self.0.sides[HOST].supports(call) && (!call.is_composable() || self.0.sides[GPU].supports(call))
     }
 
     fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {

@@ -141,6 +141,9 @@ pub fn generate_routine_tuned(
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
         RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
+        // The CPU's own.
+        RoutineOp::GroupIds { .. } | RoutineOp::GroupAggregate { .. } => return None,
+        RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => return None,
     }
     Some(builder.out)
 }
