@@ -204,9 +204,8 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def scalar_tensor(
-    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False
-) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+                  pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor without dimensions. Without a dtype it has the default dtype.
 
     Args:
@@ -214,6 +213,7 @@ def scalar_tensor(
         dtype: the dtype, by default the default dtype.
         layout: `torch.strided`, the only layout of tensors.
         device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
         pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
@@ -224,7 +224,8 @@ def scalar_tensor(
         tensor(3.)
     """
     unsupported("scalar_tensor", layout=(layout, None))
-    return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, pin_memory=pin_memory)
+    return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
+                            pin_memory=pin_memory)  # fmt: skip
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: Any = None,

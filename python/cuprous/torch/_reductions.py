@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import astype, by_name, dims_of, named, unsupported, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, dims_of, named, wrap_dim, write_out, write_outs
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
@@ -339,10 +339,11 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
             return write_out(out, _map(op + "imum", input, dim))
         if dim is None:
             return write_out(out, _extreme(op, input, None, False))
-        unsupported(op, out=(out, None))
         if not input.ndim:
-            return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
-        return picked(input, _index_of(op, input, dim, True), dim, keepdim)
+            found = values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
+        else:
+            found = picked(input, _index_of(op, input, dim, True), dim, keepdim)
+        return write_outs(out, found)
 
     return named(
         pick,

@@ -404,11 +404,11 @@ def is_inference(self: Tensor) -> bool:
     return False
 
 
-def record_stream(self: Tensor, stream: Any) -> None:
+def record_stream(self: Tensor, s: Any) -> None:
     """Has no effect: memory is not reused before all streams have finished with it.
 
     Args:
-        stream: a stream.
+        s: a stream.
 
     Examples:
         >>> torch.ones(2).record_stream(None)

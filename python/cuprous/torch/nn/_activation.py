@@ -486,7 +486,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
-          inplace: bool = False) -> Tensor:  # fmt: skip
+          inplace: bool = False, *, generator: Any = None) -> Tensor:  # fmt: skip
     """Returns x if it is positive, otherwise x times a slope.
 
     Args:
@@ -495,6 +495,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         upper: the upper bound of the slope.
         training: whether slopes are drawn from the range; they are the mean of its bounds otherwise.
         inplace: whether to write the result to the input.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -505,7 +506,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    scaled = _map("multiply", _random_numbers.draw_unit(input), upper - lower)
+    scaled = _map("multiply", _random_numbers.draw_unit(input, generator=generator), upper - lower)
     slope = _core.t_cast(_map("add", scaled, lower), input.dtype_name)
     return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
 
