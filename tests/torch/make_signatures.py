@@ -31,7 +31,7 @@ CLASSES = ("nn.Module", "nn.ModuleList", "nn.ModuleDict", "nn.ParameterList", "n
            "optim.Optimizer", "amp.GradScaler", "Generator", "distributions.Distribution")  # fmt: skip
 #: Functions that PyTorch's documentation does not have: of other libraries, of quantization, copies of views.
 INTERNAL = re.compile(
-    "cudnn_|miopen_|mkldnn_|fbgemm_|quantize|q_|fake_quantize|fused_|sym_|batch_norm_|native_|rnn_|gru|lstm|.*_copy$"
+    "cudnn_|miopen_|mkldnn_|fbgemm_|quantize|q_|fake_quantize|fused_|sym_|batch_norm_|native_|rnn_|gru|lstm|(?!index_).*_copy$"
     "|.*Storage|Sym|unsafe_|.*_backward|choose_qparams|grid_sampler|convolution$|int_repr|hash_tensor|prepare_multi"
     "|affine_grid_generator|alias|classproperty|conv_tbc|empty_quantized|is_inference|norm_except|slice_inverse"
 )
@@ -76,7 +76,8 @@ def of_docstring(function: Any, name: str) -> Iterator[str]:
     for line in (function.__doc__ or "").splitlines():
         if match := re.match(rf"\s*(?:[\w.]+\.)?{re.escape(name)}\((.*)\)\s*$", line.partition("->")[0]):
             arguments = re.sub(r"[\[(][^\[()\]]*[\])]", "0", match[1])
-            yield from (m[1] for part in arguments.split(",") if (m := re.search(r"([A-Za-z]\w*)\s*(?:=.*)?$", part)))
+            words = (part.partition("=")[0].split()[-1:] for part in arguments.split(","))
+            yield from (word for part in words for word in part if re.fullmatch(r"[A-Za-z]\w*", word))
 
 
 def accepts(function: Any, name: str) -> bool:

@@ -29,16 +29,13 @@ RENAMED: dict[str, dict[str, str]] = {
     **{name: dict(zip(theirs.split(), ("first", "second"), strict=True)) for name, theirs in _PRODUCTS.items()},
     **{name: {"input": "A"} for name in _OF_A.split()},
     **{name: _PARTS for name in ("tensor_split", "hsplit", "vsplit", "dsplit")},
-    **{name: {"mat2": "other"} for name in ("mm", "bmm")},
-    **{name: {"mat2": "mat"} for name in ("smm", "spmm")},
-    **{name: {"axis0": "dim0", "axis1": "dim1"} for name in ("swapaxes",)},
+    **{name: {"mat2": "other"} for name in ("mm", "bmm", "spmm")},
     **{name: {"other": "dim"} for name in ("max", "min")},
     "cholesky_inverse": {"input": "L"},
     "cholesky_solve": {"input": "B", "input2": "L"},
     "copy": {"other": "src"},
     "dot": {"tensor": "other"},
     "float_power": {"exponent": "other"},
-    "functional_call": {"parameters_and_buffers": "parameter_and_buffer_dicts"},
     "heaviside": {"values": "other"},
     "index_fill": {"value": "source"},
     "isin": {"element": "elements", "test_element": "test_elements"},
@@ -48,7 +45,9 @@ RENAMED: dict[str, dict[str, str]] = {
     "ormqr": {"input2": "tau", "input3": "other"},
     "pinverse": {"input": "A", "rcond": "rtol"},
     "searchsorted": {"values": "input"},
+    "smm": {"mat2": "mat"},
     "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
+    "swapaxes": {"axis0": "dim0", "axis1": "dim1"},
     "triangular_solve": {"input": "b"},
     "uniform": {"from": "a", "to": "b"},
     "vector_norm": {"input": "x"},
@@ -143,7 +142,7 @@ def complete(table: Mapping[str, Any]) -> dict[str, Any]:
     completed = {}
     for name, f in table.items():
         own = parameters(f)
-        lacks = own and (name in _NAMED or name.removesuffix("_") in RENAMED or "dim" in own or "keepdim" in own)
+        lacks = hasattr(f, "__code__") and (name in _NAMED or name.removesuffix("_") in RENAMED or "dim" in own or "keepdim" in own)
         completed[name] = _cached(name, f) if lacks else f
     return completed
 

@@ -75,9 +75,9 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
     def method(self: Tensor) -> Tensor:
         return record(row, self)
 
-    def in_place(self: Tensor) -> Tensor:
-        _overwrite(row, self)
-        return self
+    def in_place(input: Tensor) -> Tensor:  # `input`, because it is a function of `torch` as well
+        _overwrite(row, input)
+        return input
 
     return _named(name, docstrings(name, row), function, method, in_place)
 
@@ -91,9 +91,9 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
     def method(self: Tensor, other: Any) -> Tensor:
         return record(row, self, other)
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        _overwrite(row, self, other)
-        return self
+    def in_place(input: Tensor, other: Any) -> Tensor:
+        _overwrite(row, input, other)
+        return input
 
     if name == "pow":
 

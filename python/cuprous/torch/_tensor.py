@@ -298,6 +298,8 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
+    change.forwards_to = view  # type: ignore[attr-defined]  # whose names of parameters it takes
+
     return named(
         change,
         f"{name}_",

@@ -43,7 +43,7 @@ class LazyModule(Module):
         for table in (self._parameters, self._buffers):
             for name, value in table.items():
                 if value is not None and value.ndim:
-                    table[name] = UninitializedParameter(_core.t_empty([0], value.dtype_name, value.device_name))
+                    table[name] = UninitializedParameter(device=value.device, dtype=value.dtype)
 
     def _materialize(self, width: int, like: Tensor) -> None:
         """Creates the parameters with the dtype and device of the empty ones, and changes the class to the ordinary
