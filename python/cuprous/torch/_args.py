@@ -133,7 +133,7 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         return result
     if result.requires_grad or (out.requires_grad and _core.is_grad_enabled()):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
-    if out.dims != result.dims and not out.numel() and out._base is None:  # PyTorch gives such a tensor memory too
+    if out.dims != result.dims and not out.numel():  # PyTorch gives such a tensor memory, too
         out.data = _core.t_full(list(result.dims), 0, out.dtype_name, out.device_name)
     if out.dims != result.dims:
         raise RuntimeError(

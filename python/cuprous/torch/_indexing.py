@@ -342,6 +342,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([[5, 6],
                 [1, 2]])
     """
+    if not input.ndim:  # an index of the only element
+        return index_select(input.reshape(1), dim, index).reshape(())
     input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
@@ -523,7 +525,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
     parts = tuple(map(_core.t_wrap, found))
-    return parts if as_tuple else stack(parts, 1)
+    if as_tuple:
+        return parts
+    return stack(parts, 1) if input.ndim else parts[0].reshape(-1, 1)[:, :0]
 
 
 FUNCTIONS = by_name(gather, take_along_dim, take, scatter, scatter_add, index_select, index_add, index_copy, index_fill,

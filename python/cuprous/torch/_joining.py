@@ -176,6 +176,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
     n = input.dims[wrap_dim(dim, input.ndim)]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         each, more = divmod(n, indices_or_sections)
         return split(input, [each + (k < more) for k in range(indices_or_sections)], dim)

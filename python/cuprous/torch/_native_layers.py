@@ -104,6 +104,7 @@ def _made(name: str, text: str, renamed: dict[str, str], example: str) -> Callab
     parameters = list(signature.parameters.values())
     if takes_out:
         parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    call.__wrapped__ = function  # type: ignore[attr-defined]
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     lines = [f"        {x}: {_description(x, function, renamed.get(x, x))}" for x in signature.parameters]
     lines += ["        out: a tensor of the result's shape to write to."] if takes_out else []

@@ -341,6 +341,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
+    for i, j in zip(left, right, strict=True):  # an extent of 1 counts for all elements of the other operand
+        if a.dims[i] == 1 != b.dims[j]:
+            b = b.sum(j, keepdim=True)
+        elif b.dims[j] == 1 != a.dims[i]:
+            a = a.sum(i, keepdim=True)
     rows, columns = ([k for k in range(t.ndim) if k not in removed] for t, removed in ((a, left), (b, right)))
     inner = math.prod(a.dims[k] for k in left)
     product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
@@ -361,6 +366,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
         tensor(11.)
     """
+    if not (input.ndim and other.ndim):
+        return _core.t_map("multiply", input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 

@@ -509,6 +509,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
                 [1, 2],
                 [2, 3]])
     """
+    if not self.ndim:
+        return unfold(self.reshape(1), dimension, size, step).reshape([size])
     dim = wrap_dim(dimension, self.ndim)
     n = self.dims[dim]
     if size < 0 or step <= 0:

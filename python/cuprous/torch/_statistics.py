@@ -48,7 +48,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         tensor(2.5000)
     """
     values, several = _levels("quantile", input, q, interpolation)
-    x = input.reshape(-1) if dim is None else input
+    x = input.reshape(-1) if dim is None or not input.ndim else input
     axis = 0 if dim is None else wrap_dim(dim, input.ndim)
     x = _ordering.sort(x, axis).values
     n, found = x.dims[axis], []
@@ -148,6 +148,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         tensor(3)
     """
     axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return _reductions.only(input)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
     order = _ordering.argsort(input.detach(), axis)
@@ -264,7 +266,7 @@ def cov(
         aweights: the weight of each sample, a vector of a floating dtype.
 
     Returns:
-        A matrix of shape (variables, variables), a number for a vector. Integers give the default dtype.
+        A matrix of shape (variables, variables), a number for one variable. Integers give the default dtype.
 
     Raises:
         RuntimeError: for bools, more than two dimensions, or weights that do not fit.
@@ -292,7 +294,7 @@ def cov(
         # The effective number of samples that the correction counts (Price, 1972).
         count = correction if aweights is None else correction * _reductions.sum(weights * aweights) / total
         result = _products.matmul(centred, (centred * weights).T.conj()) / clamp(total - count, min=0)
-    return result.reshape(()) if input.ndim < 2 else result
+    return result.reshape(()) if x.dims[0] == 1 else result
 
 
 def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:

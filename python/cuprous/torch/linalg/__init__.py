@@ -126,6 +126,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
                 [1, 2, 4],
                 [1, 3, 9]])
     """
+    x = x if x.ndim else x.reshape(1)
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):

@@ -120,6 +120,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                                f"{weight.numel()} and channel size = {channels}.")  # fmt: skip
         weight = weight.reshape([-1 if k == 1 else 1 for k in range(max(input.ndim, 2))]) if input.ndim > 1 else weight
+    weight = weight if input.ndim else weight.reshape(())
     return _map("where", _map("greater", input, 0), input, _map("multiply", input, weight))
 
 
@@ -227,6 +228,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> F.silu(torch.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
+    if input.is_complex():
+        return written(input, _map("divide", input, _map("exp", _map("negative", input)) + 1), inplace)
     return written(input, _map("multiply", input, _map("expit", input)), inplace)
 
 
