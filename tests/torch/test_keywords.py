@@ -23,7 +23,7 @@ SIGNATURES = {
 #: How Python and the extension say that they do not know a keyword.
 REFUSAL = re.compile(r"unexpected keyword|takes no keyword|takes no arg|invalid keyword|positional-only")
 #: Functions that begin processes, load files or keep what they are given without a look at it.
-NOT_CALLED = ("multiprocessing.", "hub.", "set_", "cuda.")
+NOT_CALLED = re.compile(r"multiprocessing\.|hub\.|cuda\.|(.*\.)?set_|autograd\.detect_anomaly")
 
 
 def _found(path: str) -> Any:
@@ -46,15 +46,13 @@ def _existing() -> list[str]:
     return found
 
 
-EXISTING = [path for path in _existing() if not path.startswith(NOT_CALLED)]
+EXISTING = [path for path in _existing() if not NOT_CALLED.match(path)]
 
 
 def _is_refused(path: str, name: str) -> bool:
     """Returns true if a function does not know a keyword. What it gets for it is nothing that it could use."""
     bound = (torch.ones(2, 2),) if path.startswith("Tensor.") else ()
     function = _found(path)
-    if hasattr(function, "__signature__"):
-        return name not in function.__signature__.parameters
     try:
         function(*bound, **{name: object()})
     except TypeError as error:

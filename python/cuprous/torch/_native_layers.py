@@ -3,7 +3,6 @@ from that of `torch.nn.functional`, and numbers for reductions."""
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +48,7 @@ _TABLE: dict[str, tuple[str, dict[str, str], str]] = {
                    "torch.tensor([0.0, 2.0]), [2] -> tensor([-1.0000,  1.0000])"),
     "margin_ranking_loss": ("input1 input2 target margin=0.0 reduction=1", _NONE,
                             "torch.ones(1), torch.zeros(1), torch.tensor([-1]) -> tensor(1.)"),
-    "poisson_nll_loss": ("input target log_input full eps reduction", _NONE,
+    "poisson_nll_loss": ("input target log_input=True full=False eps=1e-08 reduction=1", _NONE,
                          "torch.zeros(2), torch.ones(2), True, False, 1e-8, 1 -> tensor(1.)"),
     "rrelu": ("input lower=0.125 upper=0.3333333333333333 training=False generator=None", _NONE,
               "torch.tensor([-1.0, 2.0]), 0.2, 0.4 -> tensor([-0.3000,  2.0000])"),
@@ -69,44 +68,33 @@ _DESCRIPTIONS = {
 }
 
 
-def _signature(text: str) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parts = [part.partition("=") for part in text.split()]
-    values = {"None": None, "True": True, "False": False}
-    defaults = [values[x] if x in values else float(x) if x else inspect.Parameter.empty for _, _, x in parts]
-    defaults = [int(x) if name == "reduction" and x == 1 else x for x, (name, _, _) in zip(defaults, parts, strict=True)]
-    return inspect.Signature(
-        [inspect.Parameter(name, kind, default=x) for (name, _, _), x in zip(parts, defaults, strict=True)]
-    )
-
-
 def _description(name: str, source: Callable[..., Any], theirs: str) -> str:
     found = re.search(rf"^        {theirs}: (.*(?:\n {{12}}.*)*)", source.__doc__ or "", re.MULTILINE)
     return _DESCRIPTIONS[name] if name in _DESCRIPTIONS or not found else found[1]
 
 
+def _called(name: str, given: dict[str, Any], renamed: dict[str, str]) -> Tensor:
+    """Calls a function of `nn.functional` with arguments under the names of PyTorch's native function."""
+    out = given.pop("out", None)
+    for key in _LIBRARY:
+        given.pop(key, None)
+    if "reduction" in given:
+        given["reduction"] = _REDUCTIONS[given["reduction"]]
+    if given.get("padding_idx") == -1:  # as PyTorch's native function has it
+        del given["padding_idx"]
+    return write_out(out, getattr(F, name)(**{renamed.get(key, key): x for key, x in given.items()}))
+
+
 def _made(name: str, text: str, renamed: dict[str, str], example: str) -> Callable[..., Tensor]:
-    function, signature = getattr(F, name), _signature(text)
-    takes_out = name in ("hardshrink", "threshold")
-
-    def call(*args: Any, **kwargs: Any) -> Tensor:
-        out = kwargs.pop("out", None) if takes_out else None
-        given = signature.bind(*args, **kwargs).arguments
-        for key in _LIBRARY:
-            given.pop(key, None)
-        if "reduction" in given:
-            given["reduction"] = _REDUCTIONS[given["reduction"]]
-        if given.get("padding_idx") == -1:  # as PyTorch's native function has it
-            del given["padding_idx"]
-        result: Tensor = function(**{renamed.get(key, key): x for key, x in given.items()})
-        return write_out(out, result)
-
-    parameters = list(signature.parameters.values())
-    if takes_out:
-        parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    call.__wrapped__ = function  # type: ignore[attr-defined]
-    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    lines = [f"        {x}: {_description(x, function, renamed.get(x, x))}" for x in signature.parameters]
+    function, takes_out = getattr(F, name), name in ("hardshrink", "threshold")
+    names = [part.partition("=")[0] for part in text.split()]
+    parameters = ", ".join(text.split()) + (", *, out=None" if takes_out else "")
+    scope: dict[str, Any] = {"_called": _called, "_renamed": renamed}
+    # So that it has the parameters of the table, as `inspect` and Python's own errors show them.
+    exec(f"def call({parameters}): return _called({name!r}, locals(), _renamed)", scope)
+    call = scope["call"]
+    call.__wrapped__ = function
+    lines = [f"        {x}: {_description(x, function, renamed.get(x, x))}" for x in names]
     lines += ["        out: a tensor of the result's shape to write to."] if takes_out else []
     arguments, result = example.split(" -> ")
     listed = "\n".join(lines)
