@@ -169,4 +169,4 @@ if __name__ == "__main__":
     lines = [f"{path}: {' '.join(found)}" for path, found in table()]
     target = Path(__file__).with_name("signatures.txt")
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(len(lines))  # noqa: T201
+    print(len(lines))

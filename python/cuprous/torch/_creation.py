@@ -240,7 +240,9 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         kind, device_name = _options(name, out, dtype, device, layout)
-        return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory, out)
+        return _configured(
+            _core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory, out
+        )
 
     return named(
         make,

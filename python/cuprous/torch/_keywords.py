@@ -142,7 +142,9 @@ def complete(table: Mapping[str, Any]) -> dict[str, Any]:
     completed = {}
     for name, f in table.items():
         own = parameters(f)
-        lacks = hasattr(f, "__code__") and (name in _NAMED or name.removesuffix("_") in RENAMED or "dim" in own or "keepdim" in own)
+        lacks = hasattr(f, "__code__") and (
+            name in _NAMED or name.removesuffix("_") in RENAMED or "dim" in own or "keepdim" in own
+        )
         completed[name] = _cached(name, f) if lacks else f
     return completed
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.nn.modules import batchnorm, conv
 from cuprous.torch.nn.modules.linear import Linear
