@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _diagonals, _joining, _products, _shape
-from cuprous.torch._args import by_name, tensor_of, unsupported
+from cuprous.torch._args import by_name, in_place, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch.linalg import multi_dot
+from cuprous.torch.linalg import multi_dot, vector_norm
 
 _map = _core.t_map
 
@@ -537,13 +537,37 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     return _products.mm(_core.t_cast(input, "int32"), _core.t_cast(mat2, "int32"), out=out)
 
 
+def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Returns the root of the sum of squares.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: a dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
+        tensor(5.)
+    """
+    return vector_norm(input, 2, dim, keepdim, out=out)
+
+
 _BOTH = by_name(
     fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes,
     diagflat,
     vdot, addr, addbmm, mvlgamma,
 )  # fmt: skip
-METHODS = _BOTH
+METHODS = _BOTH | by_name(
+    in_place(addbmm, "torch.zeros(1, 1).addbmm_(torch.ones(1, 1, 2), torch.ones(1, 2, 1)) -> tensor([[2.]])"),
+    in_place(addr, "torch.zeros(1, 2).addr_(torch.ones(1), torch.ones(2)) -> tensor([[1., 1.]])"),
+    in_place(ldexp, "torch.ones(1).ldexp_(torch.tensor([2])) -> tensor([4.])"),
+    in_place(mvlgamma, "torch.tensor([2.0]).mvlgamma_(1) -> tensor([0.])"),
+)  # fmt: skip
 FUNCTIONS = _BOTH | by_name(
     scalar_tensor, empty_strided, frombuffer, unravel_index, chain_matmul, vander, cumulative_trapezoid, get_device,
-    is_inference_mode_enabled, _int_mm,
+    is_inference_mode_enabled, _int_mm, frobenius_norm,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import by_name, named, wrap_dim, write_out
+from cuprous.torch._args import by_name, in_place, named, wrap_dim, write_out
 from cuprous.torch._joining import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
@@ -371,7 +371,12 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-METHODS = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
-FUNCTIONS = METHODS | by_name(einsum, tensordot) | {
+_BOTH = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
+METHODS = _BOTH | by_name(
+    in_place(addmm, "torch.zeros(1, 1).addmm_(torch.ones(1, 2), torch.ones(2, 1)) -> tensor([[2.]])"),
+    in_place(addmv, "torch.zeros(1).addmv_(torch.ones(1, 2), torch.ones(2)) -> tensor([2.])"),
+    in_place(baddbmm, "torch.zeros(1, 1, 1).baddbmm_(torch.ones(1, 1, 2), torch.ones(1, 2, 1)) -> tensor([[[2.]]])"),
+)
+FUNCTIONS = _BOTH | by_name(einsum, tensordot) | {
     "ger": outer, "spmm": mm, "inner": inner,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import astype, by_name, dims_of, named, wrap_dim, write_out, write_outs
+from cuprous.torch._args import astype, by_name, dims_of, in_place, named, wrap_dim, write_out, write_outs
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
@@ -743,8 +743,12 @@ def _implicit(ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-METHODS = by_name(
+_BOTH = by_name(
     sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
     logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax
 )  # fmt: skip
-FUNCTIONS = METHODS | by_name(var_mean, std_mean)
+METHODS = _BOTH | by_name(
+    in_place(cumsum, "torch.tensor([1.0, 2.0]).cumsum_(0) -> tensor([1., 3.])"),
+    in_place(cumprod, "torch.tensor([2.0, 3.0]).cumprod_(0) -> tensor([2., 6.])"),
+)
+FUNCTIONS = _BOTH | by_name(var_mean, std_mean)

@@ -566,8 +566,27 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
 
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Returns a copy of a part of a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension.
+        start: the first index.
+        length: the extent of the part.
+
+    Returns:
+        A tensor with memory of its own.
+
+    Examples:
+        >>> torch.narrow_copy(torch.tensor([1, 2, 3]), 0, 1, 2)
+        tensor([2, 3])
+    """
+    return narrow(input, dim, start, length).clone()
+
+
 _BOTH = by_name(
-    reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
+    reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow, narrow_copy,
     select, movedim, as_strided, clone
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, unfold)

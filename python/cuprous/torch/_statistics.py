@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from typing import Any
 
 from cuprous import _core
@@ -23,6 +24,8 @@ from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
+
+nanmedian_result = namedtuple("nanmedian_result", ("values", "indices"))
 
 
 @_autocast.policy
@@ -486,6 +489,30 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     return self
 
 
-_BOTH = by_name(quantile, nanquantile, mode, diff, cov, corrcoef, logcumsumexp, renorm)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Returns the median of the elements that are not NaN: the lower one of two.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep the reduced dimension with extent 1.
+
+    Returns:
+        A tensor without dimensions, or with `dim` the named tuple `(values, indices)`.
+
+    Examples:
+        >>> torch.nanmedian(torch.tensor([1.0, float("nan"), 3.0, 5.0]))
+        tensor(3.)
+    """
+    if dim is None:
+        return nanmedian(input.reshape(-1), 0).values
+    values, order = _ordering.sort(input, dim)  # NaN come last
+    count = _reductions.sum(_map("equal", input, input), dim, True)
+    at = _map("maximum", count - 1, 0) // 2
+    found, indices = values.gather(dim, at), order.gather(dim, at)
+    return nanmedian_result(*(x if keepdim else x.squeeze(dim) for x in (found, indices)))
+
+
+_BOTH = by_name(quantile, nanquantile, nanmedian, mode, diff, cov, corrcoef, logcumsumexp, renorm)
 METHODS = _BOTH | by_name(exponential_, geometric_, log_normal_, cauchy_)
 FUNCTIONS = _BOTH | by_name(bucketize, isin, trapezoid, poisson) | {"trapz": trapezoid}

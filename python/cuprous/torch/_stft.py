@@ -157,4 +157,4 @@ def _added(frames: Any, total: int, hop: int) -> Any:
     return _convolution.fold(columns, (1, total), (1, frames.shape[-1]), stride=(1, hop))[:, 0, 0]
 
 
-FUNCTIONS = by_name(stft, istft)
+FUNCTIONS = METHODS = by_name(stft, istft)
