@@ -42,7 +42,8 @@ UNDOCUMENTED = {"implicit", "names", "start_", "self_", "kwargs", "args", "orig_
 
 #: What stubs have that PyTorch's parser or its documentation does not.
 WRONG = {
-    "Tensor.new": "cls device other size storage", "Tensor.requires_grad_": "mode", "flatten": "dims", "can_cast": "from",
+    "Tensor.new": "cls device other size storage", "Tensor.requires_grad_": "mode", "flatten": "dims",
+    "can_cast": "from",
     "Tensor.flatten": "dims", "Tensor.mul": "out", "Tensor.true_divide": "out", "Tensor.floor_divide": "out",
     "autograd.graph.RemovableHandle": "hooks_dict extra_dict", "nn.RNNCellBase": "num_chunks",
 }  # fmt: skip

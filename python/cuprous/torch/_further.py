@@ -556,6 +556,23 @@ def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out
     return vector_norm(input, 2, dim, keepdim, out=out)
 
 
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any = None) -> Tensor:
+    """Returns the gradient of what softmax got, from that of its result.
+
+    Args:
+        grad_output: the gradient of the result.
+        output: the result of softmax.
+        dim: the dimension along which it sums to 1.
+        input_dtype: the dtype of the gradient, by default that of `output`.
+
+    Returns:
+        A tensor of the shape of `output`.
+    """
+    weighted = _map("multiply", grad_output, output)
+    found = weighted - output * weighted.sum(dim, keepdim=True)
+    return found if input_dtype is None else found.to(input_dtype)
+
+
 _BOTH = by_name(
     fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes,
     diagflat,
@@ -569,5 +586,6 @@ METHODS = _BOTH | by_name(
 )  # fmt: skip
 FUNCTIONS = _BOTH | by_name(
     scalar_tensor, empty_strided, frombuffer, unravel_index, chain_matmul, vander, cumulative_trapezoid, get_device,
-    is_inference_mode_enabled, _int_mm, frobenius_norm,
+    is_inference_mode_enabled, _int_mm, _softmax_backward_data,
+    frobenius_norm,
 )  # fmt: skip

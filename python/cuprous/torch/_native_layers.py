@@ -20,8 +20,8 @@ _NONE: dict[str, str] = {}
 _TABLE: dict[str, tuple[str, dict[str, str], str]] = {
     "alpha_dropout": ("input p train", {"train": "training"}, "torch.ones(2), 0.5, False -> tensor([1., 1.])"),
     "batch_norm": (_NORM.format("training"), _NONE,
-                   "torch.tensor([[0.0], [2.0]]), None, None, None, None, True, 0.1, 1e-5, False -> tensor([[-1.0000],\n"
-                   "                [ 1.0000]])"),
+                   "torch.tensor([[0.0], [2.0]]), None, None, None, None, True, 0.1, 1e-5, False -> "
+                   "tensor([[-1.0000],\n                [ 1.0000]])"),
     "binary_cross_entropy_with_logits": (
         "input target weight=None pos_weight=None reduction=1", _NONE,
         "torch.zeros(2), torch.ones(2) -> tensor(0.6931)"),

@@ -343,11 +343,8 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
             return write_out(out, _map(op + "imum", input, dim))
         if dim is None:
             return write_out(out, _extreme(op, input, None, False))
-        if not input.ndim:
-            found = only(input)
-        else:
-            found = picked(input, _index_of(op, input, dim, True), dim, keepdim)
-        return write_outs(out, found)
+        index = _index_of(op, input, dim, True) if input.ndim else None
+        return write_outs(out, only(input) if index is None else picked(input, index, dim, keepdim))
 
     return named(
         pick,

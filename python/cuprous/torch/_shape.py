@@ -586,8 +586,8 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 _BOTH = by_name(
-    reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow, narrow_copy,
-    select, movedim, as_strided, clone
+    reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
+    narrow_copy, select, movedim, as_strided, clone,
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, unfold)
 FUNCTIONS = _BOTH | by_name(broadcast_shapes, broadcast_tensors, unfold_copy)

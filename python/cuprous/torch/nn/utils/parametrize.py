@@ -52,8 +52,10 @@ class ParametrizationList(ModuleList):
         if not unsafe:
             made = self()
             if not isinstance(made, Tensor) or made.dims != original.dims or made.dtype_name != original.dtype_name:
-                raise ValueError(f"Registering a parametrization may not change the shape or dtype of the tensor, which "
-                                 f"has shape {list(original.dims)} and dtype {original.dtype}")  # fmt: skip
+                raise ValueError(
+                    "Registering a parametrization may not change the shape or dtype of the tensor, which has shape "
+                    f"{list(original.dims)} and dtype {original.dtype}"
+                )
 
     def _names(self) -> list[str]:
         return [f"original{k}" for k in range(self.count)] or ["original"]
