@@ -177,6 +177,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
     n = input.dims[wrap_dim(dim, input.ndim)]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         each, more = divmod(n, indices_or_sections)
         return split(input, [each + (k < more) for k in range(indices_or_sections)], dim)
@@ -370,6 +372,61 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(transpose(g, 0, 1) for g in grids) if indexing == "xy" and len(shape) > 1 else tuple(grids)
 
 
-_BOTH = by_name(chunk, tensor_split, unbind, tile, repeat_interleave, flip, roll, split)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.chunk`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        chunks: the number of parts.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_chunk(torch.tensor([1, 2]), 2)
+        (tensor([1]), tensor([2]))
+    """
+    return chunk(input, chunks, dim)
+
+
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.split`.
+
+    Args:
+        tensor: a tensor of any shape and dtype.
+        split_size: the extent of each part.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_split(torch.tensor([1, 2]), 1)
+        (tensor([1]), tensor([2]))
+    """
+    return split(tensor, split_size, dim)
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.split` with an extent for each part.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        split_sizes: the extents.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_split_with_sizes(torch.tensor([1, 2, 3]), [1, 2])
+        (tensor([1]), tensor([2, 3]))
+    """
+    return split(input, list(split_sizes), dim)
+
+
+_BOTH = by_name(chunk, tensor_split, unbind, tile, repeat_interleave, flip, roll, split,
+                unsafe_chunk, unsafe_split, unsafe_split_with_sizes)  # fmt: skip
 METHODS = _BOTH | by_name(repeat)
 FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(cat, stack, hstack, vstack, meshgrid)

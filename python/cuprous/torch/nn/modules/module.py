@@ -334,8 +334,11 @@ class Module(State, Hooks):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        """Iterates over this module and all submodules, each once.
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Iterates over this module and all submodules.
+
+        Args:
+            remove_duplicate: whether a module that is found several times comes once.
 
         Returns:
             An iterator over modules.
@@ -344,7 +347,7 @@ class Module(State, Hooks):
             >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
             3
         """
-        return (module for _, module in self.named_modules())
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Iterates over the direct submodules with their names, each once.
