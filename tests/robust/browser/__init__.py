@@ -1,4 +1,8 @@
-"""A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol."""
+"""A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol.
+
+With `CUPROUS_PAGE=tree` the files of the page are those of the working tree and not those in the extension, so that a change
+of them is tried without a build.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,13 @@ import subprocess
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+ASSETS = Path(__file__).parents[3] / "crates/watch/src/serve/assets"
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 PLAYWRIGHTS = "~/.cache/ms-playwright/chromium*/chrome-*linux*/*head*less*shell"
 
 
@@ -62,13 +69,21 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "DOM", "Accessibility", "Log"):
             self.call(f"{domain}.enable")
+        if os.environ.get("CUPROUS_PAGE") == "tree":
+            self.call("Fetch.enable", patterns=[{"urlPattern": "http://*", "requestStage": "Response"}])
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def _send(self, method: str, **parameters: Any) -> int:
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
+        data = memoryview(json.dumps(message).encode() + b"\0")
+        while data:
+            data = data[os.write(self._write, data) :]
+        return number
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = self._send(method, **parameters)
         while True:
             answer = self._next(60)
             if answer.get("id") == number:
@@ -94,6 +109,23 @@ class Browser:
             self.failures.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
+        elif method == "Fetch.requestPaused":
+            self._answer_from_tree(params)
+
+    def _answer_from_tree(self, paused: dict[str, Any]) -> None:
+        """Answers a request with the tree's file, with the server's own headers, or lets it pass."""
+        name = urlsplit(paused["request"]["url"]).path.lstrip("/") or "index.html"
+        file = ASSETS / name
+        if paused.get("responseStatusCode") == 303 or file.suffix not in TYPES or not file.is_file():
+            self._send("Fetch.continueRequest", requestId=paused["requestId"])
+            return
+        own = ("content-type", "content-length")
+        headers = [h for h in paused.get("responseHeaders", []) if h["name"].lower() not in own]
+        headers.append({"name": "content-type", "value": TYPES[file.suffix]})
+        body = base64.b64encode(file.read_bytes()).decode()
+        self._send(
+            "Fetch.fulfillRequest", requestId=paused["requestId"], responseCode=200, responseHeaders=headers, body=body
+        )
 
     def run(self, script: str) -> Any:
         """Returns the value of an expression; awaits a promise."""
