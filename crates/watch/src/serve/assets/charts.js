@@ -1,5 +1,5 @@
 // The pictures of an estimate: where the time goes, and the roofline.
-import { $, duration, html, quantity, resize, svg, ticks } from "/dom.js";
+import { $, duration, html, plot, quantity, svg, ticks } from "/dom.js";
 
 // Parts of the GPU's time by name: style and what it means.
 const PARTS = {
@@ -28,44 +28,36 @@ export function stack(e) {
 // Two bars on one linear scale, and below them the GPU's own bar over the whole width, in parts, joined to the short one
 // by two lines. So a GPU that is 500 times faster still shows what its time is spent on.
 export function bars(e) {
-  const picture = $("bars");
-  const [top, height, gap] = [22, 26, 28];
-  const width = resize(picture, 262);
   const longest = Math.max(e.cpu_seconds, e.gpu_seconds, Number.MIN_VALUE);
-  const right = width - 8;
-  const wide = (seconds) => Math.max((seconds / longest) * right, 2);
-  const rows = [["cpu", `CPU: ${e.cpu}`, e.cpu_seconds, e.words[0]], ["compute", `GPU: ${e.gpu}`, e.gpu_seconds, e.words[1]]];
-  const nodes = [svg("title", { id: "bars-title" }, barsWords(e))];
-  rows.forEach(([kind, name, seconds, words], at) => {
-    const y = top + at * (height + gap);
-    nodes.push(svg("text", { x: 0, y: y - 6 }, name));
-    nodes.push(svg("text", { class: "value", x: right, y: y - 6, "text-anchor": "end" }, words));
-    nodes.push(svg("rect", { class: kind, x: 0, y, height, width: wide(seconds), rx: 2 }));
-  });
-  const [from, to] = [top + 2 * height + gap, top + 2 * height + gap + 40];
-  const end = wide(e.gpu_seconds);
-  nodes.push(svg("path", { class: "join", d: `M0 ${from}L0 ${to}L${right} ${to}L${end} ${from}Z` }));
-  const times = right / end;
-  const words = times > 1.5 ? `GPU time magnified ${times < 10 ? times.toPrecision(2) : Math.round(times)} times` : "GPU time in parts";
-  nodes.push(svg("text", { class: "soft", x: right / 2, y: to - 8, "text-anchor": "middle" }, words));
-  let x = 0;
+  const nodes = [];
+  for (const [kind, name, seconds, words] of [["cpu", `CPU: ${e.cpu}`, e.cpu_seconds, e.words[0]], ["gpu", `GPU: ${e.gpu}`, e.gpu_seconds, e.words[1]]]) {
+    const [head, bar] = [html("div", name, "bar-head"), html("div", "", `bar-whole ${kind}`)];
+    head.append(html("b", words));
+    bar.style.width = `${(seconds / longest) * 100}%`;
+    nodes.push(head, bar);
+  }
+  const end = (e.gpu_seconds / longest) * 100;
+  const join = svg("svg", { class: "join", viewBox: "0 0 100 30", preserveAspectRatio: "none" });
+  join.append(svg("path", { d: `M0 0L0 30L100 30L${end} 0Z` }));
+  const parts = html("div", "", "bar-parts");
   for (const [name, seconds] of stack(e)) {
-    const length = (seconds / e.gpu_seconds) * right;
-    const rect = svg("rect", { class: PARTS[name][0], x, y: to, height, width: Math.max(length, 1) });
-    rect.append(svg("title", {}, `${name}: ${duration(seconds)}`));
-    nodes.push(rect);
-    x += length;
+    const part = html("div", "", PARTS[name][0]);
+    part.style.width = `${(seconds / e.gpu_seconds) * 100}%`;
+    part.title = `${name}: ${duration(seconds)}`;
+    parts.append(part);
   }
-  const base = to + height;
-  for (const at of ticks(0, e.gpu_seconds, width < 480 ? 4 : 8)) {
-    const place = (at / e.gpu_seconds) * right;
-    const anchor = place < 20 ? "start" : place > right - 24 ? "end" : "middle";
-    nodes.push(svg("line", { class: "tick", x1: place, x2: place, y1: base, y2: base + 5 }));
-    nodes.push(svg("text", { class: "soft", x: place, y: base + 20, "text-anchor": anchor }, at ? duration(at, 2) : "0"));
+  const axis = html("div", "", "bar-axis");
+  for (const at of ticks(0, e.gpu_seconds, $("bars").clientWidth < 480 ? 3 : 8)) {
+    const place = (at / e.gpu_seconds) * 100;
+    const label = html("span", at ? duration(at, 2) : "0", place < 3 ? "start" : place > 94 ? "end" : "middle");
+    label.style.left = `${place}%`;
+    axis.append(label);
   }
-  picture.setAttribute("viewBox", `0 0 ${width} ${base + 26}`);
-  picture.setAttribute("height", base + 26);
-  picture.replaceChildren(...nodes);
+  $("bars").setAttribute("aria-label", barsWords(e));
+  $("bars").replaceChildren(...nodes, join, parts, axis);
+  const times = longest / e.gpu_seconds;
+  const magnified = times > 1.5 ? `, drawn ${times < 10 ? times.toPrecision(2) : Math.round(times)} times longer` : "";
+  $("parts-caption").textContent = `The GPU's ${e.words[1]} in parts${magnified}`;
   $("parts").replaceChildren(...stack(e).map(([name, seconds]) => {
     const [kind, meaning] = PARTS[name];
     const row = html("tr");
@@ -86,49 +78,49 @@ function barsWords(e) {
 
 // Logarithmic axes: operations per byte from 1/64 to at least 65,536, and operations per second.
 export function roofline(e) {
-  const picture = $("roofline");
-  const [top, bottom, height] = [16, 264, 312];
-  const width = resize(picture, height);
-  const [left, right] = [64, width - 12];
   const { cpu, gpu, intensity } = e.roofline;
   const from = Math.min(1 / 64, (intensity ?? 1) / 4);
   const to = Math.max(65536, (intensity ?? 1) * 4);
   const reach = ([flops, bandwidth], at) => Math.min(flops, bandwidth * at);
   const low = Math.min(reach(cpu, from), reach(gpu, from)) / 1.5;
-  const high = Math.max(cpu[0], gpu[0]) * 4;
-  const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * (right - left);
-  const y = (value) => bottom - (Math.log(value / low) / Math.log(high / low)) * (bottom - top);
-  const nodes = [svg("title", { id: "roofline-title" }, rooflineWords(e))];
-  for (const power of powers(low, high, 8)) {
-    nodes.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(power), y2: y(power) }));
-    nodes.push(svg("text", { class: "soft", x: left - 8, y: y(power) + 5, "text-anchor": "end" }, quantity(power, "", 1).trim()));
-  }
-  for (const power of powers(from, to, (right - left) / 64)) {
-    nodes.push(svg("line", { class: "axis", x1: x(power), x2: x(power), y1: top, y2: bottom }));
-    nodes.push(svg("text", { class: "soft", x: x(power), y: bottom + 20, "text-anchor": "middle" }, plain(power)));
-  }
-  nodes.push(svg("text", { class: "soft", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, "arithmetic intensity (FLOP per byte)"));
-  const side = { x: 14, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + bottom) / 2})` };
-  nodes.push(svg("text", { class: "soft", ...side }, "throughput (FLOP/s)"));
-  const labels = [];
-  for (const [kind, name, rates] of [["cpu", e.cpu, cpu], ["gpu", e.gpu, gpu]]) {
-    const ridge = Math.min(Math.max(rates[0] / rates[1], from), to);
-    const corners = [from, ridge, to].map((at) => `${x(at)} ${y(reach(rates, at))}`);
-    nodes.push(svg("path", { class: `roof ${kind}`, d: `M${corners.join("L")}` }));
-    labels.push(svg("text", { class: "outlined", x: right - 4, y: y(rates[0]) - 8, "text-anchor": "end" },
-      `${short(name, width)}: ${quantity(rates[0], "FLOP/s")}, ${quantity(rates[1], "B/s")}`));
-    if (intensity) nodes.push(svg("circle", { class: kind, cx: x(intensity), cy: y(reach(rates, intensity)), r: 6 }));
-  }
-  if (intensity) {
-    nodes.push(svg("line", { class: "task", x1: x(intensity), x2: x(intensity), y1: top, y2: bottom }));
-    const before = x(intensity) > (left + right) / 2;
-    const words = `this task: ${quantity(intensity, "", 3).trim()} FLOP per byte`;
-    labels.push(svg("text", { class: "outlined", x: x(intensity) + (before ? -8 : 8), y: bottom - 8, "text-anchor": before ? "end" : "start" }, words));
-  }
-  picture.replaceChildren(...nodes, ...labels);
+  const high = Math.max(cpu[0], gpu[0]) * 2;
+  const box = $("roofline");
+  const wide = box.clientWidth > 560;
+  plot(box, {
+    words: rooflineWords(e), height: 330, margins: [26, wide ? 128 : 96, 52, 52],
+    draw: ({ left, right, top, bottom }) => {
+      const [nodes, labels] = [[], []];
+      const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * (right - left);
+      const y = (value) => bottom - (Math.log(value / low) / Math.log(high / low)) * (bottom - top);
+      for (const power of powers(low, high, 8)) {
+        nodes.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(power), y2: y(power) }));
+        labels.push([left - 8, y(power), quantity(power, "", 1).trim(), "end"]);
+      }
+      for (const power of powers(from, to, (right - left) / 60)) {
+        nodes.push(svg("line", { class: "axis", x1: x(power), x2: x(power), y1: top, y2: bottom }));
+        labels.push([x(power), bottom + 14, plain(power)]);
+      }
+      labels.push([(left + right) / 2, bottom + 38, "arithmetic intensity in FLOP per byte"], [0, 8, "FLOP/s", "start"]);
+      // The names stand beside the ends of the curves, at least a name's height apart.
+      const heights = [y(cpu[0]), y(gpu[0])];
+      const [upper, lower] = heights[0] < heights[1] ? [0, 1] : [1, 0];
+      heights[lower] = Math.max(heights[lower], heights[upper] + 44);
+      for (const [at, kind, name, rates] of [[0, "cpu", e.cpu, cpu], [1, "gpu", e.gpu, gpu]]) {
+        const ridge = Math.min(Math.max(rates[0] / rates[1], from), to);
+        const corners = [from, ridge, to].map((place) => `${x(place)} ${y(reach(rates, place))}`);
+        nodes.push(svg("path", { class: `roof ${kind}`, d: `M${corners.join("L")}` }));
+        if (intensity) nodes.push(svg("circle", { class: kind, cx: x(intensity), cy: y(reach(rates, intensity)), r: 6 }));
+        labels.push([right + 10, heights[at], `${wide ? name : kind.toUpperCase()}\n${quantity(rates[0], "FLOP/s")}\n${quantity(rates[1], "B/s")}`, "start", `of-${kind}`]);
+      }
+      if (intensity) {
+        nodes.push(svg("line", { class: "task", x1: x(intensity), x2: x(intensity), y1: top, y2: bottom }));
+        const place = Math.min(Math.max(x(intensity), left + 110), right - 60);
+        labels.push([place, 8, `this task: ${Number(intensity.toPrecision(3)).toLocaleString("en")}`, "middle", "strong"]);
+      }
+      return { nodes, labels };
+    },
+  });
 }
-
-const short = (name, width) => (width < 480 ? name.split(" ").slice(-2).join(" ") : name);
 
 // Powers of ten between two numbers, at most `most` of them, evenly.
 function powers(low, high, most) {

@@ -18,12 +18,23 @@ export function svg(name, attributes = {}, text = "") {
   return node;
 }
 
-// Makes a picture as wide as its place, in pixels, so that its text is as large as the page's. Returns the width.
-export function resize(picture, height) {
-  const width = Math.max(Math.round(picture.clientWidth || picture.parentElement.clientWidth), 200);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  picture.setAttribute("height", height);
-  return width;
+// Lays out a plot in a box: a picture between the margins, and labels of HTML around it, so that their text is as large as
+// the page's, can be selected and has a background of its own. `nodes` are in pixels of the box, as are the places of
+// labels: [x, y, text, anchor, kind], with y the middle of the line.
+export function plot(box, { words, height, margins: [top, right, bottom, left], draw }) {
+  const width = Math.max(box.clientWidth, 200);
+  const area = { left, top, right: width - right, bottom: height - bottom };
+  const { nodes, labels } = draw(area, width);
+  const [w, h] = [area.right - area.left, area.bottom - area.top];
+  const picture = svg("svg", { viewBox: `${left} ${top} ${w} ${h}`, role: "img", "aria-label": words });
+  Object.assign(picture.style, { left: left + "px", top: top + "px", width: w + "px", height: h + "px" });
+  picture.append(...nodes);
+  box.style.height = height + "px";
+  box.replaceChildren(picture, ...labels.map(([x, y, text, anchor = "middle", kind = ""]) => {
+    const node = html("span", text, `${anchor} ${kind}`.trim());
+    Object.assign(node.style, { left: x + "px", top: y + "px" });
+    return node;
+  }));
 }
 
 // Calls `draw` when the width of a node or the color scheme changes.

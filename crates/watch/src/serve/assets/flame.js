@@ -8,6 +8,7 @@ let [root, zoomed, deepest] = [null, null, 0];
 
 // What a frame is, by the brackets and names that profiles give the innermost ones.
 function kindOf(node) {
+  if (node.kind) return node.kind;
   if (/^\[copy/.test(node.name)) return "copies";
   if (/^\[wait/.test(node.name)) return "wait";
   if (/^\[plan/.test(node.name)) return "plan";

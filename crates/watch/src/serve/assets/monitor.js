@@ -1,5 +1,5 @@
 // The monitor. While it is visible, it requests the newest sample once a second.
-import { $, html, memory, resize, svg } from "/dom.js";
+import { $, html, memory, plot, svg } from "/dom.js";
 import { fill } from "/tables.js";
 
 const or = (value, words, otherwise = "unknown") => (value === null || value === undefined ? otherwise : words(value));
@@ -16,40 +16,38 @@ const COLUMNS = [
   column("Host memory", (p) => p.host_memory, memory),
 ];
 const HEIGHT = 132;
-let [last, span] = [null, 600];
+let [last, span] = [null, 60];
 
 // A curve with its axes: values from 0 to `most` over the chosen span, newest at the right. The server's series are
 // percentages of `most`.
 function graph(name, series, most, unit, words) {
-  const box = html("figure", "", "graph");
-  const picture = svg("svg", { role: "img", "aria-label": `${name}: ${words}, over ${span / 60} minutes` });
-  const title = html("figcaption", name);
-  title.append(html("b", words));
-  box.append(title, picture);
-  box.draw = () => {
-    const [left, top, bottom] = [58, 10, HEIGHT - 24];
-    const right = resize(picture, HEIGHT) - 6;
-    const y = (value) => bottom - (Math.min(value, 100) / 100) * (bottom - top);
-    const x = (ago) => right - (ago / span) * (right - left);
-    const nodes = [];
-    for (const part of [0, 50, 100]) {
-      nodes.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(part), y2: y(part) }));
-      nodes.push(svg("text", { class: "soft", x: left - 6, y: y(part) + 4, "text-anchor": "end" }, or(most, (n) => unit((n * part) / 100), "")));
-    }
-    for (const ago of [span, span / 2, 0]) {
-      const anchor = ago === span ? "start" : ago ? "middle" : "end";
-      const words = ago ? (ago >= 60 ? `${ago / 60} min ago` : `${ago} s ago`) : "now";
-      nodes.push(svg("text", { class: "soft", x: x(ago), y: HEIGHT - 6, "text-anchor": anchor }, words));
-    }
-    const shown = series.slice(-span - 1);
-    if (shown.length) {
-      const points = shown.map((value, at) => `${x(shown.length - 1 - at).toFixed(1)} ${y(value).toFixed(1)}`);
-      const [from, to] = [x(shown.length - 1), x(0)];
-      nodes.push(svg("path", { class: "area", d: `M${from} ${bottom}L${points.join("L")}L${to} ${bottom}Z` }));
-      nodes.push(svg("path", { class: "curve", d: `M${points.join("L")}` }));
-    }
-    picture.replaceChildren(...nodes);
-  };
+  const [box, title, area] = [html("figure", "", "graph"), html("figcaption"), html("div", "", "plot")];
+  title.append(html("span", name), html("b", words));
+  box.append(title, area);
+  box.draw = () => plot(area, {
+    words: `${name}: ${words}, over ${span / 60} min`, height: HEIGHT, margins: [10, 8, 24, 66],
+    draw: ({ left, right, top, bottom }) => {
+      const y = (value) => bottom - (Math.min(value, 100) / 100) * (bottom - top);
+      const x = (ago) => right - (ago / span) * (right - left);
+      const [nodes, labels] = [[], []];
+      for (const part of [0, 50, 100]) {
+        nodes.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(part), y2: y(part) }));
+        labels.push([left - 8, y(part), or(most, (n) => unit((n * part) / 100), ""), "end"]);
+      }
+      for (const ago of [span, span / 2, 0]) {
+        const time = ago ? (ago >= 60 ? `${ago / 60} min ago` : `${ago} s ago`) : "now";
+        labels.push([x(ago), HEIGHT - 10, time, ago === span ? "start" : ago ? "middle" : "end"]);
+      }
+      const shown = series.slice(-span - 1);
+      if (shown.length) {
+        const points = shown.map((value, at) => `${x(shown.length - 1 - at).toFixed(1)} ${y(value).toFixed(1)}`);
+        const [from, to] = [x(shown.length - 1), x(0)];
+        nodes.push(svg("path", { class: "area", d: `M${from} ${bottom}L${points.join("L")}L${to} ${bottom}Z` }));
+        nodes.push(svg("path", { class: "curve", d: `M${points.join("L")}` }));
+      }
+      return { nodes, labels };
+    },
+  });
   return box;
 }
 
@@ -74,12 +72,15 @@ const degrees = (n) => `${Math.round(n)} °C`;
 function gpuCard(gpu, series = [[], [], [], []]) {
   const { pcie } = gpu;
   const rate = (value) => or(value, (n) => memory(n) + "/s");
-  const graphs = [
-    graph("Utilization", series[0], 100, percent, or(gpu.utilization, percent)),
-    graph("Memory", series[1], gpu.memory_total, memory, or(gpu.memory_used, (n) => `${memory(n)} of ${or(gpu.memory_total, memory)}`)),
-    graph("Power", series[2], gpu.power_limit, watts, or(gpu.power, (w) => `${w.toFixed(0)} of ${or(gpu.power_limit, watts)}`)),
-    graph("Temperature", series[3], 100, degrees, or(gpu.temperature, degrees)),
-  ];
+  const readings = [
+    ["Utilization", gpu.utilization, 100, percent, percent],
+    ["Memory", gpu.memory_used, gpu.memory_total, memory, (n) => `${memory(n)} of ${or(gpu.memory_total, memory)}`],
+    ["Power", gpu.power, gpu.power_limit, watts, (w) => `${w.toFixed(0)} of ${or(gpu.power_limit, watts)}`],
+    ["Temperature", gpu.temperature, 100, degrees, degrees],
+  ].map((reading, at) => [...reading, series[at]]);
+  const known = ([, value, , , , curve]) => value !== null || curve.some((n) => n > 0);
+  const graphs = readings.filter(known).map(([name, value, most, unit, words, curve]) => graph(name, curve, most, unit, or(value, words)));
+  const missing = readings.filter((reading) => !known(reading)).map(([name]) => name.toLowerCase());
   const held = gpu.throttled_by.length > 0;
   const rows = [
     ["Clock", or(gpu.clock, (n) => `${n} of ${or(gpu.clock_limit, String)} MHz`)],
@@ -91,6 +92,7 @@ function gpuCard(gpu, series = [[], [], [], []]) {
     const rates = gpu.nvlink_rates ? `, out ${rate(gpu.nvlink_rates[0])}, in ${rate(gpu.nvlink_rates[1])}` : "";
     rows.push(["NVLink", `${up} of ${gpu.nvlink.length} up${rates}`]);
   }
+  if (missing.length) rows.push(["Not reported", missing.join(", ")]);
   return card(`GPU ${gpu.index}: ${gpu.name}`, graphs, rows);
 }
 

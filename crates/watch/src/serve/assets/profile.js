@@ -31,8 +31,9 @@ function named(kind, name) {
 
 // A time with a bar as long as its part of the longest.
 function barred(us, longest) {
-  const cell = html("span", time(us), "barred");
-  cell.style.setProperty("--part", `${longest ? (us / longest) * 100 : 0}%`);
+  const [cell, bar] = [html("span", "", "barred"), html("span", "", "bar")];
+  bar.style.width = `${longest ? (us / longest) * 5 : 0}rem`;
+  cell.append(bar, time(us));
   return cell;
 }
 
@@ -76,7 +77,8 @@ function open(text, name) {
 function summarize({ tracks, about }) {
   const sums = summary(tracks);
   const used = KINDS.filter(([kind]) => sums.get(kind) > 0);
-  const figures = used.map(([kind, words]) => [kind, words, time(sums.get(kind))]);
+  // A call of the host contains what it waited for, so the sum would mislead.
+  const figures = used.filter(([kind]) => kind !== "host").map(([kind, words]) => [kind, words, time(sums.get(kind))]);
   if (Number.isFinite(about.wall_seconds)) figures.unshift(["", "from start to end", duration(about.wall_seconds)]);
   $("summary").replaceChildren(...figures.map(([kind, words, value]) => {
     const box = html("div");
@@ -94,7 +96,7 @@ function showLines(lines) {
   if (!lines.length) return;
   const has = (name) => lines.some((row) => (name === "source" ? sources[row.name] : row[name] > 0));
   const columns = [
-    { name: "Line", value: (row) => row.name, show: (row) => row.name },
+    { name: "Line", value: (row) => row.name, show: (row) => row.name, kind: "command" },
     { name: "Source", value: (row) => sources[row.name] ?? "", show: (row) => html("code", sources[row.name] ?? "–"), kind: "source" },
     { name: "Time", value: (row) => row.time, number: true, show: (row) => barred(row.time, lines[0].time) },
     ...[["device", "Kernels"], ["copies", "Copies"], ["wait", "Waits"], ["plan", "Planning"], ["host", "Host"]].map(([id, name]) => (

@@ -1,4 +1,5 @@
 // Traces in Chrome's format: their events by track, and sums over them.
+import { quantity } from "/dom.js";
 
 // What an event is, by its category or its name, in the order of the legend. Other tools' categories are among them.
 export const KINDS = [
@@ -7,7 +8,7 @@ export const KINDS = [
   ["wait", "waits", /^wait|synchron/],
   ["plan", "planning and compiling", /^(plan|compil)/],
   ["part", "named parts", /^(part|user_annotation)/],
-  ["host", "host", /./],
+  ["host", "the host's calls", /./],
 ];
 
 function kindOf({ cat, name }) {
@@ -78,7 +79,8 @@ export function parse(trace) {
   for (const [id, { name, points }] of curves) {
     points.sort((a, b) => a[0] - b[0]);
     const most = points.reduce((high, [, value]) => Math.max(high, value), 0);
-    found.tracks.push({ id, name: `${name}, at most ${most.toLocaleString("en")}`, events: [], depth: 2, points, most });
+    const words = name.endsWith(" (bytes)") ? `${name.slice(0, -8)}, at most ${quantity(most, "B")}` : `${name}, at most ${most.toLocaleString("en")}`;
+    found.tracks.push({ id, name: words, events: [], depth: 2, points, most });
   }
   return found;
 }
@@ -137,7 +139,7 @@ export function summary(tracks) {
 // source lines ("frame;frame microseconds"); for others, events inside of others are frames.
 export function flames({ stacks, tracks }) {
   const root = { name: "all", time: 0, children: new Map() };
-  const child = (node, name) => node.children.get(name) ?? node.children.set(name, { name, time: 0, children: new Map() }).get(name);
+  const child = (node, name, kind) => node.children.get(name) ?? node.children.set(name, { name, kind, time: 0, children: new Map() }).get(name);
   for (const stack of stacks) {
     const cut = stack.lastIndexOf(" ");
     const time = Number(stack.slice(cut + 1));
@@ -155,8 +157,8 @@ export function flames({ stacks, tracks }) {
       for (const event of events) {
         const { depth, start, length } = event;
         open.length = depth;
-        const parent = depth ? open[depth - 1] : child(root, name);
-        const node = child(parent, event.name);
+        const parent = depth ? open[depth - 1] : child(root, name, "host");
+        const node = child(parent, event.name, event.kind);
         node.time += length;
         open[depth] = node;
         if (depth) continue;
