@@ -25,7 +25,7 @@ np.row_stack = getattr(np, "row_stack", np.vstack)
 #: Markers for whole folders and files.
 MARKED = {
     "slow": ["robust"],
-    "browser": ["robust/test_page.py"],
+    "browser": ["robust/page"],
     "clients": ["clients"],
     "nvrtc": ["test_cuda_code.py"],
     "gpu": ["gpu"],

@@ -100,13 +100,13 @@ function hostCard({ sample, host: series }) {
   const { host } = sample;
   const cores = `${host.cores} ${host.cores === 1 ? "core" : "cores"}`;
   const load = or(host.load, ([one, five, fifteen]) =>
-    `${one.toFixed(2)} over 1 min, ${five.toFixed(2)} over 5 min, ${fifteen.toFixed(2)} over 15 min (${host.cores.toFixed(2)} keeps all cores busy)`);
+    `${one.toFixed(2)} over 1 min, ${five.toFixed(2)} over 5 min, ${fifteen.toFixed(2)} over 15 min: processes that run or wait to (${host.cores} keep all cores busy)`);
   const graphs = [
     graph("CPU", series[0], 100, percent, or(host.utilization, percent)),
     graph("Memory", series[1], host.memory_total, memory, `${memory(host.memory_used)} of ${memory(host.memory_total)}`),
   ];
   const driver = sample.driver ? [["NVIDIA driver", sample.driver]] : [];
-  return card(`${host.name}: ${host.cpu}, ${cores}`, graphs, [["Processes that want to run", load], ...driver]);
+  return card(`${host.name}: ${host.cpu}, ${cores}`, graphs, [["Load", load], ...driver]);
 }
 
 function show(seen) {
