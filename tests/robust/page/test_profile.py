@@ -62,18 +62,18 @@ def test_the_timeline(page: Browser) -> None:
     assert whole["copies"] > 0 and whole["host"] > 0 and whole["plan"] == 0
     x, y, width = page.run(BOX)
     row = y + 26 + 18 + 8  # the first row of the first track, below the axis and the name
-    page.mouse("mouseMoved", x + width * 0.9, row)
+    page.mouse("mouseMoved", x + width * 0.97, row)
     page.until("!document.getElementById('hover').hidden")
     hover = text(page, "hover")
     for wanted in ("copy: 500 µs", "from 3.00 ms on", "train.py:43: loss = float(weights.sum())", "bytes: 18.9 MB"):
         assert wanted in hover
     page.mouse("mouseMoved", x, y - 30)
     page.until("document.getElementById('hover').hidden")
-    page.click(x + width * 0.9, row)
+    page.click(x + width * 0.97, row)
     page.until("document.getElementById('event').textContent.startsWith('copy: 500 µs')")
     # The timeline has the focus now, so the wheel zooms into what is under the pointer.
     for _ in range(4):
-        page.mouse("mouseWheel", x + width * 0.9, row, deltaX=0, deltaY=-120)
+        page.mouse("mouseWheel", x + width * 0.97, row, deltaX=0, deltaY=-120)
     page.until(f"{COLORS}.copies > {whole['copies'] * 1.5}")
     page.keys("Home")
     page.until(f"{COLORS}.copies < {whole['copies'] * 1.1}")

@@ -20,7 +20,7 @@ from .browser import Browser
 from .contents import show
 
 PICTURES = Path(__file__).parent / "pictures"
-WIDTHS = {"desktop": (1280, 900), "tablet": (768, 1024), "phone": (360, 740)}
+WIDTHS = {"desktop": (1280, 900), "tablet": (834, 1112), "phone": (360, 740)}
 SECTIONS = ("calculator", "monitor", "profile")
 #: The font of the reference pictures, which Debian and Ubuntu have wherever they have a browser.
 FONT = "DejaVu Sans"
@@ -141,7 +141,7 @@ def test_pictures(page: Browser, section: str, width: str, scheme: str) -> None:
     got = drawn(page, section, width, scheme)
     if os.environ.get("CUPROUS_PICTURES") == "write":
         PICTURES.mkdir(exist_ok=True)
-        got.quantize(48).save(file, optimize=True)
+        got.quantize(160, method=Image.Quantize.FASTOCTREE).save(file, optimize=True)
     assert differences(got, Image.open(file)) < 0.01
 
 

@@ -37,7 +37,7 @@ export function bars(e) {
     nodes.push(head, bar);
   }
   const end = (e.gpu_seconds / longest) * 100;
-  const join = svg("svg", { class: "join", viewBox: "0 0 100 30", preserveAspectRatio: "none" });
+  const join = svg("svg", { class: "join", "aria-hidden": "true", viewBox: "0 0 100 30", preserveAspectRatio: "none" });
   join.append(svg("path", { d: `M0 0L0 30L100 30L${end} 0Z` }));
   const parts = html("div", "", "bar-parts");
   for (const [name, seconds] of stack(e)) {

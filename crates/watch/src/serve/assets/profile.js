@@ -10,6 +10,7 @@ const time = (us) => (us ? duration(us / 1e6) : "–");
 const count = (n) => n.toLocaleString("en");
 let sources = {};
 let begin = 0;
+let chosen = false; // The user opened a file, which the server's profile must not replace.
 
 // The texts about an event, the most important first.
 function describe({ name, start, length, kind, args }) {
@@ -111,6 +112,7 @@ function showLines(lines) {
 
 async function read(file) {
   if (!file) return;
+  chosen = true;
   $("profile-state").textContent = `Reading ${file.name} …`;
   open(await file.text(), file.name);
 }
@@ -126,6 +128,8 @@ export async function start() {
     if (!$("profile").hidden) read(event.dataTransfer.files[0]);
   });
   const answer = await fetch("/api/profile").catch(() => null);
-  if (answer?.status === 200) open(await answer.text(), "The server's profile");
+  const text = answer?.status === 200 ? await answer.text() : null;
+  if (chosen) return;
+  if (text !== null) open(text, "The server's profile");
   else $("profile-state").textContent = "No profile is open.";
 }

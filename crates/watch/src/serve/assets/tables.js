@@ -45,7 +45,8 @@ function line(columns, row) {
   for (const { name, number, show, kind } of columns) {
     const cell = html("td", "", [number ? "number" : "", kind ?? ""].join(" ").trim());
     cell.dataset.label = name; // Phones show a row as a list of labels and values.
-    cell.append(show(row));
+    const shown = show(row);
+    cell.append(number && typeof shown === "string" ? html("span", shown) : shown);
     node.append(cell);
   }
   return node;
