@@ -14,7 +14,7 @@ MOST = 160
 
 
 def texts(rows: Iterable[ProfileRow]) -> dict[str, str]:
-    """Returns the text of each line by `file:line`, as events of the trace name it. Cells of notebooks have texts too."""
+    """Returns the text of each line by `file:line`, as the trace names it. Cells of notebooks have texts too."""
     found: dict[str, str] = {}
     for row in rows:
         text = linecache.getline(row.file, row.line).strip() if row.line else ""

@@ -1,7 +1,7 @@
 """A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol.
 
-With `CUPROUS_PAGE=tree` the files of the page are those of the working tree and not those in the extension, so that a change
-of them is tried without a build.
+With `CUPROUS_PAGE=tree` the files of the page are those of the working tree and not those in the extension, so that
+a change of them is tried without a build.
 """
 
 from __future__ import annotations

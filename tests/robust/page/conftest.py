@@ -32,7 +32,8 @@ TRACE: dict[str, Any] = {
     ],
     "sources": {"train.py:42": "weights = softmax(scores)", "train.py:43": "loss = float(weights.sum())"},
     "stacks": [
-        "main (train.py:9);step (train.py:42);softmax 3000", "main (train.py:9);step (train.py:43);[copy to the host] 500",
+        "main (train.py:9);step (train.py:42);softmax 3000",
+        "main (train.py:9);step (train.py:43);[copy to the host] 500",
     ],
     "otherData": {"wall_seconds": 0.0035},
 }  # fmt: skip

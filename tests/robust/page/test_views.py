@@ -45,12 +45,20 @@ def sample() -> str:
         "index": 0, "name": "Example GPU", "utilization": 83, "memory_used": 20 << 30, "memory_total": 80 << 30,
         "power": 413.0, "power_limit": 700.0, "temperature": 66, "clock": 1400, "clock_limit": 1980,
         "throttled_by": ["power limit"], "nvlink": [], "nvlink_rates": None,
-        "pcie": {"generation": 4, "width": 8, "generation_limit": 5, "width_limit": 16, "sent": 1 << 20, "received": 2 << 20},
     }  # fmt: skip
-    mute = dict.fromkeys(gpu) | {"index": 1, "name": "Silent GPU", "throttled_by": [], "nvlink": []}
+    lanes = {
+        "generation": 4,
+        "width": 8,
+        "generation_limit": 5,
+        "width_limit": 16,
+        "sent": 1 << 20,
+        "received": 2 << 20,
+    }
+    silent = dict.fromkeys(gpu) | {"index": 1, "name": "Silent GPU", "throttled_by": [], "nvlink": []}
+    gpus = [gpu | {"pcie": lanes}, silent | {"pcie": dict.fromkeys(lanes)}]
     process = {
-        "pid": 4242, "gpu": 0, "name": "python train.py --epochs 90", "rank": [0, 2], "memory": 3 << 30, "utilization": 81,
-        "cpu": 99.0, "host_memory": 2 << 30, "own": {"allocated": 1 << 30, "reserved": 2 << 30, "peak": 2 << 30},
+        "pid": 4242, "gpu": 0, "name": "python train.py --epochs 90", "rank": [0, 2], "memory": 3 << 30,
+        "utilization": 81, "cpu": 99.0, "host_memory": 2 << 30, "own": {"allocated": 1 << 30, "reserved": 2 << 30, "peak": 2 << 30},
     }  # fmt: skip
     host = {
         "name": "example", "cpu": "Example CPU", "cores": 16, "utilization": 42.0, "memory_used": 12 << 30,
@@ -58,8 +66,8 @@ def sample() -> str:
     }  # fmt: skip
     other = process | {"pid": 77, "name": "/usr/bin/other", "rank": None, "gpu": None, "own": None, "memory": None}
     return json.dumps({
-        "sample": {"time": 0, "host": host, "driver": "580.95.05", "gpus": [gpu, mute | {"pcie": dict.fromkeys(gpu["pcie"])}],
-                   "no_gpu": None, "processes": [process, other]},
+        "sample": {"time": 0, "host": host, "driver": "580.95.05", "gpus": gpus, "no_gpu": None,
+                   "processes": [process, other]},
         "host": [wave, [19.0] * 120],
         "gpus": {"0": [wave[::-1], [25.0] * 120, [59.0] * 120, [66.0] * 120], "1": [[0.0] * 120] * 4},
     })  # fmt: skip
