@@ -135,7 +135,7 @@ def test_the_flame_graph(page: Browser, tmp_path: Path) -> None:
     (tmp_path / "nested.json").write_text(
         '[{"ph":"X","ts":0,"dur":10,"name":"outer"},{"ph":"X","ts":2,"dur":4,"name":"inner"},{"ph":"X","ts":6,"dur":2,"name":"inner"}]'
     )
-    choose(page, tmp_path / "nested.json", "nested.json")
+    choose(page, tmp_path / "nested.json", "nested.json: 3 events")
     titles = page.run(f"{frames}.map(b => b.title)")
     assert titles[-1] == "inner: 6.00 µs, 60.0 % of all" and len(titles) == 4
 
@@ -149,7 +149,7 @@ def test_profile_written_by_cuprous(page: Browser, server: Server, tmp_path: Pat
         y.get()
     p.save(tmp_path / "own.json")
     page.open(server.address)
-    choose(page, tmp_path / "own.json", "own.json")
+    choose(page, tmp_path / "own.json", "own.json: ")
     assert text(page, "profile-state").endswith("tracks and 1 curve.")
     lines = cells(page, "lines")
     first = next(k for k, line in enumerate(Path(__file__).read_text().splitlines(), 1) if "y = cp.exp(x) + 1" in line)

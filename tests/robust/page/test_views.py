@@ -58,7 +58,8 @@ def sample() -> str:
     gpus = [gpu | {"pcie": lanes}, silent | {"pcie": dict.fromkeys(lanes)}]
     process = {
         "pid": 4242, "gpu": 0, "name": "python train.py --epochs 90", "rank": [0, 2], "memory": 3 << 30,
-        "utilization": 81, "cpu": 99.0, "host_memory": 2 << 30, "own": {"allocated": 1 << 30, "reserved": 2 << 30, "peak": 2 << 30},
+        "utilization": 81, "cpu": 99.0, "host_memory": 2 << 30,
+        "own": {"allocated": 1 << 30, "reserved": 2 << 30, "peak": 2 << 30},
     }  # fmt: skip
     host = {
         "name": "example", "cpu": "Example CPU", "cores": 16, "utilization": 42.0, "memory_used": 12 << 30,
