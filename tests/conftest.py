@@ -26,7 +26,7 @@ np.row_stack = getattr(np, "row_stack", np.vstack)
 MARKED = {
     "slow": ["robust"],
     "browser": ["robust/page"],
-    "clients": ["clients"],
+    "clients": ["clients", "ported"],
     "nvrtc": ["test_cuda_code.py"],
     "gpu": ["gpu"],
 }
