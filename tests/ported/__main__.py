@@ -1,4 +1,4 @@
-"""Prints how long each program takes with NumPy and with Cuprous: `python -m tests.ported`. Processes, from start to end."""
+"""Prints how long each program takes with NumPy and with Cuprous, as processes: `python -m tests.ported`."""
 
 from __future__ import annotations
 
