@@ -121,10 +121,23 @@ def home(module: ModuleType, value: Any) -> str:
     return found if str(found).startswith(module.__name__ + ".") or str(found).startswith("cuprous._") else ""
 
 
+def names(module: ModuleType) -> list[str]:
+    """The public names of a module. Those of PyTorch's modules are what can be called and is defined in its package."""
+    if not module.__name__.startswith("cuprous.torch"):
+        return list(module.__all__)
+    root = module.__name__ if module.__name__ != "cuprous.torch" else "cuprous.torch"
+
+    def own(value: Any) -> bool:
+        found = getattr(value, "__module__", None) or root
+        return callable(value) and str(found).startswith((root, "cuprous.torch._", "cuprous._core"))
+
+    return [name for name in dir(module) if not name.startswith("_") and own(getattr(module, name))]
+
+
 def groups(module: ModuleType) -> dict[str, list[str]]:
     """Descriptions by title."""
     found: dict[str, list[str]] = {}
-    for name in sorted(module.__all__, key=str.lower):
+    for name in sorted(names(module), key=str.lower):
         value = getattr(module, name)
         if isinstance(value, (Unsupported, ModuleType)) or name.startswith("__"):
             continue
