@@ -313,7 +313,7 @@ def group_aggregate(
     ids: ndarray, groups: int, functions: Sequence[str], values: ndarray | None, mask: ndarray | None
 ) -> ndarray:
     """functions x groups (int64, the bits of float64 for sums, minima and maxima of floats) of the rows whose id is not
-    -1 and at which the mask is true. "sum", "count", "min" and "max" (without NaN), "first" and "last" (rows, or -1)."""
+    -1 and at which the mask is true. "sum", "count", "min", "max" (without NaN), "first" and "last" (rows, or -1)."""
 
 def join_match(right: ndarray, left: ndarray, domain: int) -> ndarray:
     """Keys: int64 below the domain; negative ones equal none. For each left key the first equal right key, or -1; then
