@@ -122,16 +122,16 @@ def home(module: ModuleType, value: Any) -> str:
 
 
 def names(module: ModuleType) -> list[str]:
-    """The public names of a module. Those of PyTorch's modules are what can be called and is defined in its package."""
+    """The public names of a module. Those of PyTorch's are also what can be called and is defined in its package."""
+    listed = list(getattr(module, "__all__", ()))
     if not module.__name__.startswith("cuprous.torch"):
-        return list(module.__all__)
-    root = module.__name__ if module.__name__ != "cuprous.torch" else "cuprous.torch"
+        return listed
+    homes = (module.__name__, "cuprous.torch._", "cuprous._core")
 
     def own(value: Any) -> bool:
-        found = getattr(value, "__module__", None) or root
-        return callable(value) and str(found).startswith((root, "cuprous.torch._", "cuprous._core"))
+        return callable(value) and str(getattr(value, "__module__", None) or module.__name__).startswith(homes)
 
-    return [name for name in dir(module) if not name.startswith("_") and own(getattr(module, name))]
+    return list({*listed, *(n for n in dir(module) if not n.startswith("_") and own(getattr(module, n)))})
 
 
 def groups(module: ModuleType) -> dict[str, list[str]]:
