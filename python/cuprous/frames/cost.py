@@ -43,7 +43,7 @@ _REDUCTION = Rate(2.9, 0.7)
 _OF_GROUPS = Rate(5.5, 3.2)
 _SORTED_GROUPS = Rate(180.0, 22.0)
 _DISTINCT_OF_GROUPS = Rate(100.0, 70.0)
-_ONE_KEY, _TEXT_KEY, _SEVERAL_KEYS = Rate(3.0, 4.0), Rate(3.0, 12.0), Rate(10.0, 36.0)
+_ONE_KEY, _TEXT_KEY, _SEVERAL_KEYS = Rate(3.0, 4.0), Rate(3.0, 16.0), Rate(10.0, 36.0)
 _WINDOW = Rate(22.0, 15.0)
 #: Functions of other rows sort, or gather for each row of a window.
 _SEQUENCE = Rate(150.0, 10.0)
@@ -117,6 +117,11 @@ _COPY, _DICTIONARY = 1.5, 60.0
 _DECODED = 10.0
 
 
+def refuse_few(rows: int) -> None:
+    """Raises `Refused` if the largest frame of a plan has so few rows that running it here does not pay."""
+    refuse_unless(rows >= LEAST_ROWS, f"{rows:,} rows are few; this pays from {LEAST_ROWS:,}")
+
+
 class Costs:
     """Estimates for the nodes of one plan.
 
@@ -140,7 +145,7 @@ class Costs:
         """
         scans = list(_scans(node))
         rows = max((len(one.source) for one in scans), default=0)
-        refuse_unless(rows >= LEAST_ROWS, f"{rows:,} rows are few; this pays from {LEAST_ROWS:,}")
+        refuse_few(rows)
         if self._device == "gpu":
             return
         given, here, polars = self._estimate(node)

@@ -15,7 +15,7 @@ from polars.exceptions import PanicException
 import cuprous as cp
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
-from cuprous.frames.cost import Costs
+from cuprous.frames.cost import Costs, refuse_few
 from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.translate import Translator
@@ -164,11 +164,18 @@ class Engine(pl.InMemoryEngine):
         Returns:
             A report whose entries have no times.
         """
-        return Report(_entries(self._translated(lf._ldf, runs=False)))
+        try:
+            return Report(_entries(self._translated(lf._ldf, runs=False)))
+        except Refused as error:
+            return Report([Entry("plan", _POLARS, reason=str(error))])
 
     def _translated(self, ldf: Any, runs: bool = True) -> nodes.Part:
-        part = Translator(ldf.visit()).part()
-        return self._taken(part, runs)
+        translator = Translator(ldf.visit())
+        if self._take == "measured":  # a plan of few rows is not worth its translation
+            rows = translator.largest_frame()
+            if rows is not None:
+                refuse_few(rows)
+        return self._taken(translator.part(), runs)
 
     def _taken(self, part: nodes.Part, runs: bool = False) -> nodes.Part:
         """Leaves to Polars what would be slower here, unless all is taken.
