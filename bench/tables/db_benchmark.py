@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -96,12 +97,12 @@ JOINS: dict[str, Callable[[Any], pl.LazyFrame]] = {
 
 
 def ratios(lf: pl.LazyFrame, engines: dict[str, Any], repeats: int) -> dict[str, float]:
-    """Returns the least milliseconds of each engine; they take turns, so that the machine's load is the same."""
+    """Returns the median milliseconds of each engine; they take turns, so that the machine's load is the same."""
     times: dict[str, list[float]] = {name: [] for name in engines}
     for _ in range(repeats):
         for name, engine in engines.items():
             times[name].append(best(lambda: lf.collect(engine=engine), 1))  # noqa: B023
-    return {name: min(found) for name, found in times.items()}
+    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def main() -> int:
