@@ -103,7 +103,7 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
     nodes.Distinct: lambda _: iter([Rate(15.0, 75.0)]),
     nodes.Filter: _of_filter,
     nodes.GroupBy: _of_groups,
-    nodes.Join: lambda _: iter([Rate(14.0, 20.0)]),
+    nodes.Join: lambda node: iter([Rate(17.0, 20.0) if len(node.left_on) < 2 else Rate(120.0, 40.0)]),
     nodes.Select: lambda node: _of_expressions(node.columns),
     nodes.Sort: _of_sort,
     nodes.Union: lambda _: iter([Rate(5.0, 3.0)]),
@@ -113,6 +113,10 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
 
 #: Nanoseconds for each row of a column that is copied to the device, and of one whose dictionary is made.
 _COPY, _DICTIONARY = 1.5, 60.0
+#: The same of a column whose strings are long and differ in most rows: its dictionary is as large and has to be sorted.
+_MANY_STRINGS = 4000.0
+#: Values that are looked at to tell.
+_SAMPLE = 2000
 #: Nanoseconds for each row of a column of strings that Polars gets back.
 _DECODED = 10.0
 
@@ -184,7 +188,14 @@ class Costs:
         if not isinstance(node.source, pl.DataFrame) or len(node.source) < LEAST_ROWS:
             return []
         columns = (node.source.get_column(name) for name in node.schema)
-        return [(one, len(one) * _copy_rate(one.dtype)) for one in columns if not self._residency.holds(one)]
+        cold = [one for one in columns if not self._residency.holds(one)]
+        return [(one, len(one) * (_MANY_STRINGS if _has_many_strings(one) else _copy_rate(one.dtype))) for one in cold]
+
+
+def _has_many_strings(series: pl.Series) -> bool:
+    """Returns true if most of the first values of a column of strings differ."""
+    sample = series.head(_SAMPLE)
+    return is_coded(series.dtype) and 2 * sample.n_unique() > len(sample)
 
 
 def _copy_rate(dtype: Any) -> float:
