@@ -115,10 +115,26 @@ def joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int |
 
 
 def _distinct(left: Any, right: Any, end: int | None) -> tuple[Any, Any, int]:
-    """Codes that number the distinct ones of both sides."""
+    """Codes that number the distinct ones of both sides, or of the shorter one alone if it is much shorter."""
+    heights = int(left.shape[0]), int(right.shape[0])
+    if 16 * min(heights) < max(heights):
+        if heights[0] < heights[1]:
+            return _narrowed(left, right)
+        right, left, number = _narrowed(right, left)
+        return left, right, number
     found = group_ids(cp.concatenate([left, right]), end)
     ids, height = found.ids.astype("int64"), int(left.shape[0])
     return ids[:height], ids[height:], max(1, found.groups)
+
+
+def _narrowed(few: Any, many: Any) -> tuple[Any, Any, int]:
+    """Codes that number the distinct ones of the shorter side; -1 on the other side for what it does not have."""
+    distinct, inverse = cp.unique(few, return_inverse=True)
+    number = int(distinct.shape[0])
+    if number == 0:
+        return inverse, cp.full(many.shape, -1, "int64"), 1
+    position = cp.minimum(cp.searchsorted(distinct, many), number - 1)
+    return inverse, cp.where(distinct[position] == many, position, -1), number
 
 
 def join(node: Join, left: Frame, right: Frame) -> Frame:

@@ -65,6 +65,27 @@ class Translator:
             self._caches[view.id_] = part
         return part
 
+    def largest_frame(self) -> int | None:
+        """Returns the height of the largest frame in memory below the current node; None if there are other sources."""
+        traverser = self._traverser
+        handle = traverser.get_node()
+        try:
+            waiting, largest = [handle], 0
+            while waiting:
+                traverser.set_node(waiting.pop())
+                inputs = traverser.get_inputs()
+                waiting += inputs
+                if not inputs:
+                    view = traverser.view_current_node()
+                    if type(view).__name__ != "DataFrameScan":
+                        return None
+                    largest = max(largest, view.df.height())
+            return largest
+        except (Exception, PanicException):  # `part` says what is not understood
+            return None
+        finally:
+            traverser.set_node(handle)
+
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
         schema = dict(self._traverser.get_schema())

@@ -188,8 +188,8 @@ struct Task<'a, I, V> {
 impl<I: Id, V: Value> Task<'_, I, V> {
     fn run(&self, out: &mut [u64]) {
         let (n, groups) = (self.ids.len(), self.groups);
-        // Combining the parts costs at most as much as an eighth of the rows.
-        let parts = (n / PART.max(8 * groups)).clamp(1, MOST_PARTS);
+        // Combining the parts costs at most as much as half of the rows.
+        let parts = (n / PART.max(2 * groups)).clamp(1, MOST_PARTS);
         let ranges =
             if parts == 1 && groups >= MANY && n >= PART { rayon::current_num_threads().clamp(1, 8) } else { 1 };
         let (rows, width) = (n.div_ceil(parts).max(1), groups.div_ceil(ranges).max(1));
