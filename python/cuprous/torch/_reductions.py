@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -530,8 +531,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
         return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))
     if p == "nuc":
-        from cuprous.torch.linalg._norms import matrix_norm  # which imports this module
-
+        matrix_norm = importlib.import_module("cuprous.torch.linalg").matrix_norm  # which imports this module
         return matrix_norm(x, "nuc", dims_of(dim) or (-2, -1), keepdim, out=out)
     if isinstance(p, str):
         raise RuntimeError(f"linalg.norm: p={p!r} is none of the norms 'fro', 'nuc' and numbers")

@@ -138,6 +138,12 @@ def test_the_flame_graph(page: Browser, tmp_path: Path) -> None:
     choose(page, tmp_path / "nested.json", "nested.json: 3 events")
     titles = page.run(f"{frames}.map(b => b.title)")
     assert titles[-1] == "inner: 6.00 µs, 60.0 % of all" and len(titles) == 4
+    # Rounded times are no nesting: 0.1 + 0.2 is more than 0.3.
+    (tmp_path / "next.json").write_text(
+        '[{"ph":"X","ts":0.1,"dur":0.2,"name":"one"},{"ph":"X","ts":0.3,"dur":9,"name":"two"}]'
+    )
+    choose(page, tmp_path / "next.json", "next.json: 2 events")
+    assert page.run(f"{frames}.map(b => b.offsetTop)") == [0, 24, 48, 48]
 
 
 def test_profile_written_by_cuprous(page: Browser, server: Server, tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ function title({ name, args }) {
   return kind && typeof args?.line === "string" && args.line !== "?" ? `${kind} ${args.line}` : String(name ?? "?");
 }
 
+// Microseconds by which an event may begin before the one ahead of it ends, because times are rounded to nanoseconds.
+const ROUNDING = 0.0015;
+
 // Returns tracks with their events and the depth of each, from events of the kinds X, B, E, M, C, s, t, f.
 export function parse(trace) {
   const events = Array.isArray(trace) ? trace : trace?.traceEvents;
@@ -66,7 +69,7 @@ export function parse(trace) {
     list.sort((a, b) => a.start - b.start || b.length - a.length);
     const ends = [];
     for (const event of list) {
-      while (ends.length && ends[ends.length - 1] <= event.start) ends.pop();
+      while (ends.length && ends[ends.length - 1] <= event.start + ROUNDING) ends.pop();
       event.depth = ends.length;
       ends.push(event.start + event.length);
     }
@@ -170,6 +173,8 @@ export function flames({ stacks, tracks }) {
   const settle = (node) => {
     node.children = [...node.children.values()].sort((a, b) => b.time - a.time);
     node.children.forEach(settle);
+    // Events that overlap without one being inside the other make no frame wider than its caller.
+    node.time = Math.max(node.time, node.children.reduce((sum, child) => sum + child.time, 0));
     return node;
   };
   return settle(root);
