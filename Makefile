@@ -226,7 +226,7 @@ test-rust: $(VENV)/.dev
 # ones (nightly for all: TYPES=), because the tests in Rust compile each function and routine for every dtype.
 test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/inputs -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/ported --ignore=tests/inputs -n auto
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
 
@@ -266,7 +266,7 @@ test-bounds: $(TEST_READY) build/sim/.built
 # clients.md, cluster.md and from-pandas-polars-cudf.md use these libraries; test-python runs the others.
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
-	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/frames --ignore=tests/clients/test_host.py \
+	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/frames tests/ported --ignore=tests/clients/test_host.py \
 	'tests/test_docs.py::test_examples[clients.md]' 'tests/test_docs.py::test_examples[cluster.md]' \
 	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out -n auto
 	$(ENV) $(PY) -m pytest tests/clients/test_host.py
