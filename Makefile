@@ -242,7 +242,7 @@ SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/
 SIM_PROGRAMS ?= 300
 test-sim: $(TEST_READY) build/sim/.built
 	tests="$(SIM_TESTS)"; for device in sim:32 sim:64; do \
-	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080 and not leak_nothing" -n auto; \
+	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
