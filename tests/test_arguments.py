@@ -51,7 +51,7 @@ _HINTS = {
         frames.expressions.nulls._ternary.call frames.expressions.text.<lambda>.a frames.expressions.text.<lambda>.o
         frames.plan.translate._project.view frames.plan.translate_expressions._alias.dtype
         frames.plan.translate_expressions._length.view frames.operations.execute.<lambda>.node
-        torch.optim._rarer._start.group""",
+        torch.optim._asgd_rprop_adafactor_muon._start.group""",
     "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y",
     "an interface whose subclasses read them": """
         frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values""",
