@@ -103,6 +103,39 @@ def test_messages_that_do_not_fit_fail_on_both_sides() -> None:
         assert "but rank 1 in recv float32[4] from rank 0, tag 0" in each.out, each.out
 
 
+@pytest.mark.parametrize(
+    "begin_work", ["dist.all_reduce(x, async_op=True)", "dist.irecv(x, 1)", "dist.broadcast(x, 1, async_op=True)"]
+)
+@pytest.mark.parametrize("transport", ["", "socket"])
+def test_what_failed_work_wrote_is_never_read_without_its_error(begin_work: str, transport: str) -> None:
+    """Nobody waits for the work; it has failed long before the tensor is read, through whatever view, each time."""
+    program = f"""
+    x, kept = torch.arange(300_000.0), torch.arange(300_000.0)
+    part = x[-1]
+    if rank == 1:
+        dist.recv(torch.ones(1), 0)
+        os._exit(3)
+    work = {begin_work}
+    sent = dist.isend(kept, 1, tag=7)
+    dist.send(torch.ones(1), 1)
+    while not (work.is_completed() and sent.is_completed()):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    for read in [lambda: x[-1].item(), lambda: part.item(), lambda: x.numpy(), lambda: (x + 1).sum().item(),
+                 lambda: x.add_(1), lambda: x[-1].item()]:
+        try:
+            print("SILENT", read())
+        except dist.DistBackendError as error:
+            assert "rank 1" in str(error), error
+    assert kept[-1].item() == 299_999
+    print("DONE", flush=True)
+    os._exit(0)
+    """
+    processes, _store, started = begin(program, 2, CUPROUS_DISTRIBUTED_TRANSPORT=transport)
+    first, _ = finish(processes, started)
+    assert first.code == 0 and "DONE" in first.out and "SILENT" not in first.out, first.out
+
+
 def test_a_rank_that_ends_before_the_others_is_named() -> None:
     """Uneven numbers of batches: the text says what to do."""
     for rank, out in enumerate(_fails("sys.exit(0)")):

@@ -32,5 +32,5 @@ pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
 pub use routine::{GroupFunction, LinalgOp, QrMode, RoutineOp, RoutineRef, ScanOp, Vectors};
 pub use scalar::Scalar;
-pub use storage::{Buffer, Epoch, ExternalWork, Memory, Saved, SharedGuard, Storage, Version};
+pub use storage::{Access, Buffer, Epoch, ExternalWork, Memory, Saved, SharedGuard, Storage, Version};
 pub use tape::Tape;

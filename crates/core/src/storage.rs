@@ -68,6 +68,8 @@ pub trait ExternalWork: Send + Sync {
     /// # Errors
     /// The work failed, or an interrupt ended the wait.
     fn wait(&self) -> Result<()>;
+    /// Returns true if the work has ended with an error.
+    fn has_failed(&self) -> bool;
 }
 
 /// The bit of `shared` that [`Storage::share`] sets, above any count of loans.
@@ -77,23 +79,37 @@ const FOREVER: u32 = 1 << 31;
 #[derive(Debug)]
 pub struct SharedGuard {
     storage: Arc<Storage>,
-    /// True if the storage has the work for which it is shared.
-    is_working: bool,
+    /// What the work does with the storage for which it is shared, if the storage has that work.
+    during: Option<Access>,
+}
+
+/// What work outside the engine does with a storage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// The contents stay as they are.
+    Reads,
+    /// The contents are known only once the work has succeeded.
+    Writes,
 }
 
 impl SharedGuard {
-    /// Makes operations on the storage wait for `work`, until the guard is dropped.
-    pub fn during(mut self, work: Arc<dyn ExternalWork>) -> SharedGuard {
+    /// Makes operations on the storage wait for `work`, until the guard is dropped. If the work writes and has failed by
+    /// then, operations on the storage fail as it did from then on.
+    pub fn during(mut self, work: Arc<dyn ExternalWork>, access: Access) -> SharedGuard {
         *self.storage.external() = Some(work);
-        self.is_working = true;
+        self.during = Some(access);
         self
     }
 }
 
 impl Drop for SharedGuard {
     fn drop(&mut self) {
-        if self.is_working {
-            *self.storage.external() = None;
+        if let Some(access) = self.during {
+            let mut work = self.storage.external();
+            if access == Access::Writes && work.as_ref().is_some_and(|work| work.has_failed()) {
+                return;
+            }
+            *work = None;
         }
         self.storage.shared.fetch_sub(1, Release);
     }
@@ -206,7 +222,7 @@ impl Storage {
     /// Marks the memory as shared with code outside the engine until the guard is dropped.
     pub fn share_scoped(self: &Arc<Storage>) -> SharedGuard {
         self.shared.fetch_add(1, Relaxed);
-        SharedGuard { storage: self.clone(), is_working: false }
+        SharedGuard { storage: self.clone(), during: None }
     }
 
     fn external(&self) -> MutexGuard<'_, Option<Arc<dyn ExternalWork>>> {

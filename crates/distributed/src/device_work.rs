@@ -122,6 +122,10 @@ impl ExternalWork for DeviceWork {
     fn wait(&self) -> cuprous_core::Result<()> {
         self.order().map_err(Error::from)
     }
+
+    fn has_failed(&self) -> bool {
+        self.check().is_err()
+    }
 }
 
 impl Operation for DeviceWork {

@@ -118,7 +118,8 @@ impl Group {
         queue.seq += 1;
         queue.is_busy = true;
         drop(queue);
-        let result = self.perform(&exchange, keep);
+        let result = self.perform(&exchange);
+        drop(self.free(keep, &result));
         self.queue().is_busy = false;
         self.changed.notify_all();
         result
@@ -142,20 +143,24 @@ impl Group {
         Ok(())
     }
 
-    /// Performs a collective and gives its memory back.
-    fn perform(&self, exchange: &Exchange, keep: Keep) -> Result<()> {
+    fn perform(&self, exchange: &Exchange) -> Result<()> {
         self.check()?;
         let place = Place { session: &self.session, ranks: &self.ranks, me: self.me, timeout: self.timeout };
         let mut link = self.link.lock().unwrap_or_else(|e| e.into_inner());
         let Some(direct) = self.direct.as_ref().filter(|direct| direct.suits(&exchange.call)) else {
             return exchange::run(exchange, &place, &mut **link);
         };
-        let result = direct.run(exchange, &place, &mut **link);
-        if result.is_err() && direct.is_touched() {
-            // The other rank may go on at any time.
+        direct.run(exchange, &place, &mut **link)
+    }
+
+    /// Returns what keeps the memory of a collective that has ended, or `None` and keeps it forever if another rank of a
+    /// failed one touches it: that rank may go on at any time.
+    fn free(&self, keep: Keep, result: &Result<()>) -> Option<Keep> {
+        if result.is_err() && self.direct.as_ref().is_some_and(Direct::is_touched) {
             std::mem::forget(keep);
+            return None;
         }
-        result
+        Some(keep)
     }
 
     fn work(&self) {
@@ -174,8 +179,9 @@ impl Group {
             };
             queue.is_busy = true;
             drop(queue);
-            let result = self.perform(&job.exchange, job.keep);
-            job.work.finish(result, None);
+            let result = self.perform(&job.exchange);
+            let keep = self.free(job.keep, &result);
+            job.work.end(result, None, keep);
             self.queue().is_busy = false;
             self.changed.notify_all();
         }

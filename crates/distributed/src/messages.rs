@@ -31,8 +31,7 @@ struct Pending {
 
 impl Pending {
     fn end(self, result: Result<()>, source: Option<usize>) {
-        drop(self.keep);
-        self.work.finish(result, source);
+        self.work.end(result, source, Some(self.keep));
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, ExternalWork};
 
-use crate::backend::Operation;
+use crate::backend::{Keep, Operation};
 use crate::failure::{Failure, Result};
 use crate::mesh::NOTICE;
 
@@ -36,7 +36,15 @@ impl Work {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub(crate) fn finish(&self, result: Result<()>, source: Option<usize>) {
+    /// Ends the operation and gives its memory back. Whoever waits finds memory of an operation that has succeeded free,
+    /// and memory of one that has failed is never free without its failure.
+    pub(crate) fn end(&self, result: Result<()>, source: Option<usize>, keep: Option<Keep>) {
+        let keep = keep.filter(|_| result.is_err());
+        self.finish(result, source);
+        drop(keep);
+    }
+
+    fn finish(&self, result: Result<()>, source: Option<usize>) {
         let mut state = self.state();
         state.result.get_or_insert(result);
         state.source = source;
@@ -94,6 +102,9 @@ impl ExternalWork for Work {
                 return result.map_err(Error::from);
             }
         }
+    }
+    fn has_failed(&self) -> bool {
+        self.result().is_some_and(|result| result.is_err())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cuprous_core::{Buffer, DType, ExternalWork, SharedGuard};
+use cuprous_core::{Access, Buffer, DType, ExternalWork, SharedGuard};
 use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::status::describe_status;
@@ -135,7 +135,7 @@ pub(crate) struct PyGroup {
 
 /// Memory of tensors, kept for an operation.
 struct Borrowed {
-    kept: Vec<(Buffer, SharedGuard)>,
+    kept: Vec<(Buffer, SharedGuard, Access)>,
     dtype: Option<DType>,
     device: u8,
 }
@@ -171,7 +171,7 @@ impl Borrowed {
             let (buffer, guard) = interrupt::run(py, || engine.lend_to_work(&array, writes))?;
             let bytes = array.layout.size as usize * array.dtype().size();
             memory.push(Memory { address: first_byte(&array, &buffer), bytes });
-            self.kept.push((buffer, guard));
+            self.kept.push((buffer, guard, if writes { Access::Writes } else { Access::Reads }));
         }
         Ok(memory)
     }
@@ -179,7 +179,8 @@ impl Borrowed {
     /// Keeps the memory for `work`.
     fn lend(self) -> Lend<'static> {
         Box::new(move |work: Arc<dyn ExternalWork>| -> Keep {
-            let during = |(buffer, guard): (Buffer, SharedGuard)| (buffer, guard.during(work.clone()));
+            let during =
+                |(buffer, guard, access): (Buffer, SharedGuard, Access)| (buffer, guard.during(work.clone(), access));
             Box::new(self.kept.into_iter().map(during).collect::<Vec<_>>())
         })
     }
