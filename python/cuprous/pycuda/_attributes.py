@@ -48,7 +48,12 @@ class function_attribute(enum.Enum):
 
 
 class ctx_flags(enum.IntFlag):
-    """How a host thread waits for the GPU."""
+    """How a host thread waits for the GPU.
+
+    Examples:
+        >>> drv.ctx_flags.SCHED_AUTO
+        <ctx_flags.SCHED_AUTO: 0>
+    """
 
     SCHED_AUTO = 0
     SCHED_SPIN = 1
@@ -59,7 +64,12 @@ class ctx_flags(enum.IntFlag):
 
 
 class event_flags(enum.IntFlag):
-    """How a host thread waits for an event."""
+    """How a host thread waits for an event.
+
+    Examples:
+        >>> drv.event_flags.DEFAULT
+        <event_flags.DEFAULT: 0>
+    """
 
     DEFAULT = 0
     BLOCKING_SYNC = 1
@@ -68,7 +78,12 @@ class event_flags(enum.IntFlag):
 
 
 class func_cache(enum.IntEnum):
-    """The preferred split of a multiprocessor's memory between cache and shared memory."""
+    """The preferred split of a multiprocessor's memory between cache and shared memory.
+
+    Examples:
+        >>> drv.func_cache.PREFER_SHARED
+        <func_cache.PREFER_SHARED: 1>
+    """
 
     PREFER_NONE = 0
     PREFER_SHARED = 1
@@ -77,7 +92,12 @@ class func_cache(enum.IntEnum):
 
 
 class host_alloc_flags(enum.IntFlag):
-    """How host memory is allocated and mapped."""
+    """How host memory is allocated and mapped.
+
+    Examples:
+        >>> drv.host_alloc_flags.PORTABLE
+        <host_alloc_flags.PORTABLE: 1>
+    """
 
     PORTABLE = 1
     DEVICEMAP = 2

@@ -83,7 +83,11 @@ class CompileError(Error):
 
 
 def init(flags: int = 0) -> None:
-    """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0."""
+    """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0.
+
+    Examples:
+        >>> drv.init()
+    """
     if flags:
         raise LogicError(f"cuInit failed: invalid argument: flags={flags}, must be 0")
 
@@ -95,12 +99,22 @@ def get_version() -> tuple[int, int, int]:
 
 
 def get_driver_version() -> int:
-    """Returns the driver's version, such as 13000 for 13.0; 0 without a driver."""
+    """Returns the driver's version, such as 13000 for 13.0; 0 without a driver.
+
+    Examples:
+        >>> drv.get_driver_version() >= 0
+        True
+    """
     return int(_core.device_properties(0).get("driverVersion", 0)) if _core.device_count() else 0
 
 
 class Device:
-    """A GPU."""
+    """A GPU.
+
+    Examples:
+        >>> drv.Device.count() >= 0
+        True
+    """
 
     def __init__(self, number: int) -> None:
         count = _core.device_count()
@@ -112,7 +126,12 @@ class Device:
 
     @staticmethod
     def count() -> int:
-        """Returns the number of GPUs."""
+        """Returns the number of GPUs.
+
+        Examples:
+            >>> drv.Device.count() >= 0
+            True
+        """
         return _core.device_count()
 
     def name(self) -> str:
@@ -177,7 +196,12 @@ _STACK = _Stack()
 
 
 class Context:
-    """The primary context of a GPU. The current context is that of the default device."""
+    """The primary context of a GPU. The current context is that of the default device.
+
+    Examples:
+        >>> drv.Context.get_current() == drv.Context.get_current()
+        True
+    """
 
     def __init__(self, device: Device | None = None) -> None:
         self._device = device
@@ -199,7 +223,11 @@ class Context:
 
     @staticmethod
     def synchronize() -> None:
-        """Submits the recorded work and waits for it."""
+        """Submits the recorded work and waits for it.
+
+        Examples:
+            >>> drv.Context.synchronize()
+        """
         _core.synchronize()
 
     @staticmethod
@@ -225,12 +253,21 @@ class Context:
 
     @staticmethod
     def set_cache_config(cc: Any) -> None:
-        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
+
+        Examples:
+            >>> drv.Context.set_cache_config(drv.func_cache.PREFER_L1)
+        """
         func_cache(cc)
 
     @staticmethod
     def get_cache_config() -> func_cache:
-        """Returns `func_cache.PREFER_NONE`, as the driver decides."""
+        """Returns `func_cache.PREFER_NONE`, as the driver decides.
+
+        Examples:
+            >>> drv.Context.get_cache_config()
+            <func_cache.PREFER_NONE: 0>
+        """
         return func_cache.PREFER_NONE
 
     @staticmethod
@@ -250,7 +287,14 @@ class Context:
 
 
 class Stream:
-    """A stream. All work runs in order, whichever stream it names."""
+    """A stream. All work runs in order, whichever stream it names.
+
+    Examples:
+        >>> stream = drv.Stream()
+        >>> stream.synchronize()
+        >>> stream.is_done()
+        True
+    """
 
     def __init__(self, flags: int = 0) -> None:
         self._stream = _cuda.Stream()
@@ -261,44 +305,94 @@ class Stream:
         return self._stream.ptr
 
     def synchronize(self) -> None:
-        """Waits for all work."""
+        """Waits for all work.
+
+        Examples:
+            >>> drv.Stream().synchronize()
+        """
         self._stream.synchronize()
 
     def is_done(self) -> bool:
-        """Returns true if all work has finished."""
+        """Returns true if all work has finished.
+
+        Examples:
+            >>> drv.Context.synchronize()
+            >>> drv.Stream().is_done()
+            True
+        """
         return self._stream.done
 
     def wait_for_event(self, evt: Event) -> None:
-        """Does nothing, as later work always follows the event."""
+        """Does nothing, as later work always follows the event.
+
+        Examples:
+            >>> drv.Stream().wait_for_event(drv.Event().record())
+        """
         evt.synchronize()
 
 
 class Event:
-    """A point in the device's work; the time between two events can be measured."""
+    """A point in the device's work; the time between two events can be measured.
+
+    Examples:
+        >>> start, end = drv.Event(), drv.Event()
+        >>> _ = start.record()
+        >>> y = gpuarray.arange(10, dtype=np.float32) * 2
+        >>> _ = end.record().synchronize()
+        >>> end.time_since(start) >= 0
+        True
+    """
 
     def __init__(self, flags: int = 0) -> None:
         self._event = _cuda.Event()
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Records the event after all work so far."""
+        """Records the event after all work so far.
+
+        Examples:
+            >>> _ = drv.Event().record()
+        """
         self._event.record()
         return self
 
     def synchronize(self) -> Event:
-        """Waits for the event."""
+        """Waits for the event.
+
+        Examples:
+            >>> _ = drv.Event().record().synchronize()
+        """
         self._event.synchronize()
         return self
 
     def query(self) -> bool:
-        """Returns true if the event has been reached."""
+        """Returns true if the event has been reached.
+
+        Examples:
+            >>> drv.Event().record().synchronize().query()
+            True
+        """
         return self._event.query()
 
     def time_since(self, event: Event) -> float:
-        """Returns the milliseconds since an earlier event."""
+        """Returns the milliseconds since an earlier event.
+
+        Examples:
+            >>> start = drv.Event().record()
+            >>> end = drv.Event().record().synchronize()
+            >>> end.time_since(start) >= 0
+            True
+        """
         return _cuda.get_elapsed_time(event._event, self._event)
 
     def time_till(self, event: Event) -> float:
-        """Returns the milliseconds until a later event."""
+        """Returns the milliseconds until a later event.
+
+        Examples:
+            >>> start = drv.Event().record()
+            >>> end = drv.Event().record().synchronize()
+            >>> start.time_till(end) >= 0
+            True
+        """
         return _cuda.get_elapsed_time(self._event, event._event)
 
 
@@ -478,12 +572,22 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
 
 
 def start_profiler() -> None:
-    """Waits for recorded work, so that a profiler sees only the work that follows."""
+    """Waits for recorded work, so that a profiler sees only the work that follows.
+
+    Examples:
+        >>> drv.start_profiler()
+        >>> drv.stop_profiler()
+    """
     _core.synchronize()
 
 
 def stop_profiler() -> None:
-    """Waits for recorded work, so that a profiler sees all of it."""
+    """Waits for recorded work, so that a profiler sees all of it.
+
+    Examples:
+        >>> drv.start_profiler()
+        >>> drv.stop_profiler()
+    """
     _core.synchronize()
 
 
