@@ -72,6 +72,11 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
     Raises:
         ValueError: for arguments of a wrong type.
         NotImplementedError: for GPUs other than the first.
+
+    Examples:
+        >>> times = profiler.benchmark(cp.sin, (cp.ones(100),), n_repeat=3)
+        >>> times.cpu_times.shape
+        (3,)
     """
     if not callable(func):
         raise ValueError("[benchmark] func must be callable")
@@ -126,6 +131,10 @@ class time_range:
 
     Raises:
         ValueError: if both colors are passed, or a context manager has no name.
+
+    Examples:
+        >>> with profiler.time_range("sum"):
+        ...     y = cp.ones(3).sum()
     """
 
     def __init__(self, message: str | None = None, color_id: int | None = None, argb_color: int | None = None,

@@ -8,7 +8,13 @@ from typing import Any, NoReturn
 
 
 class device_attribute(enum.Enum):
-    """Attributes of a device. The values are keys of the driver's properties, or constants that hold for every GPU."""
+    """Attributes of a device. The values are keys of the driver's properties, or constants that hold for every GPU.
+
+    Examples:
+        >>> # needs a GPU
+        >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
+        1024
+    """
 
     CLOCK_RATE = "clockRate"
     COMPUTE_CAPABILITY_MAJOR = "major"
@@ -38,7 +44,14 @@ class device_attribute(enum.Enum):
 
 
 class function_attribute(enum.Enum):
-    """Attributes of a function."""
+    """Attributes of a function.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
+        0
+    """
 
     CONST_SIZE_BYTES = enum.auto()
     LOCAL_SIZE_BYTES = enum.auto()

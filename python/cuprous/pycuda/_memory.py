@@ -150,6 +150,12 @@ def mem_get_info() -> tuple[int, int]:
 
     Raises:
         RuntimeError: without a GPU.
+
+    Examples:
+        >>> # needs a GPU
+        >>> free, total = drv.mem_get_info()
+        >>> 0 <= free <= total
+        True
     """
     return Device().mem_info
 
@@ -478,7 +484,16 @@ class ArgumentHandler:
 
 
 class In(ArgumentHandler):
-    """Copies the array to the device before the launch."""
+    """Copies the array to the device before the launch.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = np.ones(2, np.float32)
+        >>> module.get_function("twice")(drv.In(x), block=(2, 1, 1))
+        >>> x
+        array([1., 1.], dtype=float32)
+    """
 
     def pre_call(self, stream: Any) -> None:
         """Copies it to the device."""
@@ -486,7 +501,16 @@ class In(ArgumentHandler):
 
 
 class Out(ArgumentHandler):
-    """Copies the array back after the launch."""
+    """Copies the array back after the launch.
+
+    Examples:
+        >>> # needs a GPU
+        >>> y = np.empty(2, np.float32)
+        >>> module = SourceModule("__global__ void ones(float *x) { x[threadIdx.x] = 1; }")
+        >>> module.get_function("ones")(drv.Out(y), block=(2, 1, 1))
+        >>> y
+        array([1., 1.], dtype=float32)
+    """
 
     def post_call(self, stream: Any) -> None:
         """Copies it back."""
@@ -494,4 +518,13 @@ class Out(ArgumentHandler):
 
 
 class InOut(In, Out):
-    """Copies the array to the device before the launch, and back after it."""
+    """Copies the array to the device before the launch, and back after it.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = np.ones(2, np.float32)
+        >>> module.get_function("twice")(drv.InOut(x), block=(2, 1, 1))
+        >>> x
+        array([2., 2.], dtype=float32)
+    """

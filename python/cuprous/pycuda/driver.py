@@ -135,25 +135,55 @@ class Device:
         return _core.device_count()
 
     def name(self) -> str:
-        """Returns the product name."""
+        """Returns the product name.
+
+        Examples:
+            >>> # needs a GPU
+            >>> device = drv.Device(0)
+            >>> name = device.name()
+        """
         return self._device.name
 
     def compute_capability(self) -> tuple[int, int]:
-        """Returns the major and minor compute capability."""
+        """Returns the major and minor compute capability.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).compute_capability() >= (7, 5)
+            True
+        """
         both = int(self._device.compute_capability)
         return both // 10, both % 10
 
     def total_memory(self) -> int:
-        """Returns the bytes of the GPU's memory."""
+        """Returns the bytes of the GPU's memory.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).total_memory() > 0
+            True
+        """
         return self._device.mem_info[1]
 
     def get_attributes(self) -> dict[device_attribute, int]:
-        """Returns all attributes."""
+        """Returns all attributes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.device_attribute.WARP_SIZE in drv.Device(0).get_attributes()
+            True
+        """
         properties = self._device.attributes
         return {attribute: attribute.of(properties) for attribute in device_attribute}
 
     def get_attribute(self, attr: device_attribute) -> int:
-        """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`."""
+        """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
+            1024
+        """
         return attr.of(self._device.attributes)
 
     def __getattr__(self, name: str) -> int:
@@ -163,19 +193,34 @@ class Device:
         return self.get_attribute(found)
 
     def pci_bus_id(self) -> str:
-        """Returns the PCI address."""
+        """Returns the PCI address.
+
+        Examples:
+            >>> # needs a GPU
+            >>> address = drv.Device(0).pci_bus_id()
+        """
         return str(self._device.attributes["pciBusID"])
 
     def make_context(self, flags: int = 0) -> Context:
         """Makes the primary context current until it is popped. Other contexts are not created, so that other libraries
         share the memory. `flags` select how the host waits and have no effect.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> context.pop()
         """
         context = self.retain_primary_context()
         context.push()
         return context
 
     def retain_primary_context(self) -> Context:
-        """Returns the primary context, which is current only after it is pushed."""
+        """Returns the primary context, which is current only after it is pushed.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).retain_primary_context()
+        """
         return Context(self)
 
     def __eq__(self, other: object) -> bool:
@@ -208,7 +253,13 @@ class Context:
 
     @staticmethod
     def get_current() -> Context:
-        """Returns the current context."""
+        """Returns the current context.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Context.get_current() == drv.Context.get_current()
+            True
+        """
         is_gpu = _core.get_device() != "cpu" and _core.device_count() > 0
         return Context(Device(_cuda.get_device_id()) if is_gpu else None)
 
@@ -218,6 +269,11 @@ class Context:
 
         Raises:
             LogicError: if programs run on the CPU.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Context.get_device() == drv.Device(0)
+            True
         """
         return Device(_cuda.get_device_id())
 
@@ -232,12 +288,26 @@ class Context:
 
     @staticmethod
     def pop() -> None:
-        """Restores the context that was current before the last `push` or `make_context`."""
+        """Restores the context that was current before the last `push` or `make_context`.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> Context = drv.Context
+            >>> Context.pop()
+        """
         if _STACK.under:
             _core.set_device(_STACK.under.pop())
 
     def push(self) -> None:
-        """Makes the context current."""
+        """Makes the context current.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).retain_primary_context()
+            >>> context.push()
+            >>> context.pop()
+        """
         _STACK.under.append(_core.get_device())
         if self._device is not None:
             self._device._device.use()
@@ -245,7 +315,13 @@ class Context:
     attach = push
 
     def detach(self) -> None:
-        """Pops the context if it is current; the primary context itself persists."""
+        """Pops the context if it is current; the primary context itself persists.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> context.detach()
+        """
         if self == Context.get_current():
             Context.pop()
 
@@ -405,7 +481,16 @@ def _attribute(name: str, doc: str) -> int:
 
 
 class Function:
-    """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it."""
+    """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> module.get_function("twice")(x, block=(2, 1, 1))
+        >>> x
+        array([2., 2.], dtype=float32)
+    """
 
     def __init__(self, module: Module, name: str) -> None:
         self._kernel = module._raw.get_function(name)
@@ -456,7 +541,17 @@ class Function:
         self._kernel(sizes[0], sizes[1], values, shared_mem=int(shared))
 
     def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
-        """Declares the argument types: letters of `struct` ("P" for an address), or dtypes."""
+        """Declares the argument types: letters of `struct` ("P" for an address), or dtypes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
+        """
         if texrefs:
             raise NotImplementedError(f"[prepare] texrefs= is not supported: {NO_TEXTURES}")
         self._format = [np.dtype(np.uintp) if t in ("P", np.intp) else np.dtype(t) for t in arg_types]
@@ -475,15 +570,44 @@ class Function:
 
         Raises:
             TypeError: for a wrong number of arguments.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
         """
         self._launch(grid, block, self._prepared(args), shared_size)
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
-        """Performs `prepared_call`; `stream` is ignored, as all work runs in order."""
+        """Performs `prepared_call`; `stream` is ignored, as all work runs in order.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_async_call((1, 1), (2, 1, 1), drv.Stream(), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
+        """
         self.prepared_call(grid, block, *args, shared_size=shared_size)
 
     def prepared_timed_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> Callable[[], float]:
-        """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds."""
+        """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> seconds = twice.prepared_timed_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> seconds() >= 0
+            True
+        """
         start, end = Event(), Event()
         start.record()
         self.prepared_call(grid, block, *args, shared_size=shared_size)
@@ -491,7 +615,14 @@ class Function:
         return lambda: end.synchronize().time_since(start) * 1e-3
 
     def get_attribute(self, attr: function_attribute) -> int:
-        """Returns an attribute of the kernel."""
+        """Returns an attribute of the kernel.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
+            0
+        """
         return self._kernel.attributes[attr.name.lower()]
 
     num_regs = _attribute("num_regs", "The number of registers per thread.")
@@ -500,7 +631,13 @@ class Function:
     max_threads_per_block = _attribute("max_threads_per_block", "The greatest number of threads per block.")
 
     def set_cache_config(self, fc: Any) -> None:
-        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> module.get_function("twice").set_cache_config(drv.func_cache.PREFER_L1)
+        """
         func_cache(fc)
 
 
@@ -527,17 +664,37 @@ def _argument(k: int, a: Any) -> Any:
 
 
 class Module:
-    """A module of compiled code."""
+    """A module of compiled code.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> twice = module.get_function("twice")
+    """
 
     def __init__(self, raw: _RawModule) -> None:
         self._raw = raw
 
     def get_function(self, name: str) -> Function:
-        """Returns a kernel of the module."""
+        """Returns a kernel of the module.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> twice = module.get_function("twice")
+        """
         return Function(self, name)
 
     def get_global(self, name: str) -> tuple[int, int]:
-        """Returns the address and size in bytes of a variable."""
+        """Returns the address and size in bytes of a variable.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__device__ float table[4];")
+            >>> address, size = module.get_global("table")
+            >>> size
+            16
+        """
         found = self._raw.get_global(name)
         return found.ptr, found.size
 

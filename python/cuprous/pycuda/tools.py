@@ -308,7 +308,12 @@ def init_cuda_context_fixture() -> Iterator[None]:
 
 
 def get_default_device(default: int = 0) -> driver.Device:
-    """Returns the GPU of that number."""
+    """Returns the GPU of that number.
+
+    Examples:
+        >>> # needs a GPU
+        >>> device = tools.get_default_device()
+    """
     return driver.Device(default)
 
 
@@ -317,6 +322,11 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
     Raises:
         LogicError: if that GPU does not exist.
+
+    Examples:
+        >>> # needs a GPU
+        >>> context = tools.make_default_context()
+        >>> context.pop()
     """
     device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
     context: driver.Context = (ctx_maker or driver.Device.make_context)(device)
@@ -324,7 +334,13 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
 
 class DeviceData:
-    """A GPU's resources for blocks."""
+    """A GPU's resources for blocks.
+
+    Examples:
+        >>> # needs a GPU
+        >>> tools.DeviceData().warp_size
+        32
+    """
 
     def __init__(self, dev: driver.Device | None = None) -> None:
         dev = dev or driver.Device(0)
@@ -338,12 +354,24 @@ class DeviceData:
         self.shared_memory = held.shared
 
     def align_bytes(self, word_size: int = 4) -> int:
-        """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes."""
+        """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> tools.DeviceData().align_bytes(4)
+            64
+        """
         return {4: 64, 8: 128, 16: 128}[word_size]
 
 
 class OccupancyRecord:
-    """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
+    """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`.
+
+    Examples:
+        >>> # needs a GPU
+        >>> tools.OccupancyRecord(tools.DeviceData(), 256).tb_per_mp > 0
+        True
+    """
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
         if threads > devdata.max_threads:
