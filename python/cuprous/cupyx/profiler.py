@@ -173,8 +173,12 @@ class time_range:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Returns a context manager that waits for the device at both ends, so that a profiler sees exactly the work
-    within."""
+    """Returns a context manager that waits for the device at both ends, so that a profiler sees exactly the work within.
+
+    Examples:
+        >>> with profiler.profile():
+        ...     y = cp.ones(3) + 1
+    """
     cuda.profile_start()
     try:
         yield

@@ -22,7 +22,26 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
         output = stream_or_out if isinstance(stream_or_out, GPUArray) else out
         return into(output, getattr(cuprous, ours)(raw(array)), array.allocator)
 
-    return named(function, name, f"Applies NumPy's `{ours}` to each element; writes to `out` if given.")
+    return named(
+        function,
+        name,
+        f"""Applies NumPy's `{ours}` to each element.
+
+    Args:
+        array: the elements.
+        stream_or_out: an array to write to, or a stream, which is ignored, as all work runs in order.
+        out: the array to write to.
+        stream: a stream, which is ignored.
+
+    Returns:
+        `out`, or a new array.
+
+    Examples:
+        >>> x = np.array([0.25, 0.5])
+        >>> np.allclose(cumath.{name}(gpuarray.to_gpu(x)).get(), np.{ours}(x))
+        True
+    """,
+    )
 
 
 for _name, _ours in _UNARY.items():

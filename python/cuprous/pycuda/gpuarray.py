@@ -265,20 +265,45 @@ def if_positive(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = N
     return into(out, cuprous.where(raw(criterion) > 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
 
-def _elementwise(name: str, doc: str) -> Callable[..., GPUArray]:
+def _elementwise(name: str, doc: str, example: str, result: str) -> Callable[..., GPUArray]:
     def function(
         *args: Any, out: GPUArray | None = None, stream: Any = None, allocator: Allocator | None = None
     ) -> GPUArray:
         return into(out, getattr(cuprous, name)(*map(raw, args)), allocator or allocator_of(*args))
 
-    return named(function, name, doc)
+    return named(
+        function,
+        name,
+        f"""{doc}
+
+    Args:
+        args: the operands, `GPUArray`s or numbers.
+        out: the array to write to.
+        stream: ignored, as all work runs in order.
+        allocator: what allocates the result.
+
+    Returns:
+        `out`, or a new array.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([0.0, 1.0, 2.0]))
+        >>> gpuarray.{name}({example})
+        {result}
+    """,
+    )
 
 
-maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.")
-minimum = _elementwise("minimum", "Returns the elementwise minimum of two operands.")
-logical_and = _elementwise("logical_and", "Returns whether both operands are true, elementwise.")
-logical_or = _elementwise("logical_or", "Returns whether at least one operand is true, elementwise.")
-logical_not = _elementwise("logical_not", "Returns whether the operand is false, elementwise.")
+maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.", "a, 1.0", "array([1., 1., 2.])")
+minimum = _elementwise("minimum", "Returns the elementwise minimum of two operands.", "a, 1.0", "array([0., 1., 1.])")
+logical_and = _elementwise(
+    "logical_and", "Returns whether both operands are true, elementwise.", "a, a", "array([False,  True,  True])"
+)
+logical_or = _elementwise(
+    "logical_or", "Returns whether at least one operand is true, elementwise.", "a, a", "array([False,  True,  True])"
+)
+logical_not = _elementwise(
+    "logical_not", "Returns whether the operand is false, elementwise.", "a", "array([ True, False, False])"
+)
 
 
 # --- reductions

@@ -441,25 +441,80 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return np.stack([gray] * 3, -1)
 
 
-def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
-    def adjust(img: Any, factor: float) -> Any:
-        if factor < 0:
-            raise ValueError(f"factor {factor} is negative")
+def _enhanced(name: str, kind: str, img: Any, factor: float) -> Any:
+    """Returns an image after a class of Pillow's `ImageEnhance` has changed it."""
+    if factor < 0:
+        raise ValueError(f"{name}_factor {factor} is negative")
 
-        def change(picture: Any) -> Any:
-            from PIL import ImageEnhance
+    def change(picture: Any) -> Any:
+        from PIL import ImageEnhance
 
-            return getattr(ImageEnhance, kind)(picture).enhance(factor)
+        return getattr(ImageEnhance, kind)(picture).enhance(factor)
 
-        return _through_pillow(f"adjust_{kind.lower()}", img, change)
-
-    adjust.__doc__ = doc
-    return adjust
+    return _through_pillow(f"adjust_{name}", img, change)
 
 
-adjust_brightness = _enhanced("Brightness", "Adjusts brightness: factor 0 gives a black image, 1 the original.")
-adjust_contrast = _enhanced("Contrast", "Adjusts contrast: factor 0 gives a gray image, 1 the original.")
-adjust_saturation = _enhanced("Color", "Adjusts color saturation: factor 0 gives a gray image, 1 the original.")
+def adjust_brightness(img: Any, brightness_factor: float) -> Any:
+    """Changes the brightness of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        brightness_factor: 0 gives a black image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_brightness(image, 0.5).getpixel((0, 0))
+        (100, 50, 0)
+    """
+    return _enhanced("brightness", "Brightness", img, brightness_factor)
+
+
+def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+    """Changes the contrast of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        contrast_factor: 0 gives a uniformly gray image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_contrast(image, 2.0).getpixel((0, 0))
+        (255, 81, 0)
+    """
+    return _enhanced("contrast", "Contrast", img, contrast_factor)
+
+
+def adjust_saturation(img: Any, saturation_factor: float) -> Any:
+    """Changes the saturation of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        saturation_factor: 0 gives a gray image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_saturation(image, 0.0).getpixel((0, 0))
+        (119, 119, 119)
+    """
+    return _enhanced("saturation", "Color", img, saturation_factor)
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
