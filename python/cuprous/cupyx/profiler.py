@@ -173,7 +173,7 @@ class time_range:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Returns a context manager that waits for the device at both ends, so that a profiler sees exactly the work within.
+    """Waits for the device at both ends of a block, so that a profiler sees exactly the work within.
 
     Examples:
         >>> with profiler.profile():

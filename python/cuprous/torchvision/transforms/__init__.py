@@ -201,9 +201,9 @@ class RandomResizedCrop(_Transform):
     """Crops a part of random size and aspect ratio and resizes it to a fixed size.
 
     Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.RandomResizedCrop(2, antialias=True)(x).shape
-        torch.Size([1, 2, 2])
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> transforms.RandomResizedCrop(2)(image).size
+        (2, 2)
     """
 
     def __init__(self, size: Any, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3),

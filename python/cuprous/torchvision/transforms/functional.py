@@ -491,7 +491,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     Examples:
         >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
         >>> TF.adjust_contrast(image, 2.0).getpixel((0, 0))
-        (255, 81, 0)
+        (255, 82, 0)
     """
     return _enhanced("contrast", "Contrast", img, contrast_factor)
 
@@ -512,7 +512,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     Examples:
         >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
         >>> TF.adjust_saturation(image, 0.0).getpixel((0, 0))
-        (119, 119, 119)
+        (118, 118, 118)
     """
     return _enhanced("saturation", "Color", img, saturation_factor)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -346,7 +345,8 @@ _COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge"
 
 def _documentation(name: str) -> str:
     """Returns the docstring of a method that does what that of `Tensor` does."""
-    return f"Performs `Tensor.{name}` on the whole tensor.\n\n{inspect.getdoc(getattr(Tensor, name, None)) or ''}".strip()
+    own = inspect.getdoc(getattr(Tensor, name, None)) or ""
+    return f"Performs `Tensor.{name}` on the whole tensor.\n\n{own}".strip()
 
 
 def attach() -> None:

@@ -28,7 +28,7 @@ class Placement:
 class Shard(Placement):
     """Each rank has a part along a dimension, of the sizes of `torch.chunk`: the last ranks may have less or nothing.
 
-    Example:
+    Examples:
         >>> Shard(0)
         Shard(dim=0)
     """
