@@ -242,6 +242,10 @@ def destroy_process_group(group: Any = None) -> None:
 
     Raises:
         ValueError: before `init_process_group`.
+
+    Examples:
+        >>> group = dist.new_group([0])
+        >>> dist.destroy_process_group(group)
     """
     member = resolve(group)
     if member is None:
