@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import cuda, torch
+from cuprous import cuda, torch, torchvision
 from cuprous._unsupported import Unsupported
 from cuprous.cuda import _intrinsic_docs, _intrinsics
 from cuprous.torch import nn
@@ -115,6 +115,11 @@ OTHERS |= {
 }  # fmt: skip
 #: The libraries that modules need.
 NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard"}
+
+#: The functions that create networks have one example, of which that of a small network of each kind is run.
+NETWORKS = torchvision.models.list_models()
+SMALL_NETWORKS = {"alexnet", "mnasnet0_75", "mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "resnet18",
+                  "efficientnet_b0", "densenet121", "shufflenet_v2_x0_5", "squeezenet1_1"}  # fmt: skip
 
 #: What has no example, and why.
 WITHOUT_EXAMPLE = {
@@ -355,6 +360,8 @@ def test_examples_of_other_modules_run(module: str, capsys: pytest.CaptureFixtur
     names |= {"Image": import_module("PIL.Image")} if module.startswith("torchvision") else {}
     values = dict(public(f"cuprous.{module}"))
     assert [name for name, value in values.items() if not inspect.getdoc(value)] == []
+    if module == "torchvision.models":
+        values = {name: value for name, value in values.items() if name not in NETWORKS or name in SMALL_NETWORKS}
     found = run_examples(module, {inspect.getdoc(value) or "": name for name, value in values.items()}, names)
     assert found.failed == 0, capsys.readouterr().out
 
