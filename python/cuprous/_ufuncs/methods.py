@@ -399,7 +399,9 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
 
-def reduceat(self: Any, array_: ArrayLike, /, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+def reduceat(
+    self: Any, array_: ArrayLike, /, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None
+) -> ndarray:
     """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
     Args:
