@@ -106,8 +106,8 @@ HINTS = {name: reason for reason, names in _HINTS.items() for name in names.spli
 #: The same for `cuprous.torch`.
 _TORCH_HINTS = {
     "for PyTorch's signature: results are the same with and without cuDNN": """
-        torch._native_layers.batch_norm.cudnn_enabled torch._native_layers.group_norm.cudnn_enabled
-        torch._native_layers.instance_norm.cudnn_enabled torch._native_layers.layer_norm.cudnn_enable""",
+        _native_layers.batch_norm.cudnn_enabled _native_layers.group_norm.cudnn_enabled
+        _native_layers.instance_norm.cudnn_enabled _native_layers.layer_norm.cudnn_enable""",
     "for PyTorch's signature, where it is about other layouts": """
         _sparse_methods.to_dense.masked_grad sparse._tensor.clone.memory_format sparse._tensor.to_dense.masked_grad""",
     "for PyTorch's signature: a subclass need not create its copy": """
