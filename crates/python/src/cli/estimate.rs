@@ -154,7 +154,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
     match ask(&question, || here.clone().unwrap_or_else(machine::estimator_machine)) {
         Ok(answer) if options.json => json(out, &answer).map(|()| 0),
-        Ok(answer) => text(out, &answer).map(|()| 0),
+        Ok(answer) => show(out, &answer).map(|()| 0),
         Err(e) => writeln!(err, "cuprous: {}", e.message).map(|()| 2),
     }
 }
@@ -191,6 +191,23 @@ impl Options {
 
 /// The longest bar, in characters.
 const BAR: f64 = 48.0;
+
+/// Writes the answer in characters that the locale has.
+fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
+    let mut page = Vec::new();
+    text(&mut page, answer)?;
+    if is_ascii() {
+        page = String::from_utf8_lossy(&page).replace('█', "#").replace('µ', "u").into_bytes();
+    }
+    out.write_all(&page)
+}
+
+/// Returns true if the locale is one of ASCII alone.
+fn is_ascii() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    matches!(locale.as_deref(), Some("C" | "POSIX"))
+}
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
     let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
