@@ -268,7 +268,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
             peaks[0],
             peaks[1],
             peaks[2],
-            if gpu.is_supported() { "" } else { "  *" }
+            if gpu.unsupported().is_none() { "" } else { "  *" }
         )?;
     }
     writeln!(out)?;
@@ -277,6 +277,9 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [cpu.peak(DType::F64), cpu.peak(DType::F32)].map(tera);
         writeln!(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
     }
-    writeln!(out, "\n* Too old for the libraries of CUDA 13, which need compute capability 7.5, and so for Cuprous.")?;
+    writeln!(
+        out,
+        "\n* Not supported: the libraries of CUDA 13 need a GPU of NVIDIA with compute capability 7.5 or later."
+    )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }
