@@ -16,9 +16,7 @@ _Maybe: TypeAlias = "Tensor | None"
 _REDUCTIONS = ("none", "mean", "sum")
 #: Descriptions of the parameters that `nn.functional` lacks, or has under another meaning.
 _DESCRIPTIONS = {
-    **dict.fromkeys(
-        ("cudnn_enabled", "cudnn_enable"), "for PyTorch's signature; results are the same either way."
-    ),
+    **dict.fromkeys(("cudnn_enabled", "cudnn_enable"), "for PyTorch's signature; results are the same either way."),
     "train": "whether elements are dropped; otherwise the input is returned.",
     "use_input_stats": "whether the statistics are those of the input.",
     "indices": "the rows, an integer tensor of any shape.",
