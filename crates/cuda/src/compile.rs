@@ -9,6 +9,7 @@ use crate::codegen::{self, Arch, Generated, Options, Stage};
 use crate::error::Result;
 use crate::gpu::{Counters, Gpu, lock};
 use crate::modules::load;
+use crate::progress::Progress;
 use crate::routines::{self, Planned};
 use crate::run::CudaProgram;
 
@@ -52,7 +53,9 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
     let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
     Counters::add(&gpu.counters.codegen_ns, start.elapsed().as_nanos() as u64);
     Counters::add(&gpu.counters.kernels_generated, stages.len() as u64);
-    let functions = load(gpu, &stages, &mut |_, _| ())?;
+    let mut progress = Progress::new();
+    let functions = load(gpu, &stages, &mut |done, all| progress.show(done, all))?;
+    drop(progress);
     let mut functions = &functions[..];
     let mut compiled = CudaProgram::new(gpu.clone());
     for (step, planned) in program.steps.iter().zip(planned) {

@@ -24,6 +24,7 @@ mod link;
 mod modules;
 pub mod nvrtc;
 pub mod pool;
+mod progress;
 mod routines;
 mod run;
 mod source;
