@@ -3,6 +3,7 @@ reduced."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -113,6 +114,18 @@ class _Reduction:
     parameters: list[ShardedParameter]
 
 
+class _BackwardPass:
+    """What a backward pass calls at its end. The pass drops it, called or not, when it has ended."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.has_reached_end = False
+
+    def __call__(self) -> None:
+        self.has_reached_end = True
+        self._shared.end_backward()
+
+
 @dataclass(eq=False)
 class Shared:
     """What all groups under one root share."""
@@ -126,24 +139,55 @@ class Shared:
     pending: _Reduction | None = None
     #: The group that owns `pending`.
     reducing: ParameterGroup | None = None
-    is_backward: bool = False
+    #: True while the outermost module computes.
+    is_forward: bool = False
+    #: The backward pass that runs, or has failed: the pass alone keeps the object.
+    backward: weakref.ref[_BackwardPass] | None = None
+
+    @property
+    def is_backward(self) -> bool:
+        """True while a backward pass runs that has reached a module."""
+        own = None if self.backward is None else self.backward()
+        return own is not None and not own.has_reached_end
+
+    def begin_forward(self) -> None:
+        """Notes that the outermost module begins to compute."""
+        self.drop_failed()
+        self.running, self.is_forward = [], True
 
     def begin_backward(self) -> None:
         """Notes that a backward pass has reached a module, and asks to be called at its end."""
-        if not self.is_backward:
-            self.is_backward = True
-            _core.t_at_backward_end(self.end_backward)
+        if self.is_backward:
+            return
+        if self.backward is not None:
+            self.drop_failed()
+        own = _BackwardPass(self)
+        _core.t_at_backward_end(own)
+        self.backward = weakref.ref(own)
 
     def end_backward(self) -> None:
         """Reduces what is left, and shards every group that should be."""
-        try:
-            for group in reversed(self.groups):
-                group.reduce_gradients()
-                if group.reshards_after_backward:
-                    group.reshard()
-            self.finish_reduction()
-        finally:
-            self.is_backward = False
+        for group in reversed(self.groups):
+            group.reduce_gradients()
+            if group.reshards_after_backward:
+                group.reshard()
+        self.finish_reduction()
+        self.backward = None
+
+    def drop_failed(self) -> None:
+        """Shards all groups after a forward or backward pass that has raised, and drops the gradients of the latter that
+        were not complete: they would be added to those of the next one."""
+        if not self.is_forward and self.backward is None:
+            return
+        if self.backward is not None:
+            if self.pending is not None:
+                self.pending.work.wait()
+            self.pending = self.backward = None
+            for group in self.groups:
+                group.drop_gradients()
+        self.is_forward = False
+        for group in self.groups:
+            group.reshard()
 
     def finish_reduction(self) -> None:
         """Waits for the gradients under way, and adds them to those of the parts."""
@@ -294,6 +338,14 @@ class ParameterGroup:
                 op = ReduceOp.AVG if self.divisor is None else ReduceOp.SUM
                 work = _collectives.reduce_scatter_tensor(out, sent, op, self.group, async_op=True)
                 self.shared.pending, self.shared.reducing = _Reduction(out, cast(Work, work), parameters), self
+
+    def drop_gradients(self) -> None:
+        """Drops the gradients of the whole parameters, unless they accumulate until a later pass reduces them."""
+        self._ready.clear()
+        if self.syncs:
+            for p in self.parameters:
+                if p.whole is not None:
+                    p.whole.grad = None
 
     def accept(self, reduction: _Reduction) -> None:
         """Adds reduced gradients to those of this rank's parts."""
