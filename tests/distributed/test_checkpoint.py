@@ -141,6 +141,58 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
     )
 
 
+def test_each_rank_saves_for_itself(tmp_path: Path) -> None:
+    """Without collectives: what each rank has alone comes back to it, and the parts of all are the whole for any number
+    of ranks. A failure of one is an error of all and leaves the last checkpoint, as does the death of one."""
+    _run(
+        """
+    x = values(7, 3)
+    state = {"x": distribute_tensor(x, mesh, [Shard(0)]), "own": torch.full((2,), float(rank)), "rank": rank}
+    made = dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    assert len(made.state_dict_metadata["x"].chunks) == 1  # its own
+    dcp.async_save(state, checkpoint_id=folder, use_collectives=False).result()
+    assert len(list(folder.iterdir())) == 2 * n + 1, list(folder.iterdir())
+    dist.barrier()
+    state["x"].mul_(0)
+    if rank == 1:
+        state["rank"] = object()
+    try:
+        dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    except dcp.CheckpointException as error:
+        assert error.failures.keys() == {1} and "object" in str(error), error
+    else:
+        raise SystemExit("no error")
+    dist.barrier()
+    assert len(list(folder.iterdir())) == 2 * n + 1, list(folder.iterdir())
+    state |= {"own": torch.zeros(2), "rank": None}
+    dcp.load(state, checkpoint_id=folder)
+    assert state["own"].tolist() == [rank] * 2 and state["rank"] == rank
+    assert (whole(state["x"]) == x).all()
+    """,
+        tmp_path,
+        3,
+    )
+    program = """
+    state = {"x": distribute_tensor(torch.zeros(7, 3), mesh, [Shard(1)]), "own": torch.zeros(2), "rank": None}
+    dcp.load(state, checkpoint_id=folder)
+    assert (whole(state["x"]) == values(7, 3)).all() and state["own"].tolist() == [rank] * 2 and state["rank"] == rank
+    """
+    _run(program, tmp_path, 2)
+    dies = """
+    state = {"x": distribute_tensor(torch.ones(7, 3), mesh, [Shard(0)]), "own": torch.ones(2), "rank": 9}
+    if rank == 1:
+        before = os.replace
+        os.replace = lambda a, b: os._exit(7) if str(b).endswith(".json") else before(a, b)
+    dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    """
+    processes, _store, started = begin(_BEGIN + dies.replace("\n    ", "\n"), 3, TEST_FOLDER=str(tmp_path))
+    assert [each.code for each in finish(processes, started)] == [1, 7, 1]
+    _run(program + """
+    dcp.save({"rank": 0}, checkpoint_id=folder)
+    assert [each.name for each in folder.iterdir()] == ["metadata.json"]
+    """, tmp_path, 1)  # fmt: skip
+
+
 def test_saving_in_the_background(tmp_path: Path) -> None:
     """The state may change as soon as `async_save` returns, and collectives go on meanwhile."""
     _run(

@@ -63,6 +63,8 @@ class DefaultSavePlanner(SavePlanner):
         self.mappings: dict[str, _nested.Path] = {}
         self.state_dict: dict[str, Any] = {}
         self.is_coordinator = False
+        #: False if each rank saves for itself: a plan is not that of all parts then.
+        self.plans_for_all = True
 
     def set_up_planner(self, state_dict: dict[str, Any], storage_meta: StorageMeta | None = None,
                        is_coordinator: bool = False) -> None:  # fmt: skip
@@ -79,7 +81,7 @@ class DefaultSavePlanner(SavePlanner):
         self.global_plan, contents = create_default_global_save_plan(own)
         if self.flatten_state_dict:
             contents.planner_data = dict(ChainMap(*(plan.planner_data or {} for plan in self.global_plan)))
-        _check_parts(contents)
+        _check_parts(contents, self.plans_for_all)
         self.metadata = contents
         return self.global_plan, contents
 
@@ -303,8 +305,8 @@ def create_default_global_save_plan(all_plans: list[SavePlan],
     return plans, Metadata(found)
 
 
-def _check_parts(contents: Metadata) -> None:
-    """Raises unless the parts of each tensor are all of it, each element once."""
+def _check_parts(contents: Metadata, are_all: bool) -> None:
+    """Raises unless the parts of each tensor are inside of it, each element once, and all of it if they `are_all`."""
     for name, tensor in contents.state_dict_metadata.items():
         if isinstance(tensor, BytesStorageMetadata):
             continue
@@ -317,7 +319,7 @@ def _check_parts(contents: Metadata) -> None:
         if both:
             raise ValueError(f"two parts of {name!r} overlap: {both[0]} and {both[1]}")
         missing = math.prod(tensor.size) - sum(math.prod(chunk.sizes) for chunk in chunks)
-        if missing:
+        if missing and are_all:
             raise ValueError(f"no rank writes {missing} elements of {name!r}")
 
 

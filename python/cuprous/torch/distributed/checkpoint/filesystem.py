@@ -21,7 +21,7 @@ from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _objects
 from cuprous.torch.distributed._options import unsupported
 from cuprous.torch.distributed.checkpoint import _index, planner_helpers
-from cuprous.torch.distributed.checkpoint._index import DATA, INDEX, StorageInfo
+from cuprous.torch.distributed.checkpoint._index import DATA, INDEX, OF_RANK, StorageInfo
 from cuprous.torch.distributed.checkpoint.default_planner import PlainBytes
 from cuprous.torch.distributed.checkpoint.metadata import Metadata, StorageMeta
 from cuprous.torch.distributed.checkpoint.planner import (
@@ -207,6 +207,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         self.sync_files, self.overwrite = sync_files, overwrite
         self.save_id = secrets.token_hex(8)
         self._own: list[Any] = []
+        #: This rank's number if each rank saves for itself.
+        self._rank: int | None = None
 
     def reset(self, checkpoint_id: Any = None) -> None:
         if checkpoint_id is not None:
@@ -215,13 +217,14 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         self._own = []
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Does nothing.
+        """Begins a checkpoint.
 
         Args:
             is_coordinator: whether this is the rank that plans for all.
             *args: nothing.
-            **kwargs: keywords of other writers.
+            **kwargs: `use_collectives=False` and `rank` if each rank saves for itself.
         """
+        self._rank = None if kwargs.get("use_collectives", True) else kwargs["rank"]
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         self.fs.mkdir(self.path)
@@ -230,7 +233,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        files = [_File(f"rank{rank}-{self.save_id}.safetensors") for rank in range(len(plans))]
+        first = self._rank or 0
+        files = [_File(f"rank{first + k}-{self.save_id}.safetensors") for k in range(len(plans))]
         return [dataclasses.replace(plan, storage_data=file) for plan, file in zip(plans, files, strict=True)]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
@@ -297,15 +301,34 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         metadata.storage_data = {result.index: result.storage_data for each in results for result in each}
         metadata.storage_meta = self.storage_meta()
+        if self._rank is not None:
+            self._own.append(self.fs.concat_path(self.path, self.index_of_rank))
+            self.write_text(self.index_of_rank, _index.to_text(metadata))
+            return
         self.write_text(INDEX, _index.to_text(metadata))
         self._own = []
         self._remove_others({info.file for info in metadata.storage_data.values()})
+
+    @property
+    def index_of_rank(self) -> str:
+        """The name of this rank's index if each rank saves for itself."""
+        return f"rank{self._rank}-{self.save_id}.json"
+
+    def join_ranks(self, names: list[str]) -> None:
+        """Writes the index of a checkpoint that the ranks have written each for itself, on one rank.
+
+        Args:
+            names: the names of their indexes.
+        """
+        self.write_text(INDEX, _index.of_ranks(names))
+        self._remove_others({*names, *(f"{name.removesuffix('.json')}.safetensors" for name in names)})
 
     def _remove_others(self, used: set[str | None]) -> None:
         """Removes the files of earlier checkpoints, and of those that were never finished."""
         for path in self.fs.ls(self.path):
             name = path.replace("\\", "/").rpartition("/")[2]
-            if DATA.fullmatch(name.removesuffix(".tmp")) and name not in used:
+            own = name.removesuffix(".tmp")
+            if (DATA.fullmatch(own) or OF_RANK.fullmatch(own)) and name not in used:
                 with contextlib.suppress(OSError):
                     self.fs.rm_file(path)
 
@@ -384,6 +407,8 @@ class FileSystemReader(StorageReader):
         self.fs = FileSystem()
         self.path = self.fs.init_path(path)
         self.storage_data: dict[Any, Any] = {}
+        #: By rank, if each saved for itself: where it has what.
+        self._of_ranks: list[dict[Any, Any]] = []
         self.load_id = secrets.token_hex(8)
 
     def reset(self, checkpoint_id: Any = None) -> None:
@@ -398,13 +423,26 @@ class FileSystemReader(StorageReader):
             raise FileNotFoundError(
                 f"{self.path} has no {INDEX}: it is not a checkpoint, or one that was never finished"
             )
-        with self.fs.create_stream(path, "rb") as stream:
-            contents = _index.from_text(stream.read().decode())
+        text = self._text(path)
+        names, self._of_ranks = _index.ranks_of(text), []
+        if names is None:
+            contents = _index.from_text(text)
+        else:
+            all_ = [_index.from_text(self._text(self.fs.concat_path(self.path, name))) for name in names]
+            self._of_ranks = [each.storage_data for each in all_]
+            contents = _index.merged(all_)
         contents.storage_meta = StorageMeta(checkpoint_id=str(self.path), load_id=self.load_id)
         return contents
 
+    def _text(self, path: Any) -> str:
+        with self.fs.create_stream(path, "rb") as stream:
+            return str(stream.read().decode())
+
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        self.storage_data = metadata.storage_data
+        rank = kwargs.get("rank", 0)
+        # What several ranks have saved, each has for itself.
+        own = self._of_ranks[rank] if rank < len(self._of_ranks) else {}
+        self.storage_data = metadata.storage_data | own
         self._parts = {
             (name, chunk.offsets): list(chunk.sizes)
             for name, entry in metadata.state_dict_metadata.items()
