@@ -9,7 +9,7 @@ from tests.distributed.jobs import begin, finish, run
 
 @pytest.mark.parametrize("transport", ["shm", "socket"])
 def test_rows_of_one_tensor_are_sent_received_and_read_at_once(transport: str) -> None:
-    """As where ranks exchange the borders of a grid: nothing waits for a message that touches other rows, or only reads,
+    """As where ranks exchange the borders of a grid: nothing waits for a message that touches other rows or only reads,
     and what is being received is never read too early."""
     run(
         """
@@ -44,7 +44,9 @@ def test_a_message_that_ends_does_not_hide_another_one_of_its_tensor() -> None:
         large, small = x[:-4], x[-4:]
         if rank == 0:
             dist.batch_isend_irecv([dist.P2POp(dist.irecv, large, 1), dist.P2POp(dist.isend, small, 1)])
-            assert [x[999_999].item(), float(x.numpy()[999_999]), x.tolist()[999_999], large.sum().item()][k] in (7, 7e6)
+            reads = [lambda: x[999_999].item(), lambda: x.numpy()[999_999], lambda: x.tolist()[999_999],
+                     lambda: large.mean().item()]
+            assert reads[k]() == 7
         else:
             first = torch.zeros(4)
             dist.recv(first, 0)
@@ -54,7 +56,8 @@ def test_a_message_that_ends_does_not_hide_another_one_of_its_tensor() -> None:
         large, small = x[:-4], x[-4:]
         if rank == 0:
             dist.batch_isend_irecv([dist.P2POp(dist.isend, large, 1), dist.P2POp(dist.isend, small, 1, tag=1)])
-            [lambda: x.fill_(9.0), lambda: x[:1_000_000].add_(8.0), lambda: torch.add(large, 1, out=large), x.zero_][k]()
+            writes = [lambda: x.fill_(9.0), lambda: x[:9].add_(8.0), lambda: torch.add(large, 1, out=large), x.zero_]
+            writes[k]()
         else:
             dist.recv(small, 0, tag=1)
             time.sleep(0.2)

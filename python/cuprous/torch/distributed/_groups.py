@@ -89,7 +89,8 @@ def resolve(given: Any) -> ProcessGroup | None:
     job()
     if given.has_ended:
         raise ValueError(
-            f"Group {given} is not registered, please create group with torch.distributed.new_group API: it was destroyed"
+            f"Group {given} is not registered, please create group with torch.distributed.new_group API; it was "
+            "destroyed"
         )
     return given
 

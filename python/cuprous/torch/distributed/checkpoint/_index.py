@@ -86,7 +86,7 @@ def ranks_of(text: str) -> list[str] | None:
 
 
 def merged(indexes: list[Metadata]) -> Metadata:
-    """Returns the contents that several ranks have written each for itself. Of what several have, the first one's counts.
+    """Returns the contents that several ranks have written each for itself. Of what several have, the first's counts.
 
     Raises:
         ValueError: if a tensor or a part of it differs between ranks in dtype or shape.

@@ -175,8 +175,8 @@ class Shared:
         self.backward = None
 
     def drop_failed(self) -> None:
-        """Shards all groups after a forward or backward pass that has raised, and drops the gradients of the latter that
-        were not complete: they would be added to those of the next one."""
+        """Shards all groups after a forward or backward pass that has raised, and drops gradients of the latter
+        that are not complete: they would be added to those of the next."""
         if not self.is_forward and self.backward is None:
             return
         if self.backward is not None:
