@@ -10,7 +10,7 @@ import pytest
 from tests.distributed.jobs import begin, finish, run
 
 _BEGIN = """
-import copy
+import copy, warnings
 from pathlib import Path
 from cuprous.torch import nn, optim
 from cuprous.torch.distributed.fsdp import *
@@ -264,12 +264,17 @@ def test_saving_in_the_background(tmp_path: Path) -> None:
         dcp.load(state, checkpoint_id=folder / str(k))
         assert (state["x"].full_tensor() == values(8, 3) * 2**k).all() and state["y"].tolist() == [1.0 + k] * 3
     (folder / "file").write_text("")
-    try:
-        dcp.async_save(state, checkpoint_id=folder / "file").result()
-    except dcp.CheckpointException as error:
-        assert error.failures.keys() == set(range(n))
-    else:
-        raise AssertionError("no error")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            dcp.async_save(state, checkpoint_id=folder / "file").result()
+        except dcp.CheckpointException as error:
+            assert error.failures.keys() == set(range(n))
+        else:
+            raise AssertionError("no error")
+        while not caught:
+            time.sleep(0.01)  # the thread says so, after it has set the result
+    assert "async_save has not written the checkpoint" in str(caught[0].message)
     """,
         tmp_path,
         2,

@@ -91,3 +91,33 @@ def test_messages_under_way_when_their_group_ends_are_errors() -> None:
     )
     for each in finish(processes, started):
         assert each.code == 0 and each.after < 20, each.out
+
+
+def test_futures_of_operations_are_done_when_these_are() -> None:
+    """Also those of a function of one, and of several; a failure is the value's error."""
+    processes, _store, started = begin("""
+    x = torch.full((1000,), rank + 1.0)
+    future = dist.all_reduce(x, async_op=True).get_future()
+    twice = future.then(lambda done: done.value()[0] * 2)
+    both = torch.futures.collect_all([future, twice])
+    while not both.done():
+        time.sleep(0.001)
+    assert future.value()[0] is x and twice.value()[0].item() == 6
+    seen = []
+    future.add_done_callback(seen.append)
+    assert seen == [future]
+    late = dist.irecv(torch.zeros(1), 1 - rank, tag=3).get_future()
+    assert not late.done()
+    dist.barrier()
+    if rank == 1:
+        os._exit(3)
+    while not late.done():
+        time.sleep(0.01)
+    try:
+        late.value()
+    except dist.DistBackendError as error:
+        print("RAISED", error)
+    os._exit(0)
+    """)
+    first, _ = finish(processes, started)
+    assert first.code == 0 and "RAISED rank 1 (" in first.out, first.out

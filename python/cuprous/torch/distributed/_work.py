@@ -56,4 +56,4 @@ class Work:
 
     def get_future(self) -> Future[Any]:
         """Returns a future whose value is the list of tensors that the operation writes."""
-        return Future._of(self.result)
+        return Future._of(self.result, self.is_completed)

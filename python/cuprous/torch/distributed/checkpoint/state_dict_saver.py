@@ -180,8 +180,8 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
         use_collectives: as for `save`.
 
     Returns:
-        A future of the contents, whose `result()` raises what `save` does; with a stager that copies in the background,
-        an `AsyncSaveResponse`.
+        A future of the contents, whose `result()` raises what `save` does; a failure is a warning too. With a stager
+        that copies in the background, an `AsyncSaveResponse`.
     """
     if async_checkpointer_type not in (None, AsyncCheckpointerType.THREAD):
         raise NotImplementedError(
@@ -202,6 +202,7 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
         return _save(state, writer, planner, group, 0, group is None, use_collectives)
 
     written = _THREAD.submit(write)
+    written.add_done_callback(_warn)
     if not isinstance(copy, Future):
         if stager.should_synchronize_after_execute:
             stager.synchronize_staging()
@@ -217,6 +218,13 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
 
     copy.add_done_callback(is_copied)
     return AsyncSaveResponse(staging, written)
+
+
+def _warn(written: Future[Metadata]) -> None:
+    """Says that a checkpoint was not written, because programs need not ask."""
+    error = written.exception()
+    if error is not None:
+        warnings.warn(f"async_save has not written the checkpoint: {error}", RuntimeWarning, stacklevel=1)
 
 
 def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter, process_group: Any = None,
