@@ -324,3 +324,37 @@ def test_a_pass_that_raises_leaves_nothing_to_the_next_one() -> None:
             np.testing.assert_array_equal(mine, right, str(where))
     """
     run(program, 2)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_forward_pass_before_the_step_does_not_hide_the_step(keeps: bool) -> None:
+    """Whole parameters that such a pass has left are gathered again once an optimizer has updated the parts."""
+    program = """
+    from cuprous.torch import nn, optim
+    from cuprous.torch.distributed.fsdp import fully_shard
+
+    def train(looks):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 4))
+        if looks is not None:
+            fully_shard(model[0], **OPTIONS)
+            fully_shard(model, **OPTIONS)
+        sgd, losses = optim.SGD(model.parameters(), lr=0.5), []
+        for step in range(3):
+            torch.manual_seed(step)
+            x = torch.randn(5, 8)
+            sgd.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            losses.append(loss.item())
+            with torch.set_grad_enabled(looks != "without gradients"):
+                if looks:
+                    model(x + 1)
+            sgd.step()
+        return losses
+
+    expected = train(None)
+    for looks in ["", "with gradients", "without gradients"]:
+        np.testing.assert_allclose(train(looks), expected, rtol=1e-5, err_msg=looks)
+    """
+    run(program.replace("OPTIONS", repr({"reshard_after_forward": False} if keeps else {})), 2)

@@ -58,6 +58,8 @@ class ShardedParameter:
             mesh, placements = joined, [*self._outer.placements, *placements]
         self.sharded = DTensor(local, mesh, placements, parameter.dims, is_parameter=True)
         self.whole: Parameter | None = None
+        #: How often the part had been updated when the whole was gathered.
+        self.gathered = 0
         #: True if the whole has the hook that waits for its gradient.
         self.is_hooked = False
         self.put(self.sharded)
@@ -241,9 +243,13 @@ class ParameterGroup:
 
     # --- parameters
     def begin_unshard(self) -> None:
-        """Begins to gather the parameters, unless they are whole or on their way."""
+        """Begins to gather the parameters, unless they are whole or on their way and were not updated since."""
         if self.is_whole or self._gathering is not None:
-            return
+            if all(p.sharded.updates == p.gathered for p in self.parameters):
+                return
+            self.reshard()
+        for p in self.parameters:
+            p.gathered = p.sharded.updates
         sent, works = [], []
         with no_grad():
             for dtype, parameters in self._by_dtype(self.parameters, "gather"):
@@ -256,11 +262,13 @@ class ParameterGroup:
 
     def unshard(self) -> None:
         """Makes the parameters whole, and those of the modules."""
-        if self.is_whole:
-            return
         self.begin_unshard()
+        self._end_gathering()
+        self.is_whole = True
+
+    def _end_gathering(self) -> None:
+        """Takes the parameters that are on their way, if any are."""
         if self._gathering is None:
-            self.is_whole = True
             return
         (work, sent), self._gathering = self._gathering, None
         work.wait()
@@ -270,7 +278,6 @@ class ParameterGroup:
                 for p in parameters:
                     self._fill(p, p.from_gathered(out, at))
                     at += p.padded
-        self.is_whole = True
 
     def _fill(self, p: ShardedParameter, values: Tensor) -> None:
         """Makes gathered values the whole of a parameter: always one tensor, whose memory comes and goes, so that the
@@ -289,7 +296,8 @@ class ParameterGroup:
     def reshard(self) -> None:
         """Frees the whole parameters and makes the parts those of the modules."""
         if self._gathering is not None:
-            self.unshard()
+            self._end_gathering()
+            self.is_whole = True
         if not self.is_whole:
             return
         for p in self.parameters:
