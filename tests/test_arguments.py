@@ -51,7 +51,7 @@ _HINTS = {
         frames.expressions.nulls._ternary.call frames.expressions.text.<lambda>.a frames.expressions.text.<lambda>.o
         frames.plan.translate._project.view frames.plan.translate_expressions._alias.dtype
         frames.plan.translate_expressions._length.view frames.operations.execute.<lambda>.node
-        torch.optim._asgd_rprop_adafactor_muon._start.group""",
+        torch.optim._matrices._start.group""",
     "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y",
     "an interface whose subclasses read them": """
         frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values""",
@@ -105,6 +105,9 @@ HINTS = {name: reason for reason, names in _HINTS.items() for name in names.spli
 
 #: The same for `cuprous.torch`.
 _TORCH_HINTS = {
+    "for PyTorch's signature: results are the same with and without cuDNN": """
+        _native_layers.batch_norm.cudnn_enabled _native_layers.group_norm.cudnn_enabled
+        _native_layers.instance_norm.cudnn_enabled _native_layers.layer_norm.cudnn_enable""",
     "for PyTorch's signature, where it is about other layouts": """
         _sparse_methods.to_dense.masked_grad sparse._tensor.clone.memory_format sparse._tensor.to_dense.masked_grad""",
     "for PyTorch's signature: a subclass need not create its copy": """

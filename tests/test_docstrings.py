@@ -12,20 +12,24 @@ import doctest
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import ismodule
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import cuda, torch
+from cuprous import cuda, torch, torchvision
 from cuprous._unsupported import Unsupported
 from cuprous.cuda import _intrinsic_docs, _intrinsics
 from cuprous.torch import nn
+from tests.conftest import DEVICE
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
@@ -49,6 +53,73 @@ KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
 COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]
 COMPLETE += [f"cuprous.torch.{name}".rstrip(".") for name in TENSORS] + [f"cuprous.{name}" for name in KERNELS]
+
+#: Other public modules: all names have docstrings, not all an example. With the names with which their examples run.
+OTHERS: dict[str, dict[str, str]] = {
+    "cuda.bf16": {"types": "cuda.types"},
+    "cuda.cg": {},
+    "cuda.errors": {},
+    "cuda.memory": {},
+    "cuda.types": {"types": "cuda.types"},
+    "cupyx": {},
+    "cupyx.jit": {"jit": "cupyx.jit"},
+    "cupyx.profiler": {"profiler": "cupyx.profiler"},
+    "dask": {},
+    "frames": {},
+    "lib.array_utils": {"array_utils": "lib.array_utils"},
+    "sklearn": {},
+    "torch.autograd.profiler": {},
+    "torch.distributions.transforms": {},
+    "torch.einops": {},
+    "torch.multiprocessing": {},
+    "torch.nn.parameter": {},
+    "torch.return_types": {},
+    "torch.utils.tensorboard": {},
+}
+PYCUDA = (
+    "characterize",
+    "compiler",
+    "cumath",
+    "curandom",
+    "driver",
+    "elementwise",
+    "gpuarray",
+    "reduction",
+    "scan",
+    "tools",
+)
+KERNELS_OF_C = {
+    "SourceModule": "compiler.SourceModule",
+    "ElementwiseKernel": "elementwise.ElementwiseKernel",
+    "ReductionKernel": "reduction.ReductionKernel",
+    "InclusiveScanKernel": "scan.InclusiveScanKernel",
+    "ExclusiveScanKernel": "scan.ExclusiveScanKernel",
+    "drv": "driver",
+}
+OTHERS |= {
+    f"pycuda.{name}": {
+        n: f"pycuda.{path}" for n, path in (KERNELS_OF_C | dict(zip(PYCUDA, PYCUDA, strict=True))).items()
+    }
+    for name in PYCUDA
+}
+VISION = ("datasets", "io", "models", "ops", "transforms", "utils")
+OTHERS |= {
+    f"torchvision.{name}": {"TF": "torchvision.transforms.functional", "v2": "torchvision.transforms.v2"}
+    | {n: f"torchvision.{n}" for n in VISION}
+    for name in (*VISION, "transforms.functional", "transforms.v2")
+}
+OTHERS |= {
+    f"torch.{name}": {"dist": "torch.distributed", "Shard": "torch.distributed.tensor.Shard"}
+    for name in ("distributed", "distributed.device_mesh", "distributed.tensor", "distributed.tensor.parallel",
+                 "distributed.fsdp", "distributed.checkpoint", "distributed.checkpoint.state_dict", "nn.parallel")
+}  # fmt: skip
+#: The libraries that modules need.
+NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard"}
+
+#: The functions that create networks have one example, of which that of a small network of each kind is run.
+NETWORKS = torchvision.models.list_models()
+SMALL_NETWORKS = {"alexnet", "mnasnet0_75", "mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "resnet18",
+                  "efficientnet_b0", "densenet121", "shufflenet_v2_x0_5", "squeezenet1_1"}  # fmt: skip
 
 #: What has no example, and why.
 WITHOUT_EXAMPLE = {
@@ -191,6 +262,32 @@ def test_nearly_all_have_an_example() -> None:
     assert len(without) < 0.05 * len(found)
 
 
+def examples(modules: Iterable[str]) -> dict[int, tuple[str, bool]]:
+    """Returns the public names of modules and whether they have an example, by the identity of their object.
+
+    Exceptions, which programs catch, do not need one, nor methods that do what the docstring of their base class says.
+    """
+    found = {}
+    for module in modules:
+        for name, value, layer in callables(module):
+            caught = isinstance(value, type) and issubclass(value, BaseException)
+            if not (layer or caught or (value.__doc__ is None and not isinstance(value, type))):
+                found[id(value)] = (f"{module}.{name}", ">>> " in (inspect.getdoc(value) or ""))
+    return found
+
+
+def everything() -> dict[int, tuple[str, bool]]:
+    """Returns what `examples` returns for all public modules whose libraries are installed."""
+    missing = [prefix for prefix, needed in NEEDED.items() if not find_spec(needed)]
+    others = [f"cuprous.{name}" for name in OTHERS if not any(name.startswith(prefix) for prefix in missing)]
+    return examples([*COMPLETE, *others])
+
+
+def test_nearly_everything_has_an_example() -> None:
+    found = everything().values()
+    assert sum(shown for _, shown in found) >= 0.95 * len(found)
+
+
 def intrinsic(name: str) -> Any:
     """Returns an intrinsic of kernels, such as "atomic.add"."""
     found: Any = cuda
@@ -223,13 +320,55 @@ def _without_signs(text: str) -> str:
     return re.sub(r"(?<=[\[(,]) +", "", text)
 
 
+@contextmanager
+def group_of_one() -> Iterator[None]:
+    """Creates the default process group, of this process alone, for an example."""
+    dist = import_module("cuprous.torch.distributed")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def run_examples(module: str, docs: dict[str, str], names: dict[str, Any]) -> doctest.TestResults:
+    """Runs the examples of docstrings, but those that need a GPU where there is none."""
+    runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=FLAGS)
+    for doc, name in docs.items():
+        if ">>> # needs a GPU" not in doc or DEVICE != "cpu":
+            with (
+                group_of_one()
+                if ">>> " in doc and "dist" in names and "init_process_group(" not in doc
+                else nullcontext()
+            ):
+                runner.run(doctest.DocTestParser().get_doctest(doc, names, f"{module}.{name}", None, None))
+    return runner.summarize(verbose=False)
+
+
 @pytest.mark.parametrize("module", [*COMPLETE, "intrinsics"])
 def test_examples_run(module: str, capsys: pytest.CaptureFixture[str]) -> None:
-    runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=FLAGS)
     values = ((name, intrinsic(name)) for name in _intrinsic_docs.ROWS) if module == "intrinsics" else public(module)
-    docs = {inspect.getdoc(value) or "": name for name, value in values}
-    for doc, name in docs.items():
-        runner.run(doctest.DocTestParser().get_doctest(doc, NAMES, f"{module}.{name}", None, None))
-    failed, attempted = runner.summarize(verbose=False)
-    assert attempted > 0
-    assert failed == 0, capsys.readouterr().out
+    found = run_examples(module, {inspect.getdoc(value) or "": name for name, value in values}, NAMES)
+    assert found.attempted > 0
+    assert found.failed == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module", OTHERS)
+def test_examples_of_other_modules_run(module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needed = next((needs for prefix, needs in NEEDED.items() if module.startswith(prefix)), "numpy")
+    pytest.importorskip(needed)
+    names = NAMES | {name: resolve_name(f"cuprous.{found}") for name, found in OTHERS[module].items()}
+    names |= {"pl": import_module("polars")} if module == "frames" else {}
+    names |= {"Image": import_module("PIL.Image")} if module.startswith("torchvision") else {}
+    values = dict(public(f"cuprous.{module}"))
+    assert [name for name, value in values.items() if not inspect.getdoc(value)] == []
+    if module == "torchvision.models":
+        values = {name: value for name, value in values.items() if name not in NETWORKS or name in SMALL_NETWORKS}
+    found = run_examples(module, {inspect.getdoc(value) or "": name for name, value in values.items()}, names)
+    assert found.failed == 0, capsys.readouterr().out
+
+
+if __name__ == "__main__":  # python -m tests.test_docstrings
+    counted = everything()
+    without = sorted(name for name, shown in counted.values() if not shown)
+    print(*without, sep="\n")
+    print(f"{len(counted)} public names, all documented; {len(counted) - len(without)} have an example "
+          f"({1 - len(without) / len(counted):.1%}); without one: those above")  # fmt: skip

@@ -131,6 +131,7 @@ def test_profiles_show_lines_and_advice() -> None:
     text = shown(p)
     assert "test_notebook.py" in text and all(sentence in text for sentence in p.advice)
     assert cp.profile()._repr_html_() is None
+    assert repr(p) == str(p) and p.table() in repr(p)  # prompts show the table
 
 
 def test_explain_names_what_was_fused() -> None:

@@ -28,8 +28,11 @@ WEIGHTS_AS_REPEATS = {
     ("estimator", "expected"),
     [
         (on_device.DBSCAN(), {}),
+        (on_device.HDBSCAN(copy=True), {}),
         (on_device.TruncatedSVD(n_iter=7), {}),
         (on_device.LinearRegression(), {}),
+        (on_device.ElasticNet(), {}),
+        (on_device.Lasso(), {}),
         (on_device.KMeans(n_init=1), WEIGHTS_AS_REPEATS),
         (on_device.NearestNeighbors(algorithm="brute"), {}),
         (on_device.KNeighborsRegressor(algorithm="brute"), {}),
@@ -90,6 +93,40 @@ def test_least_squares(weighted: bool, fit_intercept: bool, targets: int) -> Non
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"positive": True}, {"selection": "random"}])
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("name", ["ElasticNet", "Lasso"])
+def test_penalized_least_squares(name: str, targets: int, options: dict[str, Any], dtype: str) -> None:
+    data, target = (values.astype(dtype) for values in load_diabetes(return_X_y=True))
+    data[:, 3] += 7  # not centered
+    target = target if targets == 1 else np.stack([target, -target[::-1]], axis=1)
+    mine, theirs = (
+        getattr(one, name)(
+            alpha=0.02, tol=1e-4 if dtype == "float32" else 1e-7, max_iter=20_000, random_state=0, **options
+        ).fit(data, target)
+        for one in (on_device, linear_model)
+    )
+    assert "scikit-learn" not in on_device.report()
+    close = 2e-2 if dtype == "float32" else 1e-4
+    scale = np.abs(theirs.coef_).max()
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=close * scale)
+    np.testing.assert_allclose(mine.predict(data), theirs.predict(data), rtol=close)
+    assert mine.coef_.dtype == theirs.coef_.dtype and np.shape(mine.intercept_) == np.shape(theirs.intercept_)
+    assert mine.get_params() == theirs.get_params() and np.shape(mine.n_iter_) == np.shape(theirs.n_iter_)
+
+
+def test_penalties_that_are_left_to_scikit_learn() -> None:
+    data, target = load_diabetes(return_X_y=True)
+    for call, reason in [
+        (lambda: on_device.Lasso(0.1, precompute=True).fit(data, target), "the products of features are given"),
+        (lambda: on_device.Lasso(0.1).fit(data, target, np.ones(len(data))), "samples have weights"),
+        (lambda: on_device.Lasso(0.1).fit(data[:8], target[:8]), "there are more features than samples"),
+    ]:
+        model = call()
+        assert reason in on_device.report() and np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_clusters_are_those_of_scikit_learn(dtype: str) -> None:
     data = make_blobs(400, 3, centers=5, random_state=3)[0].astype(dtype)
     options: dict[str, Any] = {"n_clusters": 5, "n_init": 2, "random_state": 0}
@@ -119,6 +156,23 @@ def test_dense_regions_are_those_of_scikit_learn(weighted: bool, monkeypatch: py
         )
         np.testing.assert_array_equal(mine.labels_, theirs.labels_)
         np.testing.assert_array_equal(mine.core_sample_indices_, theirs.core_sample_indices_)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"min_samples": 3, "alpha": 0.8, "algorithm": "brute"}, {"cluster_selection_method": "leaf"}]
+)
+def test_dense_regions_of_any_density_are_those_of_scikit_learn(options: dict[str, Any]) -> None:
+    data = make_blobs(400, 3, centers=6, cluster_std=[0.2, 0.4, 0.6, 0.8, 1.0, 1.2], random_state=5)[0]
+    mine, theirs = (one.HDBSCAN(8, copy=True, **options).fit(data) for one in (on_device, cluster))
+    assert "scikit-learn" not in on_device.report()
+    np.testing.assert_array_equal(mine.labels_, theirs.labels_)
+    np.testing.assert_allclose(mine.probabilities_, theirs.probabilities_, rtol=1e-6)
+    assert mine.n_features_in_ == 3 and mine.get_params() == theirs.get_params()
+    np.testing.assert_array_equal(mine.dbscan_clustering(0.5), theirs.dbscan_clustering(0.5))
+    data[5, 1] = np.nan
+    mine, theirs = (one.HDBSCAN(8, copy=True, **options).fit(data) for one in (on_device, cluster))
+    assert "values are missing" in on_device.report()
+    np.testing.assert_array_equal(mine.labels_, theirs.labels_)
 
 
 def test_truncated_decompositions_are_those_of_scikit_learn() -> None:

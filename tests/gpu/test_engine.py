@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+from tests.simulated import is_simulated
 
 R = np.random.default_rng(0)
 
@@ -107,8 +108,10 @@ def test_a_limit_on_the_pool() -> None:
 
 
 def test_freed_memory_is_used_again() -> None:
+    size = 1 << 18 if is_simulated() else 1 << 22
+
     def work() -> None:
-        x = cp.ones(1 << 22) * 2
+        x = cp.ones(size) * 2
         for _ in range(20):
             x = cp.sin(x) + x[::-1]
         cp._core.synchronize()

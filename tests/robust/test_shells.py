@@ -159,6 +159,21 @@ def test_color_needs_a_terminal_and_consent(monkeypatch: pytest.MonkeyPatch) -> 
     assert (colored, charts.colored()) == (True, False)
 
 
+def test_a_locale_of_ascii_gets_ascii(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import cuprous as cp\nprint(float((cp.ones(1000) * 2).sum()))\n")
+    lines = {
+        "estimate": ["--flops", "10T", "--gpu", "RTX 3080", "--cpu", "EPYC 9654"],
+        "profile": [str(program)],
+        "demo": ["--quick", "--only", "add"],
+        "doctor": [],
+    }
+    for name, options in lines.items():
+        done = command(name, *options, LC_ALL="C")
+        assert done.returncode == 0 and (done.stdout + done.stderr).isascii(), name
+        assert ("#" in done.stdout) == (name in ("estimate", "demo"))
+
+
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_help_states_defaults(name: str) -> None:
     text = " ".join(command(name, "--help").stdout.split())

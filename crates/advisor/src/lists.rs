@@ -37,9 +37,8 @@ pub fn lists() -> [Vec<Row>; 2] {
         figures: figures.into_iter().map(value).collect(),
         remark,
     };
-    let old = |gpu: &profile::Gpu| (!gpu.is_supported()).then_some("too old for Cuprous");
     [
-        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures(), old(gpu))).collect(),
+        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures(), gpu.unsupported())).collect(),
         profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures(), None)).collect(),
     ]
 }

@@ -17,7 +17,7 @@ pub struct Gpu {
     pub fp64_matrix: Option<Figure>,
     /// Operations per second in float32.
     pub fp32: Figure,
-    /// Matrix products of float32 rounded to TF32. GPUs with TF32 also have bfloat16.
+    /// Matrix products of float32 rounded to TF32. GPUs of NVIDIA with TF32 also have bfloat16, and those of others do.
     pub tf32: Option<Figure>,
     /// Matrix products in half precision with sums in float32.
     pub half: Option<Figure>,
@@ -31,8 +31,8 @@ pub struct Gpu {
     pub link: Option<Figure>,
     /// Board power in watts.
     pub power: Figure,
-    /// Compute capability, such as 8.6.
-    pub capability: Figure,
+    /// Compute capability, such as 8.6. GPUs of other vendors do not have one.
+    pub capability: Option<Figure>,
 }
 
 /// The oldest compute capability that the libraries of CUDA 13 support, which the extra `[cuda]` installs.
@@ -113,7 +113,7 @@ impl Gpu {
             (DType::F64 | DType::C128, ComputeUnit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
             (DType::F64 | DType::C128, ComputeUnit::Vector) => self.fp64,
             (DType::F16, ComputeUnit::Matrix) => self.half.unwrap_or(self.fp32),
-            (DType::BF16, ComputeUnit::Matrix) => self.half.filter(|_| self.tf32.is_some()).unwrap_or(self.fp32),
+            (DType::BF16, ComputeUnit::Matrix) => self.half.filter(|_| self.has_bfloat16()).unwrap_or(self.fp32),
             (DType::F32 | DType::C64, ComputeUnit::Matrix) if tf32 => self.tf32.unwrap_or(self.fp32),
             _ => self.fp32,
         };
@@ -133,14 +133,23 @@ impl Gpu {
             ("PCIe generation", Some(self.pcie)),
             ("link", self.link),
             ("power", Some(self.power)),
-            ("compute capability", Some(self.capability)),
+            ("compute capability", self.capability),
         ];
         maybe.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
     }
 
-    /// Returns true if the libraries that Cuprous installs support the GPU.
-    pub fn is_supported(&self) -> bool {
-        self.capability.value >= OLDEST_CAPABILITY
+    /// Returns true if products of bfloat16 run on its matrix units.
+    fn has_bfloat16(&self) -> bool {
+        self.tf32.is_some() || self.capability.is_none()
+    }
+
+    /// Returns why the libraries that Cuprous installs do not support the GPU, or `None` if they do.
+    pub fn unsupported(&self) -> Option<&'static str> {
+        match self.capability {
+            None => Some("not a GPU of NVIDIA"),
+            Some(figure) if figure.value < OLDEST_CAPABILITY => Some("too old for Cuprous"),
+            Some(_) => None,
+        }
     }
 
     /// Returns the line rate of its PCI Express slot in bytes per second each way: 16 lanes, 128 of 130 bits used.
@@ -214,7 +223,7 @@ static GPUS: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
             pcie: cells.figure(1.0),
             link: cells.maybe(giga),
             power: cells.figure(1.0),
-            capability: cells.figure(1.0),
+            capability: cells.maybe(1.0),
         }
     };
     rows(include_str!("../profiles/gpus.txt")).map(gpu).collect()
@@ -309,13 +318,13 @@ mod tests {
 
     #[test]
     fn tables_are_whole() {
-        assert_eq!((gpus().len(), cpus().len()), (34, 8));
+        assert_eq!((gpus().len(), cpus().len()), (43, 8));
         for gpu in gpus() {
             // A dense peak above the sum of its parts would be one with sparsity.
             let half = gpu.half.map_or(0.0, |f| f.value);
-            assert!(gpu.fp64.value < gpu.fp32.value && (half == 0.0 || half > gpu.fp32.value), "{}", gpu.name);
+            assert!(gpu.fp64.value <= gpu.fp32.value && (half == 0.0 || half > gpu.fp32.value), "{}", gpu.name);
             assert!(gpu.tf32.is_none_or(|f| f.value <= half / 1.9 && f.value >= gpu.fp32.value), "{}", gpu.name);
-            assert!((2e11..1e13).contains(&gpu.bandwidth.value) && (50.0..1100.0).contains(&gpu.power.value));
+            assert!((2e11..1e13).contains(&gpu.bandwidth.value) && (50.0..1500.0).contains(&gpu.power.value));
         }
         for source in sources() {
             assert!(source.address.starts_with("https://") && !source.title.is_empty(), "{}", source.key);
@@ -337,6 +346,9 @@ mod tests {
         assert_eq!(tera(gpu("t4"), DType::F16, ComputeUnit::Matrix, true), 65.0);
         assert_eq!(tera(gpu("t4"), DType::BF16, ComputeUnit::Matrix, true), 8.1);
         assert_eq!(tera(gpu("t4"), DType::F32, ComputeUnit::Matrix, true), 8.1);
+        // Other vendors' matrix units have bfloat16 even without TF32.
+        assert_eq!(tera(gpu("mi355x"), DType::BF16, ComputeUnit::Matrix, true), 2516.6);
+        assert_eq!(tera(gpu("mi300x"), DType::F32, ComputeUnit::Matrix, true), 653.7);
         assert_eq!((h200.slot() / 1e9).round(), 63.0);
     }
 
@@ -354,13 +366,17 @@ mod tests {
         assert_eq!(name("NVIDIA GeForce RTX 4080 SUPER"), Some("RTX 4080 SUPER"));
         assert_eq!(name("NVIDIA GeForce RTX 5070 Ti Laptop GPU"), Some("RTX 5070 Ti"));
         assert_eq!(name("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), Some("RTX PRO 6000 Blackwell"));
+        assert_eq!(name("AMD Instinct MI300X OAM"), Some("MI300X"));
+        assert_eq!(name("AMD Radeon RX 7900 XT"), Some("RX 7900 XT"));
         assert_eq!((name("NVIDIA GeForce RTX 2060"), name("NVIDIA GPU")), (None, None));
     }
 
     #[test]
-    fn old_gpus_are_not_supported() {
-        let old: Vec<&str> = gpus().iter().filter(|gpu| !gpu.is_supported()).map(|gpu| gpu.name).collect();
+    fn old_gpus_and_those_of_other_vendors_are_not_supported() {
+        let why = |reason| gpus().iter().filter(|gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
+        let old: Vec<&str> = why("too old for Cuprous").collect();
         assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
+        assert_eq!(why("not a GPU of NVIDIA").count(), 9);
     }
 
     #[test]

@@ -432,9 +432,9 @@ pub fn mark() -> u64 {
 }
 
 /// Returns the outputs of a checkpoint, which saves nothing for the backward pass: `function` recomputes them when
-/// their gradients arrive. `outputs` were computed and recorded after the mark `start`.
+/// their gradients arrive. `start` is the sequence number after which `outputs` were recorded.
 pub fn checkpoint(outputs: &[Tensor], start: u64, function: Box<dyn Recompute>) -> Result<Vec<Tensor>> {
-    // The edges lead to the values from before the mark, from which the outputs were computed.
+    // The edges lead to the older nodes: those with the values from which the outputs were computed.
     let mut edges = Edges::new();
     let mut seen = HashSet::new();
     let mut pending: Vec<Arc<Node>> = outputs.iter().filter_map(|t| Some(t.source()?.node)).collect();

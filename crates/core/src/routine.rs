@@ -341,7 +341,7 @@ pub enum RoutineOp {
         axis: u8,
         /// The number of axes: 1 to [`FFT_RANK`].
         rank: u8,
-        /// The divisor, for the number of points of all axes together.
+        /// How results are normalized by the number of points along all axes.
         scale: FftScale,
     },
     /// A decomposition. The output is flat: each result in turn for the whole batch, with row-major matrices, and real

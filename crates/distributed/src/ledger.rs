@@ -36,7 +36,7 @@ struct Book {
     /// Messages that this rank expects, and that ranks said they send, in order.
     expected: Vec<VecDeque<Call>>,
     announced: Vec<VecDeque<Call>>,
-    /// The number of the last call of each rank that has left the group, and when it said so.
+    /// For each rank that has left the group, the number of its last call and the time at which it left.
     ended: Vec<Option<(u64, Instant)>>,
 }
 

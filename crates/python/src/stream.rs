@@ -56,7 +56,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Returns the latest recorded point.
+    /// Returns the point in the device's work at which `record()` was called last.
     fn mark(&self) -> PyResult<Arc<dyn Mark>> {
         let mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
         mark.clone().ok_or_else(|| PyValueError::new_err("[Event] record() has not been called"))

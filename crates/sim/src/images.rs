@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +15,8 @@ use crate::settings::settings;
 const MAGIC: &[u8; 8] = b"CUPROSIM";
 /// Sources that are compiled together.
 const BATCH: usize = 12;
+/// Files of a folder that processes lock while they compile, chosen by the key of a source.
+const LOCKS: u64 = 64;
 
 /// Where a compiled source is: the library and its position there.
 pub(crate) type Location = (PathBuf, usize);
@@ -76,6 +79,11 @@ pub(crate) fn locate(source: &Source) -> Result<Location, String> {
     if let Some(found) = images.find(wanted)? {
         return Ok(found);
     }
+    // Ranks of a job need the same kernels at the same time: one of them compiles, and the others read what it made.
+    let _only_here = lock(wanted)?;
+    if let Some(found) = images.find(wanted)? {
+        return Ok(found);
+    }
     let mut batch = vec![(wanted, source.clone())];
     for (key, source) in std::mem::take(&mut images.waiting) {
         if batch.iter().all(|(other, _)| *other != key) && images.find(key)?.is_none() {
@@ -108,6 +116,14 @@ pub(crate) fn locate(source: &Source) -> Result<Location, String> {
         }
     }
     images.ready.get(&wanted).cloned().ok_or(failure)
+}
+
+/// Keeps other processes from compiling the source of that key, until the result is dropped.
+fn lock(key: u64) -> Result<File, String> {
+    let path = compiler::folder()?.join(format!("lock-{:02x}", key % LOCKS));
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let locked = file.and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Compiles sources together, or, if that fails, one by one.

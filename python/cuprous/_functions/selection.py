@@ -175,7 +175,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
-    # NumPy checks the indices once for each element of the axes before, so not at all where one of these is empty.
+    # NumPy checks the indices in a loop over the axes before this one, and so never if one of them is empty.
     is_checked = mode != "raise" or 0 not in a.shape[:axis]
     index = bounded(indices, n, axis, mode if is_checked else "clip")
     if n == 0 and index.size and 0 not in (*a.shape[:axis], *a.shape[axis + 1 :]):

@@ -49,6 +49,11 @@ def plain() -> bool:
     return locale in ("C", "POSIX") or not (sys.stdout.encoding or "").lower().startswith("utf")
 
 
+def shown(text: str) -> str:
+    """Returns a text with its times as standard output can show them."""
+    return text.replace("µ", "u") if plain() else text
+
+
 def duration(ms: float | None, ascii_only: bool = False) -> str:
     """A time to three digits, in the unit that suits it."""
     if ms is None:

@@ -200,5 +200,8 @@ class profile:
             return "<cuprous.profile: not ended>"
         return "\n".join([self.table(), *(f"* {sentence}" for sentence in self.advice)])
 
+    def __repr__(self) -> str:
+        return str(self)
+
 
 __all__ = ["profile"]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from cuprous._tools import charts
 from cuprous._tools.profile import profile
 from cuprous._tools.profile_rows import ProfileRow
 
@@ -80,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
         print(json.dumps(as_json(taken, options.limit)), file=sys.stderr)
     elif not options.quiet:
         table = taken.table(options.limit, options.sort_by)
-        print("\n".join([table, *(f"* {sentence}" for sentence in taken.advice)]), file=sys.stderr)
+        print(charts.shown("\n".join([table, *(f"* {sentence}" for sentence in taken.advice)])), file=sys.stderr)
     return code
 
 

@@ -254,7 +254,7 @@ def _reduce_first_axis(name: str, a: ndarray, start: Any = None, mask: ndarray |
 
 
 def reduce(
-    self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    self: Any, array_: ArrayLike, /, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
     initial: Any = IDENTITY, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Reduces axes of an array with the ufunc.
@@ -329,7 +329,7 @@ def reduce(
     return write_exactly(out, result, name, "unsafe")
 
 
-def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+def accumulate(self: Any, array_: ArrayLike, /, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Returns the scan (cumulative reduction) along an axis.
 
     Args:
@@ -399,7 +399,9 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
 
-def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+def reduceat(
+    self: Any, array_: ArrayLike, /, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None
+) -> ndarray:
     """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
     Args:

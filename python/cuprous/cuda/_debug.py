@@ -16,7 +16,7 @@ from cuprous import _core
 _VALUE = os.environ.get("CUPROUS_DEBUG", "0")
 #: 0: off; 1: launches are logged; 2: the generated code too.
 LEVEL: int = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
-#: True if kernels are checked unless they say otherwise.
+#: Whether kernels without the option `check` are compiled with it.
 CHECKS = os.environ.get("CUPROUS_KERNEL_CHECK", "0") not in ("", "0")
 
 

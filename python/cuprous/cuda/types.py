@@ -7,7 +7,12 @@ from typing import Any
 
 
 class Type:
-    """A type. `t[:]` is an array type, `t(a, b)` a signature, and `t(x)` in a kernel a conversion."""
+    """A type. `t[:]` is an array type, `t(a, b)` a signature, and `t(x)` in a kernel a conversion.
+
+    Examples:
+        >>> types.float32
+        float32
+    """
 
     def __init__(self, name: str, key: tuple[Any, ...]) -> None:
         self.name = name
@@ -94,7 +99,12 @@ class Type:
 
 
 class Signature:
-    """A function's return type and argument types."""
+    """A function's return type and argument types.
+
+    Examples:
+        >>> types.void(types.float32[:])
+        none(array(float32, 1d, A))
+    """
 
     def __init__(self, return_type: Type, args: tuple[Any, ...]) -> None:
         self.return_type = return_type
@@ -105,14 +115,24 @@ class Signature:
 
 
 class NoneType(Type):
-    """The type of None, and the return type of kernels."""
+    """The type of None, and the return type of kernels.
+
+    Examples:
+        >>> types.none
+        none
+    """
 
     def __init__(self, name: str = "none") -> None:
         super().__init__(name, ("none",))
 
 
 class Array(Type):
-    """The type of an array: C, F, or A for any strides."""
+    """The type of an array: C, F, or A for any strides.
+
+    Examples:
+        >>> types.Array(types.float32, 2, "C")
+        array(float32, 2d, C)
+    """
 
     def __init__(self, dtype: Any, ndim: int, layout: str = "A") -> None:
         item = as_type(dtype)
@@ -126,7 +146,12 @@ class Array(Type):
 
 
 class Record(Type):
-    """The type of a record: of NumPy's structured dtype, or of the engine's name of it."""
+    """The type of a record: of NumPy's structured dtype, or of the engine's name of it.
+
+    Examples:
+        >>> types.typeof(np.zeros(1, [("x", np.float32)])[0])
+        Record([('x', '<f4')])
+    """
 
     def __init__(self, dtype: Any) -> None:
         if isinstance(dtype, tuple) and dtype[0] == "record":
@@ -144,7 +169,12 @@ class Record(Type):
 
 
 class Tuple(Type):
-    """The type of a tuple of those types."""
+    """The type of a tuple of those types.
+
+    Examples:
+        >>> types.Tuple((types.int32, types.float32))
+        Tuple(int32, float32)
+    """
 
     def __init__(self, items: Any) -> None:
         parts = [as_type(t) for t in items]
@@ -152,7 +182,12 @@ class Tuple(Type):
 
 
 class UniTuple(Tuple):
-    """The type of a tuple of one type."""
+    """The type of a tuple of one type.
+
+    Examples:
+        >>> types.UniTuple(types.int32, 3)
+        Tuple(int32, int32, int32)
+    """
 
     def __init__(self, dtype: Any, count: int) -> None:
         super().__init__([dtype] * count)
@@ -175,6 +210,10 @@ def as_type(t: Any) -> Type:
 
     Raises:
         TypeError: for anything else.
+
+    Examples:
+        >>> types.as_type(np.float32)
+        float32
     """
     if isinstance(t, Type):
         return t
@@ -196,7 +235,12 @@ def as_type(t: Any) -> Type:
 
 
 def typeof(value: Any) -> Type:
-    """Returns the type of a value as a kernel argument."""
+    """Returns the type of a value as a kernel argument.
+
+    Examples:
+        >>> types.typeof(np.zeros((2, 2), np.float32))
+        array(float32, 2d, C)
+    """
     import numpy as np
 
     if value is None:
@@ -266,6 +310,10 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
 
     Raises:
         TypeError: for anything else.
+
+    Examples:
+        >>> types.signature_of("void(float32[:], int32)")
+        none(array(float32, 1d, A), int32)
     """
     if isinstance(text, str):
         text = eval(text, {"__builtins__": {}}, globals())
@@ -279,6 +327,11 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
 
 
 def argument_types(signature: Any) -> tuple[Type, ...]:
-    """Returns the argument types of what `signature_of` accepts."""
+    """Returns the argument types of what `signature_of` accepts.
+
+    Examples:
+        >>> types.argument_types((types.float32[:],))
+        (array(float32, 1d, A),)
+    """
     found = signature_of(signature)
     return found.args if isinstance(found, Signature) else found

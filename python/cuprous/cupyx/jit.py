@@ -61,6 +61,16 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
 
     Raises:
         NotImplementedError: for modes other than "cuda".
+
+    Examples:
+        >>> @jit.rawkernel()
+        ... def double(x, y):
+        ...     i = jit.grid(1)
+        ...     y[i] = 2 * x[i]
+        >>> x, y = cp.arange(4, dtype=cp.float32), cp.empty(4, cp.float32)
+        >>> double[1, 4](x, y)
+        >>> y
+        array([0., 2., 4., 6.], dtype=float32)
     """
     if mode != "cuda":
         raise NotImplementedError(f"[rawkernel] mode={mode!r} is not supported; leave it out")

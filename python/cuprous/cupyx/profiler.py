@@ -72,6 +72,11 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
     Raises:
         ValueError: for arguments of a wrong type.
         NotImplementedError: for GPUs other than the first.
+
+    Examples:
+        >>> times = profiler.benchmark(cp.sin, (cp.ones(100),), n_repeat=3)
+        >>> times.cpu_times.shape
+        (3,)
     """
     if not callable(func):
         raise ValueError("[benchmark] func must be callable")
@@ -126,6 +131,10 @@ class time_range:
 
     Raises:
         ValueError: if both colors are passed, or a context manager has no name.
+
+    Examples:
+        >>> with profiler.time_range("sum"):
+        ...     y = cp.ones(3).sum()
     """
 
     def __init__(self, message: str | None = None, color_id: int | None = None, argb_color: int | None = None,
@@ -164,8 +173,12 @@ class time_range:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Returns a context manager that waits for the device at both ends, so that a profiler sees exactly the work
-    within."""
+    """Waits for the device at both ends of a block, so that a profiler sees exactly the work within.
+
+    Examples:
+        >>> with profiler.profile():
+        ...     y = cp.ones(3) + 1
+    """
     cuda.profile_start()
     try:
         yield

@@ -81,11 +81,26 @@ class Engine(pl.InMemoryEngine):
         return f"Engine(device={self._device!r}, take={self._take!r}, strict={self._strict})"
 
     def stats(self) -> dict[str, int]:
-        """Returns counts of the columns that stay on the device: how many, their bytes, hits and misses."""
+        """Returns counts of the columns that stay on the device: how many, their bytes, hits and misses.
+
+        Examples:
+            >>> from cuprous import frames
+            >>> engine = frames.Engine(take="all")
+            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+            >>> isinstance(engine.stats(), dict)
+            True
+        """
         return self._residency.stats()
 
     def clear(self) -> None:
-        """Gives up the columns that stay on the device."""
+        """Gives up the columns that stay on the device.
+
+        Examples:
+            >>> from cuprous import frames
+            >>> engine = frames.Engine(take="all")
+            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+            >>> engine.clear()
+        """
         self._residency.clear()
 
     def collect(self, lf: Any, *, optimizations: Any, background: bool = False, post_opt_callback: Any = None) -> Any:
@@ -163,6 +178,13 @@ class Engine(pl.InMemoryEngine):
 
         Returns:
             A report whose entries have no times.
+
+        Examples:
+            >>> from cuprous import frames
+            >>> engine = frames.Engine(take="all")
+            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+            >>> engine.explain(lf).complete
+            True
         """
         try:
             return Report(_entries(self._translated(lf._ldf, runs=False)))

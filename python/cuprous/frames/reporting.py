@@ -35,6 +35,14 @@ class Report:
     Args:
         entries: the nodes, inputs before what uses them.
         milliseconds: the time of the whole query.
+
+    Examples:
+        >>> from cuprous import frames
+        >>> engine = frames.Engine(take="all")
+        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+        >>> report = engine.explain(lf)
+        >>> report.complete, report.reasons
+        (True, [])
     """
 
     entries: list[Entry] = field(default_factory=list)

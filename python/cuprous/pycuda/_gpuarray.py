@@ -54,6 +54,15 @@ class GPUArray:
 
     Raises:
         NotImplementedError: for `strides` with gaps, and for records in order "F".
+
+    Examples:
+        >>> a = gpuarray.GPUArray((2, 2), np.float32)
+        >>> a.fill(1)
+        array([[1., 1.],
+               [1., 1.]], dtype=float32)
+        >>> 2 * a + 1
+        array([[3., 3.],
+               [3., 3.]], dtype=float32)
     """
 
     __array_priority__ = 100
@@ -185,6 +194,12 @@ class GPUArray:
         Raises:
             ValueError: for another size or shape.
             TypeError: for another dtype.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.set(np.zeros(3))
+            >>> a
+            array([0., 0., 0.])
         """
         ary = np.asarray(ary)
         if ary.size != self.size:
@@ -196,11 +211,24 @@ class GPUArray:
         self._array[...] = cuprous.asarray(ary if self._record is None else _bytes_of(ary))
 
     def set_async(self, ary: Any, stream: Any = None) -> None:
-        """Performs `set`. All work runs in order, so it needs no synchronization."""
+        """Performs `set`. All work runs in order, so it needs no synchronization.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.set_async(np.zeros(3))
+            >>> a
+            array([0., 0., 0.])
+        """
         self.set(ary)
 
     def get(self, ary: Any = None, pagelocked: bool = False, async_: bool = False, stream: Any = None) -> Any:
-        """Copies the elements to the host: to `ary` if given, otherwise to a new NumPy array."""
+        """Copies the elements to the host: to `ary` if given, otherwise to a new NumPy array.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.get()
+            array([3., 1., 2.])
+        """
         if ary is None:
             return self._host(cuprous.asnumpy(self._array, order="A"))
         if ary.size != self.size:
@@ -217,15 +245,36 @@ class GPUArray:
         return np.ascontiguousarray(found).view(self._record).reshape(self.shape)
 
     def get_async(self, stream: Any = None, ary: Any = None) -> Any:
-        """Performs `get`; the copy is complete on return."""
+        """Performs `get`; the copy is complete on return.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.get_async()
+            array([3., 1., 2.])
+        """
         return self.get(ary)
 
     def copy(self) -> GPUArray:
-        """Returns a copy."""
+        """Returns a copy.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> b = a.copy()
+            >>> b.fill(0)
+            array([0., 0., 0.])
+            >>> a
+            array([3., 1., 2.])
+        """
         return self._like(cuprous.copy(self._array), self._record)
 
     def fill(self, value: Any, stream: Any = None) -> GPUArray:
-        """Sets all elements. Returns the array itself."""
+        """Sets all elements. Returns the array itself.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.fill(7)
+            array([7., 7., 7.])
+        """
         self[...] = value
         return self
 
@@ -247,6 +296,11 @@ class GPUArray:
         Raises:
             RuntimeError: for an array that is not contiguous.
             ValueError: for a shape of another size.
+
+        Examples:
+            >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3)
+            array([[0, 1, 2],
+                   [3, 4, 5]], dtype=int32)
         """
         wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         array = self._array
@@ -258,11 +312,21 @@ class GPUArray:
         return self._view_of(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
 
     def ravel(self) -> GPUArray:
-        """Returns a flattened view."""
+        """Returns a flattened view.
+
+        Examples:
+            >>> gpuarray.zeros((2, 2), np.float32).ravel()
+            array([0., 0., 0., 0.], dtype=float32)
+        """
         return self.reshape(-1) if self._record is not None else self._view_of(cuprous.ravel(self._array))
 
     def view(self, dtype: Any = None) -> GPUArray:
-        """Returns a view of the same memory as another dtype."""
+        """Returns a view of the same memory as another dtype.
+
+        Examples:
+            >>> gpuarray.ones(2, np.float32).view(np.int32)
+            array([1065353216, 1065353216], dtype=int32)
+        """
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         if self._record is None and wanted.names is None:
             return self._view_of(self._array.view(wanted))
@@ -279,12 +343,24 @@ class GPUArray:
         return self._view_of(flat.reshape((*shape, size)), wanted)
 
     def squeeze(self) -> GPUArray:
-        """Returns a view without axes of length one."""
+        """Returns a view without axes of length one.
+
+        Examples:
+            >>> gpuarray.zeros((1, 3), np.float32).squeeze().shape
+            (3,)
+        """
         alone = tuple(k for k, n in enumerate(self.shape) if n == 1)
         return self._view_of(cuprous.squeeze(self._array, alone), self._record)
 
     def transpose(self, axes: Any = None) -> GPUArray:
-        """Returns a view with permuted axes, reversed if None."""
+        """Returns a view with permuted axes, reversed if None.
+
+        Examples:
+            >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3).transpose()
+            array([[0, 3],
+                   [1, 4],
+                   [2, 5]], dtype=int32)
+        """
         if self._record is not None:
             axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(int(k) % self.ndim for k in axes)
             return self._view_of(cuprous.transpose(self._array, (*axes, self.ndim)), self._record)
@@ -296,11 +372,23 @@ class GPUArray:
         return self.transpose()
 
     def reverse(self, stream: Any = None) -> GPUArray:
-        """Returns a reversed copy of a 1-d array."""
+        """Returns a reversed copy of a 1-d array.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.reverse()
+            array([2., 1., 3.])
+        """
         return self._like(cuprous.copy(cuprous.flip(raw(self))))
 
     def astype(self, dtype: Any, stream: Any = None) -> GPUArray:
-        """Returns a copy with another dtype."""
+        """Returns a copy with another dtype.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.astype(np.int32)
+            array([3, 1, 2], dtype=int32)
+        """
         return self._like(raw(self).astype(dtype))
 
     @property
@@ -314,7 +402,12 @@ class GPUArray:
         return self._like(cuprous.copy(cuprous.imag(raw(self))))
 
     def conj(self, out: GPUArray | None = None) -> GPUArray:
-        """Returns the complex conjugate."""
+        """Returns the complex conjugate.
+
+        Examples:
+            >>> gpuarray.to_gpu(np.array([1 + 2j])).conj()
+            array([1.-2.j])
+        """
         return into(out, cuprous.conj(raw(self)), self.allocator)
 
     def __getitem__(self, index: Any) -> GPUArray:
@@ -345,17 +438,34 @@ class GPUArray:
 
         Raises:
             NotImplementedError: for `add_timer`.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> a.mul_add(2, a, 10)
+            array([36., 12., 24.])
         """
         if add_timer is not None:
             raise NotImplementedError("[mul_add] add_timer= is not supported; measure with driver.Event")
         return into(out, raw(self) * selffac + raw(other) * otherfac, self.allocator)
 
     def any(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-        """Returns whether any element is true."""
+        """Returns whether any element is true.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> (a > 2).any()
+            array(True)
+        """
         return wrap(cuprous.any(raw(self)), allocator or self.allocator)
 
     def all(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-        """Returns whether all elements are true."""
+        """Returns whether all elements are true.
+
+        Examples:
+            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+            >>> (a > 2).all()
+            array(False)
+        """
         return wrap(cuprous.all(raw(self)), allocator or self.allocator)
 
     def bind_to_texref(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -54,7 +54,16 @@ class PointerHolderBase:
 
 
 class DeviceAllocation(PointerHolderBase):
-    """Memory on the default device, freed with the last reference to it."""
+    """Memory on the default device, freed with the last reference to it.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
 
     def __init__(self, size: int) -> None:
         if size <= 0:
@@ -74,11 +83,21 @@ class DeviceAllocation(PointerHolderBase):
 
         Raises:
             ValueError: after `free`.
+
+        Examples:
+            >>> data = drv.mem_alloc(8)
+            >>> data.get_pointer() == int(data)
+            True
         """
         return self.array.address()
 
     def free(self) -> None:
-        """Frees the memory."""
+        """Frees the memory.
+
+        Examples:
+            >>> data = drv.mem_alloc(8)
+            >>> data.free()
+        """
         self._array = None
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
@@ -91,18 +110,37 @@ class DeviceAllocation(PointerHolderBase):
 
 
 def mem_alloc(size: int) -> DeviceAllocation:
-    """Allocates `size` bytes on the default device."""
+    """Allocates `size` bytes on the default device.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
     return DeviceAllocation(int(size))
 
 
 def mem_alloc_like(ary: Any) -> DeviceAllocation:
-    """Allocates memory for the bytes of an array."""
+    """Allocates memory for the bytes of an array.
+
+    Examples:
+        >>> data = drv.mem_alloc_like(np.ones(2, np.int32))
+    """
     return mem_alloc(ary.nbytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
     """Allocates memory for `height` rows of `width` bytes. Returns it with the row pitch, which suits accesses of any
-    size."""
+    size.
+
+    Examples:
+        >>> data, pitch = drv.mem_alloc_pitch(100, 3, 4)
+        >>> pitch >= 100
+        True
+    """
     pitch = -(-int(width) // 512) * 512
     return mem_alloc(pitch * int(height)), pitch
 
@@ -112,42 +150,102 @@ def mem_get_info() -> tuple[int, int]:
 
     Raises:
         RuntimeError: without a GPU.
+
+    Examples:
+        >>> # needs a GPU
+        >>> free, total = drv.mem_get_info()
+        >>> 0 <= free <= total
+        True
     """
     return Device().mem_info
 
 
 def memcpy_htod(dest: Any, src: Any) -> None:
-    """Copies a host buffer to a device address."""
+    """Copies a host buffer to a device address.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
     data = host_bytes(src)
     if data.size:
         _core.update(bytes_at(int(dest), data.size), _core.from_numpy(data, device_name()))
 
 
 def memcpy_dtoh(dest: Any, src: Any) -> None:
-    """Copies from a device address to a host buffer, filling it."""
+    """Copies from a device address to a host buffer, filling it.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
     data = host_bytes(dest)
     if data.size:
         _core.to_numpy(bytes_at(int(src), data.size), data)
 
 
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
-    """Copies between device addresses."""
+    """Copies between device addresses.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> other = drv.mem_alloc(8)
+        >>> drv.memcpy_dtod(other, data, 8)
+        >>> drv.from_device(other, (2,), np.int32)
+        array([1, 2], dtype=int32)
+    """
     if size:
         _core.update(bytes_at(int(dest), size), bytes_at(int(src), size))
 
 
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """Performs `memcpy_htod`. All work runs in order, and the host buffer may be changed on return."""
+    """Performs `memcpy_htod`. All work runs in order, and the host buffer may be changed on return.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod_async(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
     memcpy_htod(dest, src)
 
 
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """Performs `memcpy_dtoh`. All work runs in order, and the copy is complete on return."""
+    """Performs `memcpy_dtoh`. All work runs in order, and the copy is complete on return.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh_async(back, data)
+        >>> back
+        array([1, 2], dtype=int32)
+    """
     memcpy_dtoh(dest, src)
 
 
 def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
-    """Performs `memcpy_dtod`. All work runs in order."""
+    """Performs `memcpy_dtod`. All work runs in order.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> other = drv.mem_alloc(8)
+        >>> drv.memcpy_dtod_async(other, data, 8)
+        >>> drv.from_device(other, (2,), np.int32)
+        array([1, 2], dtype=int32)
+    """
     memcpy_dtod(dest, src, size)
 
 
@@ -159,36 +257,85 @@ def _set(dest: Any, value: int, count: int, dtype: str) -> None:
 
 
 def memset_d8(dest: Any, data: int, count: int) -> None:
-    """Fills memory with a byte."""
+    """Fills memory with a byte.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> drv.memset_d8(data, 0, 8)
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([0, 0], dtype=int32)
+    """
     _set(dest, data, count, "uint8")
 
 
 def memset_d16(dest: Any, data: int, count: int) -> None:
-    """Fills memory with a two-byte word."""
+    """Fills memory with a two-byte word.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> drv.memset_d16(data, 0, 4)
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([0, 0], dtype=int32)
+    """
     _set(dest, data, count, "uint16")
 
 
 def memset_d32(dest: Any, data: int, count: int) -> None:
-    """Fills memory with a four-byte word."""
+    """Fills memory with a four-byte word.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> drv.memset_d32(data, 7, 2)
+        >>> back = np.empty(2, np.int32)
+        >>> drv.memcpy_dtoh(back, data)
+        >>> back
+        array([7, 7], dtype=int32)
+    """
     _set(dest, data, count, "uint32")
 
 
 def to_device(bf_obj: Any) -> DeviceAllocation:
-    """Allocates device memory and copies a host buffer to it."""
+    """Allocates device memory and copies a host buffer to it.
+
+    Examples:
+        >>> drv.from_device(drv.to_device(np.array([1, 2], np.int32)), (2,), np.int32)
+        array([1, 2], dtype=int32)
+    """
     result = mem_alloc(host_bytes(bf_obj).size)
     memcpy_htod(result, bf_obj)
     return result
 
 
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray[Any, Any]:
-    """Returns a NumPy array with a copy of device memory."""
+    """Returns a NumPy array with a copy of device memory.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> drv.from_device(data, (2,), np.int32)
+        array([1, 2], dtype=int32)
+    """
     result = np.empty(shape, dtype, order)  # type: ignore[call-overload]
     memcpy_dtoh(result, devptr)
     return np.asarray(result)
 
 
 def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
-    """Returns a NumPy array, with the shape and dtype of another, that holds a copy of device memory."""
+    """Returns a NumPy array, with the shape and dtype of another, that holds a copy of device memory.
+
+    Examples:
+        >>> data = drv.mem_alloc(8)
+        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+        >>> drv.from_device_like(data, np.empty(2, np.int32))
+        array([1, 2], dtype=int32)
+    """
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
     return np.asarray(result)
@@ -210,6 +357,10 @@ def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
 
     Raises:
         NotImplementedError: for memory that kernels access directly.
+
+    Examples:
+        >>> drv.pagelocked_empty((2, 3), np.float32).shape
+        (2, 3)
     """
     _check_flags("pagelocked_empty", mem_flags)
     return np.asarray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
@@ -220,6 +371,10 @@ def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
 
     Raises:
         NotImplementedError: for memory that kernels access directly.
+
+    Examples:
+        >>> drv.pagelocked_zeros(3, np.float32)
+        array([0., 0., 0.], dtype=float32)
     """
     _check_flags("pagelocked_zeros", mem_flags)
     return np.asarray(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
@@ -230,6 +385,10 @@ def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
 
     Raises:
         NotImplementedError: for memory that kernels access directly.
+
+    Examples:
+        >>> drv.pagelocked_empty_like(np.ones(3)).shape
+        (3,)
     """
     _check_flags("pagelocked_empty_like", mem_flags)
     return np.empty_like(array)
@@ -240,13 +399,22 @@ def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
 
     Raises:
         NotImplementedError: for memory that kernels access directly.
+
+    Examples:
+        >>> drv.pagelocked_zeros_like(np.ones(3))
+        array([0., 0., 0.])
     """
     _check_flags("pagelocked_zeros_like", mem_flags)
     return np.zeros_like(array)
 
 
 def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
-    """Returns an uninitialized NumPy array whose address is a multiple of `alignment`."""
+    """Returns an uninitialized NumPy array whose address is a multiple of `alignment`.
+
+    Examples:
+        >>> drv.aligned_empty(4, np.float32).ctypes.data % 4096
+        0
+    """
     dtype = np.dtype(dtype)
     count = int(np.prod(shape)) * dtype.itemsize
     whole = np.empty(count + alignment, np.uint8)
@@ -255,7 +423,12 @@ def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 
 
 def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
-    """Returns an array like `aligned_empty`, filled with zeros."""
+    """Returns an array like `aligned_empty`, filled with zeros.
+
+    Examples:
+        >>> drv.aligned_zeros(4, np.float32)
+        array([0., 0., 0., 0.], dtype=float32)
+    """
     result = aligned_empty(shape, dtype, order, alignment)
     result[...] = 0
     return result
@@ -266,6 +439,11 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
 
     Raises:
         NotImplementedError: for memory that kernels access directly.
+
+    Examples:
+        >>> x = drv.register_host_memory(np.zeros(1024, np.float32))
+        >>> x.shape
+        (1024,)
     """
     _check_flags("register_host_memory", flags)
     return ary
@@ -275,14 +453,25 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
 
 
 class ArgumentHandler:
-    """The base class of handlers that pass a NumPy array to a kernel."""
+    """The base class of handlers that pass a NumPy array to a kernel.
+
+    Examples:
+        >>> x = np.ones(2, np.float32)
+        >>> drv.ArgumentHandler(x).array
+        array([1., 1.], dtype=float32)
+    """
 
     def __init__(self, ary: Any) -> None:
         self.array = ary
         self.dev_alloc: DeviceAllocation | None = None
 
     def get_device_alloc(self) -> DeviceAllocation:
-        """Returns device memory for the array."""
+        """Returns device memory for the array.
+
+        Examples:
+            >>> drv.In(np.ones(2, np.float32)).get_device_alloc().array.nbytes
+            8
+        """
         if self.dev_alloc is None:
             self.dev_alloc = mem_alloc_like(self.array)
         return self.dev_alloc
@@ -295,7 +484,16 @@ class ArgumentHandler:
 
 
 class In(ArgumentHandler):
-    """Copies the array to the device before the launch."""
+    """Copies the array to the device before the launch.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = np.ones(2, np.float32)
+        >>> module.get_function("twice")(drv.In(x), block=(2, 1, 1))
+        >>> x
+        array([1., 1.], dtype=float32)
+    """
 
     def pre_call(self, stream: Any) -> None:
         """Copies it to the device."""
@@ -303,7 +501,16 @@ class In(ArgumentHandler):
 
 
 class Out(ArgumentHandler):
-    """Copies the array back after the launch."""
+    """Copies the array back after the launch.
+
+    Examples:
+        >>> # needs a GPU
+        >>> y = np.empty(2, np.float32)
+        >>> module = SourceModule("__global__ void ones(float *x) { x[threadIdx.x] = 1; }")
+        >>> module.get_function("ones")(drv.Out(y), block=(2, 1, 1))
+        >>> y
+        array([1., 1.], dtype=float32)
+    """
 
     def post_call(self, stream: Any) -> None:
         """Copies it back."""
@@ -311,4 +518,13 @@ class Out(ArgumentHandler):
 
 
 class InOut(In, Out):
-    """Copies the array to the device before the launch, and back after it."""
+    """Copies the array to the device before the launch, and back after it.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = np.ones(2, np.float32)
+        >>> module.get_function("twice")(drv.InOut(x), block=(2, 1, 1))
+        >>> x
+        array([2., 2.], dtype=float32)
+    """

@@ -9,12 +9,22 @@ from cuprous.pycuda.tools import parse_c_arg
 
 
 def has_double_support() -> bool:
-    """Returns true, as float64 works everywhere."""
+    """Returns true, as float64 works everywhere.
+
+    Examples:
+        >>> characterize.has_double_support()
+        True
+    """
     return True
 
 
 def platform_bits() -> int:
-    """Returns the number of bits of an address."""
+    """Returns the number of bits of an address.
+
+    Examples:
+        >>> characterize.platform_bits()
+        64
+    """
     return struct.calcsize("P") * 8
 
 
@@ -24,6 +34,10 @@ def sizeof(type_name: str, preamble: str = "") -> Any:
     Raises:
         NotImplementedError: if `preamble` is given.
         ValueError: for a type that is not registered.
+
+    Examples:
+        >>> characterize.sizeof("double")
+        8
     """
     if preamble:
         raise NotImplementedError("[sizeof] preamble= is not supported; register a dtype with get_or_register_dtype")

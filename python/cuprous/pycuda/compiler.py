@@ -80,6 +80,14 @@ class SourceModule(Module):
     Raises:
         CompileError: if compilation fails, with the compiler's log and the lines around the first error.
         NotImplementedError: if the device is a CPU.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> module.get_function("twice")(x, block=(2, 1, 1))
+        >>> x
+        array([2., 2.], dtype=float32)
     """
 
     def __init__(

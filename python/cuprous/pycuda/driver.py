@@ -83,7 +83,11 @@ class CompileError(Error):
 
 
 def init(flags: int = 0) -> None:
-    """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0."""
+    """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0.
+
+    Examples:
+        >>> drv.init()
+    """
     if flags:
         raise LogicError(f"cuInit failed: invalid argument: flags={flags}, must be 0")
 
@@ -95,12 +99,22 @@ def get_version() -> tuple[int, int, int]:
 
 
 def get_driver_version() -> int:
-    """Returns the driver's version, such as 13000 for 13.0; 0 without a driver."""
+    """Returns the driver's version, such as 13000 for 13.0; 0 without a driver.
+
+    Examples:
+        >>> drv.get_driver_version() >= 0
+        True
+    """
     return int(_core.device_properties(0).get("driverVersion", 0)) if _core.device_count() else 0
 
 
 class Device:
-    """A GPU."""
+    """A GPU.
+
+    Examples:
+        >>> drv.Device.count() >= 0
+        True
+    """
 
     def __init__(self, number: int) -> None:
         count = _core.device_count()
@@ -112,29 +126,64 @@ class Device:
 
     @staticmethod
     def count() -> int:
-        """Returns the number of GPUs."""
+        """Returns the number of GPUs.
+
+        Examples:
+            >>> drv.Device.count() >= 0
+            True
+        """
         return _core.device_count()
 
     def name(self) -> str:
-        """Returns the product name."""
+        """Returns the product name.
+
+        Examples:
+            >>> # needs a GPU
+            >>> device = drv.Device(0)
+            >>> name = device.name()
+        """
         return self._device.name
 
     def compute_capability(self) -> tuple[int, int]:
-        """Returns the major and minor compute capability."""
+        """Returns the major and minor compute capability.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).compute_capability() >= (7, 5)
+            True
+        """
         both = int(self._device.compute_capability)
         return both // 10, both % 10
 
     def total_memory(self) -> int:
-        """Returns the bytes of the GPU's memory."""
+        """Returns the bytes of the GPU's memory.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).total_memory() > 0
+            True
+        """
         return self._device.mem_info[1]
 
     def get_attributes(self) -> dict[device_attribute, int]:
-        """Returns all attributes."""
+        """Returns all attributes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.device_attribute.WARP_SIZE in drv.Device(0).get_attributes()
+            True
+        """
         properties = self._device.attributes
         return {attribute: attribute.of(properties) for attribute in device_attribute}
 
     def get_attribute(self, attr: device_attribute) -> int:
-        """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`."""
+        """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
+            1024
+        """
         return attr.of(self._device.attributes)
 
     def __getattr__(self, name: str) -> int:
@@ -144,19 +193,34 @@ class Device:
         return self.get_attribute(found)
 
     def pci_bus_id(self) -> str:
-        """Returns the PCI address."""
+        """Returns the PCI address.
+
+        Examples:
+            >>> # needs a GPU
+            >>> address = drv.Device(0).pci_bus_id()
+        """
         return str(self._device.attributes["pciBusID"])
 
     def make_context(self, flags: int = 0) -> Context:
         """Makes the primary context current until it is popped. Other contexts are not created, so that other libraries
         share the memory. `flags` select how the host waits and have no effect.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> context.pop()
         """
         context = self.retain_primary_context()
         context.push()
         return context
 
     def retain_primary_context(self) -> Context:
-        """Returns the primary context, which is current only after it is pushed."""
+        """Returns the primary context, which is current only after it is pushed.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).retain_primary_context()
+        """
         return Context(self)
 
     def __eq__(self, other: object) -> bool:
@@ -177,14 +241,25 @@ _STACK = _Stack()
 
 
 class Context:
-    """The primary context of a GPU. The current context is that of the default device."""
+    """The primary context of a GPU. The current context is that of the default device.
+
+    Examples:
+        >>> drv.Context.get_current() == drv.Context.get_current()
+        True
+    """
 
     def __init__(self, device: Device | None = None) -> None:
         self._device = device
 
     @staticmethod
     def get_current() -> Context:
-        """Returns the current context."""
+        """Returns the current context.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Context.get_current() == drv.Context.get_current()
+            True
+        """
         is_gpu = _core.get_device() != "cpu" and _core.device_count() > 0
         return Context(Device(_cuda.get_device_id()) if is_gpu else None)
 
@@ -194,22 +269,45 @@ class Context:
 
         Raises:
             LogicError: if programs run on the CPU.
+
+        Examples:
+            >>> # needs a GPU
+            >>> drv.Context.get_device() == drv.Device(0)
+            True
         """
         return Device(_cuda.get_device_id())
 
     @staticmethod
     def synchronize() -> None:
-        """Submits the recorded work and waits for it."""
+        """Submits the recorded work and waits for it.
+
+        Examples:
+            >>> drv.Context.synchronize()
+        """
         _core.synchronize()
 
     @staticmethod
     def pop() -> None:
-        """Restores the context that was current before the last `push` or `make_context`."""
+        """Restores the context that was current before the last `push` or `make_context`.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> Context = drv.Context
+            >>> Context.pop()
+        """
         if _STACK.under:
             _core.set_device(_STACK.under.pop())
 
     def push(self) -> None:
-        """Makes the context current."""
+        """Makes the context current.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).retain_primary_context()
+            >>> context.push()
+            >>> context.pop()
+        """
         _STACK.under.append(_core.get_device())
         if self._device is not None:
             self._device._device.use()
@@ -217,7 +315,13 @@ class Context:
     attach = push
 
     def detach(self) -> None:
-        """Pops the context if it is current; the primary context itself persists."""
+        """Pops the context if it is current; the primary context itself persists.
+
+        Examples:
+            >>> # needs a GPU
+            >>> context = drv.Device(0).make_context()
+            >>> context.detach()
+        """
         if self == Context.get_current():
             Context.pop()
 
@@ -225,12 +329,21 @@ class Context:
 
     @staticmethod
     def set_cache_config(cc: Any) -> None:
-        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
+
+        Examples:
+            >>> drv.Context.set_cache_config(drv.func_cache.PREFER_L1)
+        """
         func_cache(cc)
 
     @staticmethod
     def get_cache_config() -> func_cache:
-        """Returns `func_cache.PREFER_NONE`, as the driver decides."""
+        """Returns `func_cache.PREFER_NONE`, as the driver decides.
+
+        Examples:
+            >>> drv.Context.get_cache_config()
+            <func_cache.PREFER_NONE: 0>
+        """
         return func_cache.PREFER_NONE
 
     @staticmethod
@@ -250,7 +363,14 @@ class Context:
 
 
 class Stream:
-    """A stream. All work runs in order, whichever stream it names."""
+    """A stream. All work runs in order, whichever stream it names.
+
+    Examples:
+        >>> stream = drv.Stream()
+        >>> stream.synchronize()
+        >>> stream.is_done()
+        True
+    """
 
     def __init__(self, flags: int = 0) -> None:
         self._stream = _cuda.Stream()
@@ -261,44 +381,94 @@ class Stream:
         return self._stream.ptr
 
     def synchronize(self) -> None:
-        """Waits for all work."""
+        """Waits for all work.
+
+        Examples:
+            >>> drv.Stream().synchronize()
+        """
         self._stream.synchronize()
 
     def is_done(self) -> bool:
-        """Returns true if all work has finished."""
+        """Returns true if all work has finished.
+
+        Examples:
+            >>> drv.Context.synchronize()
+            >>> drv.Stream().is_done()
+            True
+        """
         return self._stream.done
 
     def wait_for_event(self, evt: Event) -> None:
-        """Does nothing, as later work always follows the event."""
+        """Does nothing, as later work always follows the event.
+
+        Examples:
+            >>> drv.Stream().wait_for_event(drv.Event().record())
+        """
         evt.synchronize()
 
 
 class Event:
-    """A point in the device's work; the time between two events can be measured."""
+    """A point in the device's work; the time between two events can be measured.
+
+    Examples:
+        >>> start, end = drv.Event(), drv.Event()
+        >>> _ = start.record()
+        >>> y = gpuarray.arange(10, dtype=np.float32) * 2
+        >>> _ = end.record().synchronize()
+        >>> end.time_since(start) >= 0
+        True
+    """
 
     def __init__(self, flags: int = 0) -> None:
         self._event = _cuda.Event()
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Records the event after all work so far."""
+        """Records the event after all work so far.
+
+        Examples:
+            >>> _ = drv.Event().record()
+        """
         self._event.record()
         return self
 
     def synchronize(self) -> Event:
-        """Waits for the event."""
+        """Waits for the event.
+
+        Examples:
+            >>> _ = drv.Event().record().synchronize()
+        """
         self._event.synchronize()
         return self
 
     def query(self) -> bool:
-        """Returns true if the event has been reached."""
+        """Returns true if the event has been reached.
+
+        Examples:
+            >>> drv.Event().record().synchronize().query()
+            True
+        """
         return self._event.query()
 
     def time_since(self, event: Event) -> float:
-        """Returns the milliseconds since an earlier event."""
+        """Returns the milliseconds since an earlier event.
+
+        Examples:
+            >>> start = drv.Event().record()
+            >>> end = drv.Event().record().synchronize()
+            >>> end.time_since(start) >= 0
+            True
+        """
         return _cuda.get_elapsed_time(event._event, self._event)
 
     def time_till(self, event: Event) -> float:
-        """Returns the milliseconds until a later event."""
+        """Returns the milliseconds until a later event.
+
+        Examples:
+            >>> start = drv.Event().record()
+            >>> end = drv.Event().record().synchronize()
+            >>> start.time_till(end) >= 0
+            True
+        """
         return _cuda.get_elapsed_time(self._event, event._event)
 
 
@@ -311,7 +481,16 @@ def _attribute(name: str, doc: str) -> int:
 
 
 class Function:
-    """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it."""
+    """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> module.get_function("twice")(x, block=(2, 1, 1))
+        >>> x
+        array([2., 2.], dtype=float32)
+    """
 
     def __init__(self, module: Module, name: str) -> None:
         self._kernel = module._raw.get_function(name)
@@ -362,7 +541,17 @@ class Function:
         self._kernel(sizes[0], sizes[1], values, shared_mem=int(shared))
 
     def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
-        """Declares the argument types: letters of `struct` ("P" for an address), or dtypes."""
+        """Declares the argument types: letters of `struct` ("P" for an address), or dtypes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
+        """
         if texrefs:
             raise NotImplementedError(f"[prepare] texrefs= is not supported: {NO_TEXTURES}")
         self._format = [np.dtype(np.uintp) if t in ("P", np.intp) else np.dtype(t) for t in arg_types]
@@ -381,15 +570,44 @@ class Function:
 
         Raises:
             TypeError: for a wrong number of arguments.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
         """
         self._launch(grid, block, self._prepared(args), shared_size)
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
-        """Performs `prepared_call`; `stream` is ignored, as all work runs in order."""
+        """Performs `prepared_call`; `stream` is ignored, as all work runs in order.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> twice.prepared_async_call((1, 1), (2, 1, 1), drv.Stream(), x.gpudata)
+            >>> x
+            array([2., 2.], dtype=float32)
+        """
         self.prepared_call(grid, block, *args, shared_size=shared_size)
 
     def prepared_timed_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> Callable[[], float]:
-        """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds."""
+        """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> x = gpuarray.ones(2, np.float32)
+            >>> twice = module.get_function("twice").prepare("P")
+            >>> seconds = twice.prepared_timed_call((1, 1), (2, 1, 1), x.gpudata)
+            >>> seconds() >= 0
+            True
+        """
         start, end = Event(), Event()
         start.record()
         self.prepared_call(grid, block, *args, shared_size=shared_size)
@@ -397,7 +615,14 @@ class Function:
         return lambda: end.synchronize().time_since(start) * 1e-3
 
     def get_attribute(self, attr: function_attribute) -> int:
-        """Returns an attribute of the kernel."""
+        """Returns an attribute of the kernel.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
+            0
+        """
         return self._kernel.attributes[attr.name.lower()]
 
     num_regs = _attribute("num_regs", "The number of registers per thread.")
@@ -406,7 +631,13 @@ class Function:
     max_threads_per_block = _attribute("max_threads_per_block", "The greatest number of threads per block.")
 
     def set_cache_config(self, fc: Any) -> None:
-        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> module.get_function("twice").set_cache_config(drv.func_cache.PREFER_L1)
+        """
         func_cache(fc)
 
 
@@ -433,17 +664,37 @@ def _argument(k: int, a: Any) -> Any:
 
 
 class Module:
-    """A module of compiled code."""
+    """A module of compiled code.
+
+    Examples:
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> twice = module.get_function("twice")
+    """
 
     def __init__(self, raw: _RawModule) -> None:
         self._raw = raw
 
     def get_function(self, name: str) -> Function:
-        """Returns a kernel of the module."""
+        """Returns a kernel of the module.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+            >>> twice = module.get_function("twice")
+        """
         return Function(self, name)
 
     def get_global(self, name: str) -> tuple[int, int]:
-        """Returns the address and size in bytes of a variable."""
+        """Returns the address and size in bytes of a variable.
+
+        Examples:
+            >>> # needs a GPU
+            >>> module = SourceModule("__device__ float table[4];")
+            >>> address, size = module.get_global("table")
+            >>> size
+            16
+        """
         found = self._raw.get_global(name)
         return found.ptr, found.size
 
@@ -478,12 +729,22 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
 
 
 def start_profiler() -> None:
-    """Waits for recorded work, so that a profiler sees only the work that follows."""
+    """Waits for recorded work, so that a profiler sees only the work that follows.
+
+    Examples:
+        >>> drv.start_profiler()
+        >>> drv.stop_profiler()
+    """
     _core.synchronize()
 
 
 def stop_profiler() -> None:
-    """Waits for recorded work, so that a profiler sees all of it."""
+    """Waits for recorded work, so that a profiler sees all of it.
+
+    Examples:
+        >>> drv.start_profiler()
+        >>> drv.stop_profiler()
+    """
     _core.synchronize()
 
 

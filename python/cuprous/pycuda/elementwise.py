@@ -57,6 +57,14 @@ class ElementwiseKernel:
     Raises:
         NotImplementedError: if the device is a CPU.
         RuntimeError: if compilation fails.
+
+    Examples:
+        >>> # needs a GPU
+        >>> axpy = ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i] + y[i]", "axpy")
+        >>> x, y = gpuarray.arange(3, dtype=np.float32), gpuarray.ones(3, np.float32)
+        >>> axpy(2, x, y)
+        >>> y
+        array([1., 3., 5.], dtype=float32)
     """
 
     def __init__(

@@ -17,7 +17,12 @@ from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, ra
 
 
 def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
-    """Copies a NumPy array to the default device."""
+    """Copies a NumPy array to the default device.
+
+    Examples:
+        >>> gpuarray.to_gpu(np.array([1.0, 2.0]))
+        array([1., 2.])
+    """
     ary = np.asarray(ary)
     if ary.dtype.names is None:
         return wrap(cuprous.array(ary, order="K"), allocator)
@@ -27,17 +32,32 @@ def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
 
 
 def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
-    """Performs `to_gpu`. All work runs in order."""
+    """Performs `to_gpu`. All work runs in order.
+
+    Examples:
+        >>> gpuarray.to_gpu_async(np.array([1.0, 2.0]))
+        array([1., 2.])
+    """
     return to_gpu(ary, allocator)
 
 
 def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
-    """Returns an uninitialized array."""
+    """Returns an uninitialized array.
+
+    Examples:
+        >>> gpuarray.empty((2, 3), np.float32).shape
+        (2, 3)
+    """
     return GPUArray(shape, dtype, allocator, order=order)
 
 
 def zeros(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
-    """Returns an array of zeros."""
+    """Returns an array of zeros.
+
+    Examples:
+        >>> gpuarray.zeros(3, np.float32)
+        array([0., 0., 0.], dtype=float32)
+    """
     return _zeroed(empty(shape, dtype, allocator, order))
 
 
@@ -46,12 +66,23 @@ def _zeroed(array: GPUArray) -> GPUArray:
 
 
 def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
-    """Returns an array of ones."""
+    """Returns an array of ones.
+
+    Examples:
+        >>> gpuarray.ones(3, np.float32)
+        array([1., 1., 1.], dtype=float32)
+    """
     return empty(shape, dtype, allocator, order).fill(1)
 
 
 def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
-    """Returns an uninitialized array with the shape and dtype of another."""
+    """Returns an uninitialized array with the shape and dtype of another.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.empty_like(a).shape
+        (3,)
+    """
     wanted = np.dtype(other_ary.dtype if dtype is None else dtype)
     if wanted.names is not None or other_ary.dtype.names is not None:
         return GPUArray(other_ary.shape, wanted, allocator_of(other_ary), order="F" if order == "F" else "C")
@@ -59,12 +90,24 @@ def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 
 
 def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
-    """Returns zeros with the shape and dtype of another array."""
+    """Returns zeros with the shape and dtype of another array.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.zeros_like(a)
+        array([0., 0., 0.])
+    """
     return _zeroed(empty_like(other_ary, dtype, order))
 
 
 def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
-    """Returns ones with the shape and dtype of another array."""
+    """Returns ones with the shape and dtype of another array.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.ones_like(a)
+        array([1., 1., 1.])
+    """
     return empty_like(other_ary, dtype, order).fill(1)
 
 
@@ -73,6 +116,10 @@ def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, st
 
     Raises:
         TypeError: for a wrong number of arguments.
+
+    Examples:
+        >>> gpuarray.arange(0, 6, 2, dtype=np.float32)
+        array([0., 2., 4.], dtype=float32)
     """
     if not 1 <= len(args) <= 3:
         raise TypeError(f"arange takes start, stop and step, got {len(args)} arguments")
@@ -81,7 +128,13 @@ def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, st
 
 
 def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
-    """Concatenates arrays along an axis."""
+    """Concatenates arrays along an axis.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.concatenate([a, a])
+        array([3., 1., 2., 3., 1., 2.])
+    """
     if arrays[0].dtype.names is None:
         return wrap(cuprous.concatenate([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
     record = arrays[0].dtype
@@ -92,17 +145,35 @@ def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) 
 
 
 def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
-    """Stacks arrays along a new axis."""
+    """Stacks arrays along a new axis.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.stack([a, a])
+        array([[3., 1., 2.],
+               [3., 1., 2.]])
+    """
     return wrap(cuprous.stack([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
 
 
 def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
-    """Returns a view with permuted axes."""
+    """Returns a view with permuted axes.
+
+    Examples:
+        >>> gpuarray.transpose(gpuarray.zeros((2, 3), np.float32)).shape
+        (3, 2)
+    """
     return a.transpose(axes)
 
 
 def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
-    """Returns the elements in another shape."""
+    """Returns the elements in another shape.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.reshape(a, (3, 1)).shape
+        (3, 1)
+    """
     return a.reshape(*shape, order=order)
 
 
@@ -110,12 +181,24 @@ def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
 
 
 def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
-    """Returns the elements at the given indices."""
+    """Returns the elements at the given indices.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.take(a, gpuarray.to_gpu(np.array([2, 0], np.int32)))
+        array([2., 3.])
+    """
     return into(out, cuprous.take(raw(a), raw(indices)), a.allocator)
 
 
 def multi_take(arrays: Any, indices: GPUArray, out: Any = None, stream: Any = None) -> list[GPUArray]:
-    """Applies `take` to several arrays."""
+    """Applies `take` to several arrays.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.multi_take([a], gpuarray.to_gpu(np.array([2, 0], np.int32)))
+        [array([2., 3.])]
+    """
     outs = [None] * len(arrays) if out is None else out
     return [take(a, indices, o) for a, o in zip(arrays, outs, strict=True)]
 
@@ -127,6 +210,12 @@ def multi_put(
 
     Raises:
         ValueError: without `dest_shape` and `out`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> [b] = gpuarray.multi_put([a], gpuarray.to_gpu(np.array([2, 1, 0], np.int32)), dest_shape=(3,))
+        >>> b
+        array([2., 1., 3.])
     """
     if out is None and dest_shape is None:
         raise ValueError("multi_put needs dest_shape or out")
@@ -140,99 +229,209 @@ def multi_take_put(
     arrays: Any, dest_indices: GPUArray, src_indices: GPUArray, dest_shape: Any = None, out: Any = None,
     stream: Any = None, src_offsets: Any = None,
 ) -> list[GPUArray]:  # fmt: skip
-    """Applies `multi_take`, with an offset to the indices for each array, then `multi_put`."""
+    """Applies `multi_take`, with an offset to the indices for each array, then `multi_put`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> order = gpuarray.to_gpu(np.array([2, 1, 0], np.int32))
+        >>> [b] = gpuarray.multi_take_put([a], order, order, dest_shape=(3,))
+        >>> b
+        array([3., 1., 2.])
+    """
     offsets = [0] * len(arrays) if src_offsets is None else src_offsets
     taken = [take(a, wrap(raw(src_indices) + int(k))) for a, k in zip(arrays, offsets, strict=True)]
     return multi_put(taken, dest_indices, dest_shape, out)
 
 
 def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
-    """Returns elements of `then_` where `criterion` is true, else of `else_`."""
+    """Returns elements of `then_` where `criterion` is true, else of `else_`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.where(a > 1, a, gpuarray.zeros_like(a))
+        array([3., 0., 2.])
+    """
     return into(out, cuprous.where(raw(criterion) != 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
 
 def if_positive(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
-    """Returns elements of `then_` where `criterion` is positive, else of `else_`."""
+    """Returns elements of `then_` where `criterion` is positive, else of `else_`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.if_positive(a - 2, a, gpuarray.zeros_like(a))
+        array([3., 0., 0.])
+    """
     return into(out, cuprous.where(raw(criterion) > 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
 
-def _elementwise(name: str, doc: str) -> Callable[..., GPUArray]:
+def _elementwise(name: str, doc: str, example: str, result: str) -> Callable[..., GPUArray]:
     def function(
         *args: Any, out: GPUArray | None = None, stream: Any = None, allocator: Allocator | None = None
     ) -> GPUArray:
         return into(out, getattr(cuprous, name)(*map(raw, args)), allocator or allocator_of(*args))
 
-    return named(function, name, doc)
+    return named(
+        function,
+        name,
+        f"""{doc}
+
+    Args:
+        args: the operands, `GPUArray`s or numbers.
+        out: the array to write to.
+        stream: ignored, as all work runs in order.
+        allocator: what allocates the result.
+
+    Returns:
+        `out`, or a new array.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([0.0, 1.0, 2.0]))
+        >>> gpuarray.{name}({example})
+        {result}
+    """,
+    )
 
 
-maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.")
-minimum = _elementwise("minimum", "Returns the elementwise minimum of two operands.")
-logical_and = _elementwise("logical_and", "Returns whether both operands are true, elementwise.")
-logical_or = _elementwise("logical_or", "Returns whether at least one operand is true, elementwise.")
-logical_not = _elementwise("logical_not", "Returns whether the operand is false, elementwise.")
+maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.", "a, 1.0", "array([1., 1., 2.])")
+minimum = _elementwise("minimum", "Returns the elementwise minimum of two operands.", "a, 1.0", "array([0., 1., 1.])")
+logical_and = _elementwise(
+    "logical_and", "Returns whether both operands are true, elementwise.", "a, a", "array([False,  True,  True])"
+)
+logical_or = _elementwise(
+    "logical_or", "Returns whether at least one operand is true, elementwise.", "a, a", "array([False,  True,  True])"
+)
+logical_not = _elementwise(
+    "logical_not", "Returns whether the operand is false, elementwise.", "a", "array([ True, False, False])"
+)
 
 
 # --- reductions
 
 
 def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-    """Returns the sum, in the array's dtype unless `dtype` is given."""
+    """Returns the sum, in the array's dtype unless `dtype` is given.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.sum(a)
+        array(6.)
+    """
     return wrap(cuprous.sum(raw(a), dtype=a.dtype if dtype is None else dtype), allocator or a.allocator)
 
 
 def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-    """Returns whether any element is true."""
+    """Returns whether any element is true.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.any(a)
+        array(True)
+    """
     return a.any(allocator=allocator)
 
 
 def all(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-    """Returns whether all elements are true."""
+    """Returns whether all elements are true.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.all(a)
+        array(True)
+    """
     return a.all(allocator=allocator)
 
 
 def dot(
     a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns the sum of the products of elements."""
+    """Returns the sum of the products of elements.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.dot(a, a)
+        array(14.)
+    """
     product = raw(a) * raw(b)
     return wrap(cuprous.sum(product, dtype=product.dtype if dtype is None else dtype), allocator or a.allocator)
 
 
 def max(a: GPUArray, stream: Any = None) -> GPUArray:
-    """Returns the largest element."""
+    """Returns the largest element.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.max(a)
+        array(3.)
+    """
     return wrap(cuprous.max(raw(a)), a.allocator)
 
 
 def min(a: GPUArray, stream: Any = None) -> GPUArray:
-    """Returns the smallest element."""
+    """Returns the smallest element.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.min(a)
+        array(1.)
+    """
     return wrap(cuprous.min(raw(a)), a.allocator)
 
 
 def subset_sum(
     subset: GPUArray, a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns the sum of the elements at the indices `subset`."""
+    """Returns the sum of the elements at the indices `subset`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.subset_sum(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
+        array(5.)
+    """
     return sum(take(a, subset), dtype, allocator=allocator)
 
 
 def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, stream: Any = None,
                allocator: Allocator | None = None) -> GPUArray:  # fmt: skip
-    """Returns the dot product of the elements at the indices `subset`."""
+    """Returns the dot product of the elements at the indices `subset`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.subset_dot(gpuarray.to_gpu(np.array([0, 2], np.int32)), a, a)
+        array(13.)
+    """
     return dot(take(a, subset), take(b, subset), dtype, allocator=allocator)
 
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
-    """Returns the maximum of the elements at the indices `subset`."""
+    """Returns the maximum of the elements at the indices `subset`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.subset_max(gpuarray.to_gpu(np.array([1, 2], np.int32)), a)
+        array(2.)
+    """
     return max(take(a, subset))
 
 
 def subset_min(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
-    """Returns the minimum of the elements at the indices `subset`."""
+    """Returns the minimum of the elements at the indices `subset`.
+
+    Examples:
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> gpuarray.subset_min(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
+        array(2.)
+    """
     return min(take(a, subset))
 
 
 def splay(n: int, dev: Any = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    """Returns a grid and a block for `n` elements."""
+    """Returns a grid and a block for `n` elements.
+
+    Examples:
+        >>> gpuarray.splay(1000)
+        ((8, 1), (128, 1, 1))
+    """
     threads = 128 if n >= 128 else 32
     blocks = -(-n // threads)
     return (blocks if blocks < 65535 else 65535, 1), (threads, 1, 1)

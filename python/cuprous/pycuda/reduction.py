@@ -58,6 +58,12 @@ class ReductionKernel:
     Raises:
         NotImplementedError: if the device is a CPU.
         RuntimeError: if compilation fails.
+
+    Examples:
+        >>> # needs a GPU
+        >>> squares = ReductionKernel(np.float32, "0", "a + b", "x[i] * x[i]", "float *x")
+        >>> squares(gpuarray.arange(4, dtype=np.float32))
+        array(14., dtype=float32)
     """
 
     def __init__(

@@ -93,12 +93,24 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 
 
 class InclusiveScanKernel(_ScanKernel):
-    """An inclusive scan: element `i` reduces the elements up to `i`, as in `InclusiveScanKernel(np.int32, "a + b")`."""
+    """An inclusive scan: element `i` reduces the elements up to `i`, as in `InclusiveScanKernel(np.int32, "a + b")`.
+
+    Examples:
+        >>> scan = InclusiveScanKernel(np.int32, "a + b")
+        >>> scan(gpuarray.arange(4, dtype=np.int32))
+        array([0, 1, 3, 6], dtype=int32)
+    """
 
 
 class ExclusiveScanKernel(_ScanKernel):
     """An exclusive scan: element `i` reduces the elements before `i`, as in `ExclusiveScanKernel(np.int32, "a + b",
-    0)`."""
+    0)`.
+
+    Examples:
+        >>> scan = ExclusiveScanKernel(np.int32, "a + b", 0)
+        >>> scan(gpuarray.arange(4, dtype=np.int32))
+        array([0, 0, 1, 3], dtype=int32)
+    """
 
     exclusive = True
 

@@ -35,6 +35,10 @@ def dtype_to_ctype(dtype: Any) -> str:
 
     Raises:
         ValueError: for None, and for a dtype that is not registered.
+
+    Examples:
+        >>> tools.dtype_to_ctype(np.float32)
+        'float'
     """
     if dtype is None:
         raise ValueError("dtype may not be None")
@@ -49,6 +53,10 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
 
     Raises:
         RuntimeError: for a name that is registered with another dtype.
+
+    Examples:
+        >>> tools.get_or_register_dtype("float")
+        dtype('float32')
     """
     names = [c_names] if isinstance(c_names, str) else list(c_names)
     if dtype is None:
@@ -62,24 +70,45 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
 
 
 def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
-    """Registers a dtype; the old name of `get_or_register_dtype`."""
+    """Registers a dtype; the old name of `get_or_register_dtype`.
+
+    Examples:
+        >>> pair = np.dtype([("x", np.float32), ("y", np.float32)])
+        >>> tools.register_dtype(pair, "point_of_floats")
+        dtype([('x', '<f4'), ('y', '<f4')])
+    """
     return get_or_register_dtype(name, dtype)
 
 
 class Argument(NamedTuple):
-    """A kernel parameter: dtype, name, and whether it is an array."""
+    """A kernel parameter: dtype, name, and whether it is an array.
+
+    Examples:
+        >>> tools.VectorArg(np.float32, "x")
+        Argument(dtype=dtype('float32'), name='x', is_vector=True)
+    """
 
     dtype: np.dtype[Any]
     name: str
     is_vector: bool = False
 
     def declarator(self) -> str:
-        """Returns the C declaration."""
+        """Returns the C declaration.
+
+        Examples:
+            >>> tools.VectorArg(np.float32, "x").declarator()
+            'float *x'
+        """
         return f"{dtype_to_ctype(self.dtype)} {'*' * self.is_vector}{self.name}"
 
 
 def ScalarArg(dtype: Any, name: str) -> Argument:
-    """Returns a scalar parameter."""
+    """Returns a scalar parameter.
+
+    Examples:
+        >>> tools.ScalarArg(np.float32, "a").declarator()
+        'float a'
+    """
     return Argument(np.dtype(dtype), name)
 
 
@@ -88,6 +117,10 @@ def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
 
     Raises:
         NotImplementedError: for `with_offset`.
+
+    Examples:
+        >>> tools.VectorArg(np.float32, "x").declarator()
+        'float *x'
     """
     if with_offset:
         raise NotImplementedError("[VectorArg] with_offset= is not supported; pass a slice of the array to the kernel")
@@ -99,6 +132,10 @@ def parse_c_arg(text: str) -> Argument:
 
     Raises:
         ValueError: for a type that is not registered.
+
+    Examples:
+        >>> tools.parse_c_arg("float *x").declarator()
+        'float *x'
     """
     plain = re.sub(r"\b(const|volatile|__restrict__)\b", " ", text)
     found = re.fullmatch(r"\s*([\w:<>\s]+?)\s*(\*?)\s*(\w+)\s*", plain)
@@ -108,7 +145,12 @@ def parse_c_arg(text: str) -> Argument:
 
 
 def parse_arguments(arguments: Any) -> list[Argument]:
-    """Returns parameters from a string like "float *z, float a", or from a list of `VectorArg` and `ScalarArg`."""
+    """Returns parameters from a string like "float *z, float a", or from a list of `VectorArg` and `ScalarArg`.
+
+    Examples:
+        >>> [x.name for x in tools.parse_arguments("float *x, int n")]
+        ['x', 'n']
+    """
     if isinstance(arguments, str):
         return [parse_c_arg(part) for part in arguments.split(",")]
     return list(arguments)
@@ -118,36 +160,66 @@ def parse_arguments(arguments: Any) -> list[Argument]:
 
 
 def bitlog2(n: int) -> int:
-    """Returns the index of the highest set bit, which is the logarithm rounded down."""
+    """Returns the index of the highest set bit, which is the logarithm rounded down.
+
+    Examples:
+        >>> tools.bitlog2(1000)
+        9
+    """
     return n.bit_length() - 1
 
 
 class DeviceMemoryPool:
-    """A memory pool, backed by the engine's."""
+    """A memory pool, backed by the engine's.
+
+    Examples:
+        >>> pool = tools.DeviceMemoryPool()
+        >>> x = gpuarray.zeros(3, np.float32, allocator=pool.allocate)
+        >>> pool.active_bytes >= 0
+        True
+    """
 
     def allocate(self, size: int) -> DeviceAllocation:
-        """Allocates `size` bytes."""
+        """Allocates `size` bytes.
+
+        Examples:
+            >>> data = tools.DeviceMemoryPool().allocate(16)
+        """
         return driver.mem_alloc(size)
 
     __call__ = allocate
 
     @staticmethod
     def bin_number(size: int) -> int:
-        """Returns PyCUDA's bin number for allocations of about that size; there are four bins per power of two."""
+        """Returns PyCUDA's bin number for allocations of about that size; there are four bins per power of two.
+
+        Examples:
+            >>> tools.DeviceMemoryPool.bin_number(1000)
+            39
+        """
         exponent = bitlog2(size) if size else 0
         shifted = size >> exponent - 2 if exponent >= 2 else size << 2 - exponent
         return exponent << 2 | shifted & 3
 
     @staticmethod
     def alloc_size(bin_nr: int) -> int:
-        """Returns the greatest allocation size of a bin."""
+        """Returns the greatest allocation size of a bin.
+
+        Examples:
+            >>> tools.DeviceMemoryPool.alloc_size(10)
+            6
+        """
         exponent, head = bin_nr >> 2, 4 | bin_nr & 3
         if exponent < 2:
             return head >> 2 - exponent
         return head << exponent - 2 | (1 << exponent - 2) - 1
 
     def free_held(self) -> None:
-        """Returns unused memory to the system."""
+        """Returns unused memory to the system.
+
+        Examples:
+            >>> tools.DeviceMemoryPool().free_held()
+        """
         _core.trim_memory(_core.get_device())
 
     stop_holding = free_held
@@ -169,25 +241,51 @@ class DeviceMemoryPool:
 
 
 class PageLockedMemoryPool:
-    """A pool of host memory."""
+    """A pool of host memory.
+
+    Examples:
+        >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
+        (2, 3)
+    """
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
-        """Returns an uninitialized NumPy array."""
+        """Returns an uninitialized NumPy array.
+
+        Examples:
+            >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
+            (2, 3)
+        """
         return pagelocked_empty(shape, dtype, order)
 
     def free_held(self) -> None:
-        """Does nothing, as no memory is cached."""
+        """Does nothing, as no memory is cached.
+
+        Examples:
+            >>> tools.PageLockedMemoryPool().free_held()
+        """
 
     stop_holding = free_held
 
 
 def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Caches a function's results; a single cache suffices, as only the primary context exists."""
+    """Caches a function's results; a single cache suffices, as only the primary context exists.
+
+    Examples:
+        >>> @tools.context_dependent_memoize
+        ... def square(n):
+        ...     return n * n
+        >>> square(3)
+        9
+    """
     return functools.cache(function)
 
 
 def clear_context_caches() -> None:
-    """Does nothing, as the engine bounds its caches itself."""
+    """Does nothing, as the engine bounds its caches itself.
+
+    Examples:
+        >>> tools.clear_context_caches()
+    """
 
 
 def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -210,7 +308,12 @@ def init_cuda_context_fixture() -> Iterator[None]:
 
 
 def get_default_device(default: int = 0) -> driver.Device:
-    """Returns the GPU of that number."""
+    """Returns the GPU of that number.
+
+    Examples:
+        >>> # needs a GPU
+        >>> device = tools.get_default_device()
+    """
     return driver.Device(default)
 
 
@@ -219,6 +322,11 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
     Raises:
         LogicError: if that GPU does not exist.
+
+    Examples:
+        >>> # needs a GPU
+        >>> context = tools.make_default_context()
+        >>> context.pop()
     """
     device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
     context: driver.Context = (ctx_maker or driver.Device.make_context)(device)
@@ -226,7 +334,13 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
 
 class DeviceData:
-    """A GPU's resources for blocks."""
+    """A GPU's resources for blocks.
+
+    Examples:
+        >>> # needs a GPU
+        >>> tools.DeviceData().warp_size
+        32
+    """
 
     def __init__(self, dev: driver.Device | None = None) -> None:
         dev = dev or driver.Device(0)
@@ -240,12 +354,24 @@ class DeviceData:
         self.shared_memory = held.shared
 
     def align_bytes(self, word_size: int = 4) -> int:
-        """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes."""
+        """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes.
+
+        Examples:
+            >>> # needs a GPU
+            >>> tools.DeviceData().align_bytes(4)
+            64
+        """
         return {4: 64, 8: 128, 16: 128}[word_size]
 
 
 class OccupancyRecord:
-    """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
+    """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`.
+
+    Examples:
+        >>> # needs a GPU
+        >>> tools.OccupancyRecord(tools.DeviceData(), 256).tb_per_mp > 0
+        True
+    """
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
         if threads > devdata.max_threads:

@@ -15,16 +15,20 @@ from __future__ import annotations
 
 from cuprous.sklearn._clusters import KMeans
 from cuprous.sklearn._decomposition import TruncatedSVD
-from cuprous.sklearn._density import DBSCAN
+from cuprous.sklearn._density import DBSCAN, HDBSCAN
 from cuprous.sklearn._linear import LinearRegression
 from cuprous.sklearn._neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from cuprous.sklearn._penalized import ElasticNet, Lasso
 from cuprous.sklearn._report import report
 
 __all__ = [
     "DBSCAN",
+    "HDBSCAN",
+    "ElasticNet",
     "KMeans",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
+    "Lasso",
     "LinearRegression",
     "NearestNeighbors",
     "TruncatedSVD",

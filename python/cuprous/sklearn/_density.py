@@ -10,10 +10,13 @@ from sklearn import cluster
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 import cuprous as cp
+from cuprous.sklearn._parameters import given
 from cuprous.sklearn._report import on_device
 
 #: Distances that are computed at a time.
 _BLOCK = 1 << 24
+#: Distances that HDBSCAN keeps, which are 2 GiB.
+_MOST_PAIRS = 1 << 28
 
 
 class DBSCAN(cluster.DBSCAN):
@@ -43,6 +46,55 @@ class DBSCAN(cluster.DBSCAN):
         return self
 
 
+class HDBSCAN(cluster.HDBSCAN):
+    """scikit-learn's `HDBSCAN`, with the distances of all pairs on the device, for Euclidean distances.
+
+    Examples:
+        >>> from cuprous.sklearn import HDBSCAN
+        >>> points = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+        >>> HDBSCAN(min_cluster_size=3, copy=True).fit(points).labels_.tolist()
+        [0, 0, 0, 1, 1, 1]
+    """
+
+    def fit(self, X: Any, y: Any = None) -> HDBSCAN:
+        """See scikit-learn's method of the same name."""
+        if not on_device(self, "fit", self._reason(X)):
+            return super().fit(X, y)
+        self._validate_params()
+        X = validate_data(self, X, dtype=np.float64)
+        kept = {name: vars(self)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(self)}
+        points = cp.asarray(X)
+        distances = cp.asnumpy(cp.sqrt(_squares(points, points)))
+        with given(self, metric="precomputed"):
+            super().fit(distances)
+        for name, value in {**kept, "_raw_data": X}.items():
+            setattr(self, name, value)
+        return self
+
+    def _reason(self, X: Any) -> str:
+        if self.metric != "euclidean":
+            return f"the metric is {self.metric}"
+        if self.algorithm not in ("auto", "brute"):
+            return f"the search is by {self.algorithm}"
+        if self.algorithm == "auto" and self.alpha != 1:
+            return "alpha is not 1, for which scikit-learn's searches differ; algorithm='brute' runs on the device"
+        if self.store_centers is not None:
+            return "centers are stored"
+        if issparse(X):
+            return "the data are sparse"
+        values = np.asarray(X)
+        if values.ndim == 2 and len(values) > _MOST_PAIRS**0.5:
+            return f"the distances of {len(values)} points take too much memory"
+        missing = values.dtype.kind == "f" and not np.isfinite(values).all()
+        return "values are missing or infinite" if missing else ""
+
+
+def _squares(some: Any, others: Any) -> Any:
+    """Returns the squared distances of points."""
+    columns = range(int(some.shape[1]))
+    return sum((some[:, k][:, None] - others[:, k][None, :]) ** 2 for k in columns)
+
+
 class _Near:
     """Which points are within a distance of each other, in blocks of rows."""
 
@@ -54,10 +106,7 @@ class _Near:
         found = []
         for begin in range(0, self.count, self._rows):
             block = self.points[begin : begin + self._rows]
-            squares: Any = sum(
-                (block[:, k][:, None] - self.points[:, k][None, :]) ** 2 for k in range(int(self.points.shape[1]))
-            )
-            found.append(reduce(squares <= self.distance**2))
+            found.append(reduce(_squares(block, self.points) <= self.distance**2))
         return cp.concatenate(found)
 
     def counts(self, weights: Any) -> Any:

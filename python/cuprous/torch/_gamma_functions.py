@@ -5,18 +5,28 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._args import by_name, in_place
+from cuprous.torch._args import by_name, in_place, named, write_out
 
 
 def _special(name: str) -> Callable[..., Tensor]:
     """Returns a function of `torch.special`, which is imported when it is used because its import takes long."""
-    found: Callable[..., Tensor] = getattr(importlib.import_module("cuprous.torch.special"), name)
+    module = importlib.import_module("cuprous.torch._special_functions")
+    found: Callable[..., Tensor] = module.FUNCTIONS.get(name) or getattr(module, name)
     return found
 
 
-def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the regularized lower incomplete gamma function.
+def _incomplete(name: str, special: str, kind: str, result: str) -> Callable[..., Tensor]:
+    """Returns an incomplete gamma function, which PyTorch has under two names."""
+
+    def incomplete(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return _special(special)(input, other, out=out)
+
+    return named(
+        incomplete,
+        name,
+        f"""Returns the regularized {kind} incomplete gamma function, as `torch.special.{special}`.
 
     Args:
         input: the parameter a, which has no derivative.
@@ -27,28 +37,14 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         A floating tensor of the shape that the operands broadcast to.
 
     Examples:
-        >>> torch.igamma(torch.tensor([1.0]), torch.tensor([0.5]))
-        tensor([0.3935])
-    """
-    return _special("gammainc")(input, other, out=out)
+        >>> torch.{name}(torch.tensor([1.0]), torch.tensor([0.5]))
+        tensor([{result}])
+    """,
+    )
 
 
-def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the regularized upper incomplete gamma function.
-
-    Args:
-        input: the parameter a, which has no derivative.
-        other: the argument x, a tensor or number that broadcasts with `input`.
-        out: a tensor of the result's shape to write to.
-
-    Returns:
-        A floating tensor of the shape that the operands broadcast to.
-
-    Examples:
-        >>> torch.igammac(torch.tensor([1.0]), torch.tensor([0.5]))
-        tensor([0.6065])
-    """
-    return _special("gammaincc")(input, other, out=out)
+igamma = _incomplete("igamma", "gammainc", "lower", "0.3935")
+igammac = _incomplete("igammac", "gammaincc", "upper", "0.6065")
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -62,11 +58,18 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     Returns:
         A floating tensor of the shape of `input`.
 
+    Raises:
+        RuntimeError: for a negative order.
+
     Examples:
         >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
         tensor([1.6449, 0.6449])
     """
-    return _special("polygamma")(n, input, out=out)
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return write_out(out, _core.t_map("digamma", input))
+    return write_out(out, _special("polygamma_of")(n, input))
 
 
 def _polygamma_of(self: Tensor, n: int) -> Tensor:

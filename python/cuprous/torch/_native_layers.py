@@ -4,104 +4,51 @@ from that of `torch.nn.functional`, and numbers for reductions."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import named, write_out
 from cuprous.torch.nn import functional as F
 
+_Maybe: TypeAlias = "Tensor | None"
 _REDUCTIONS = ("none", "mean", "sum")
-_NORM = "input weight bias running_mean running_var {} momentum eps cudnn_enabled"
-_NONE: dict[str, str] = {}
-#: Function -> its parameters in PyTorch's order with their defaults; their names in `nn.functional`, where they differ;
-#: an example and its result.
-_TABLE: dict[str, tuple[str, dict[str, str], str]] = {
-    "alpha_dropout": ("input p train", {"train": "training"}, "torch.ones(2), 0.5, False -> tensor([1., 1.])"),
-    "batch_norm": (_NORM.format("training"), _NONE,
-                   "torch.tensor([[0.0], [2.0]]), None, None, None, None, True, 0.1, 1e-5, False -> "
-                   "tensor([[-1.0000],\n                [ 1.0000]])"),
-    "binary_cross_entropy_with_logits": (
-        "input target weight=None pos_weight=None reduction=1", _NONE,
-        "torch.zeros(2), torch.ones(2) -> tensor(0.6931)"),
-    "cosine_embedding_loss": ("input1 input2 target margin=0.0 reduction=1", _NONE,
-                              "torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]), 2.0 -> tensor(0.)"),
-    "ctc_loss": ("log_probs targets input_lengths target_lengths blank=0 reduction=1 zero_infinity=False", _NONE,
-                 "torch.zeros(2, 1, 2), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]) -> tensor(-1.0986)"),
-    "dropout": ("input p train", {"train": "training"}, "torch.ones(2), 0.5, False -> tensor([1., 1.])"),
-    "embedding": ("weight indices padding_idx=None scale_grad_by_freq=False sparse=False", {"indices": "input"},
-                  "torch.tensor([[1.0], [2.0]]), torch.tensor([1]) -> tensor([[2.]])"),
-    "feature_alpha_dropout": ("input p train", {"train": "training"},
-                              "torch.ones(1, 2, 1), 0.5, False -> tensor([[[1.],\n                 [1.]]])"),
-    "group_norm": ("input num_groups weight=None bias=None eps=1e-05 cudnn_enabled=True", _NONE,
-                   "torch.tensor([[0.0, 2.0]]), 1 -> tensor([[-1.0000,  1.0000]])"),
-    "hardshrink": ("input lambd=0.5", _NONE, "torch.tensor([0.2, 2.0]) -> tensor([0., 2.])"),
-    "hinge_embedding_loss": ("input target margin=1.0 reduction=1", _NONE,
-                             "torch.tensor([0.5]), torch.tensor([-1]) -> tensor(0.5000)"),
-    "instance_norm": (_NORM.format("use_input_stats"), _NONE,
-                      "torch.tensor([[[0.0, 2.0]]]), None, None, None, None, True, 0.1, 1e-5, False -> "
-                      "tensor([[[-1.0000,  1.0000]]])"),
-    "kl_div": ("input target reduction=1 log_target=False", _NONE,
-               "torch.zeros(2), torch.ones(2) -> tensor(0.)"),
-    "layer_norm": ("input normalized_shape weight=None bias=None eps=1e-05 cudnn_enable=True", _NONE,
-                   "torch.tensor([0.0, 2.0]), [2] -> tensor([-1.0000,  1.0000])"),
-    "margin_ranking_loss": ("input1 input2 target margin=0.0 reduction=1", _NONE,
-                            "torch.ones(1), torch.zeros(1), torch.tensor([-1]) -> tensor(1.)"),
-    "poisson_nll_loss": ("input target log_input=True full=False eps=1e-08 reduction=1", _NONE,
-                         "torch.zeros(2), torch.ones(2), True, False, 1e-8, 1 -> tensor(1.)"),
-    "rrelu": ("input lower=0.125 upper=0.3333333333333333 training=False generator=None", _NONE,
-              "torch.tensor([-1.0, 2.0]), 0.2, 0.4 -> tensor([-0.3000,  2.0000])"),
-    "threshold": ("input threshold value", _NONE, "torch.tensor([0.2, 2.0]), 1.0, 5.0 -> tensor([5., 2.])"),
-    "triplet_margin_loss": ("anchor positive negative margin=1.0 p=2 eps=1e-06 swap=False reduction=1", _NONE,
-                            "torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2) -> tensor(1.)"),
-}  # fmt: skip
-#: Which library computes a layer is decided by what is installed, so that these have no effect.
-_LIBRARY = ("cudnn_enabled", "cudnn_enable")
+#: Descriptions of the parameters that `nn.functional` lacks, or has under another meaning.
 _DESCRIPTIONS = {
-    **dict.fromkeys(_LIBRARY, "for PyTorch's signature; results do not depend on the library."),
+    **dict.fromkeys(("cudnn_enabled", "cudnn_enable"), "for PyTorch's signature; results are the same either way."),
     "train": "whether elements are dropped; otherwise the input is returned.",
+    "use_input_stats": "whether the statistics are those of the input.",
     "indices": "the rows, an integer tensor of any shape.",
     "reduction": "0 for all losses, 1 for their mean, 2 for their sum.",
     "weight": "the factor of each channel, or the table.",
     "generator": "the generator of random numbers, by default the one that `torch.manual_seed` seeds.",
+    "out": "a tensor of the result's shape to write to.",
 }
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
+_T = TypeVar("_T", bound=Callable[..., Tensor])
 
 
-def _description(name: str, source: Callable[..., Any], theirs: str) -> str:
-    found = re.search(rf"^        {theirs}: (.*(?:\n {{12}}.*)*)", source.__doc__ or "", re.MULTILINE)
+def _description(name: str, source: Callable[..., Any]) -> str:
+    found = re.search(rf"^        {name}: (.*(?:\n {{12}}.*)*)", source.__doc__ or "", re.MULTILINE)
     return _DESCRIPTIONS[name] if name in _DESCRIPTIONS or not found else found[1]
 
 
-def _called(name: str, given: dict[str, Any], renamed: dict[str, str]) -> Tensor:
-    """Calls a function of `nn.functional` with arguments under the names of PyTorch's native function."""
-    out = given.pop("out", None)
-    for key in _LIBRARY:
-        given.pop(key, None)
-    if "reduction" in given:
-        given["reduction"] = _REDUCTIONS[given["reduction"]]
-    if given.get("padding_idx") == -1:  # as PyTorch's native function has it
-        del given["padding_idx"]
-    return write_out(out, getattr(F, name)(**{renamed.get(key, key): x for key, x in given.items()}))
+def _native(example: str) -> Callable[[_T], _T]:
+    """Returns a decorator that documents a function as that of `nn.functional` with its name, with an example."""
 
-
-def _made(name: str, text: str, renamed: dict[str, str], example: str) -> Callable[..., Tensor]:
-    function, takes_out = getattr(F, name), name in ("hardshrink", "threshold")
-    names = [part.partition("=")[0] for part in text.split()]
-    parameters = ", ".join(text.split()) + (", *, out=None" if takes_out else "")
-    scope: dict[str, Any] = {"_called": _called, "_renamed": renamed}
-    # So that it has the parameters of the table, as `inspect` and Python's own errors show them.
-    exec(f"def call({parameters}): return _called({name!r}, locals(), _renamed)", scope)
-    call = scope["call"]
-    call.forwards_to = function
-    lines = [f"        {x}: {_description(x, function, renamed.get(x, x))}" for x in names]
-    lines += ["        out: a tensor of the result's shape to write to."] if takes_out else []
-    arguments, result = example.split(" -> ")
-    listed = "\n".join(lines)
-    return named(
-        call,
-        name,
-        f"""Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function.
+    def document(function: _T) -> _T:
+        name = function.__name__
+        source = getattr(F, name)
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        listed = "\n".join(f"        {x}: {_description(x, source)}" for x in names)
+        arguments, result = example.split(" -> ")
+        function.forwards_to = source  # type: ignore[attr-defined]
+        FUNCTIONS[name] = named(
+            function,
+            name,
+            f"""Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function.
 
     Args:
 {listed}
@@ -113,6 +60,123 @@ def _made(name: str, text: str, renamed: dict[str, str], example: str) -> Callab
         >>> torch.{name}({arguments})
         {result}
     """,
+        )
+        return function
+
+    return document
+
+
+@_native("torch.ones(2), 0.5, False -> tensor([1., 1.])")
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return F.alpha_dropout(input, p, train)
+
+
+@_native("torch.ones(2), 0.5, False -> tensor([1., 1.])")
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return F.dropout(input, p, train)
+
+
+@_native("torch.ones(1, 2, 1), 0.5, False -> tensor([[[1.],\n                 [1.]]])")
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return F.feature_alpha_dropout(input, p, train)
+
+
+@_native("torch.tensor([[0.0], [2.0]]), None, None, None, None, True, 0.1, 1e-5, False -> "
+         "tensor([[-1.0000],\n                [ 1.0000]])")  # fmt: skip
+def batch_norm(input: Tensor, weight: _Maybe, bias: _Maybe, running_mean: _Maybe, running_var: _Maybe, training: bool,
+               momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@_native("torch.tensor([[[0.0, 2.0]]]), None, None, None, None, True, 0.1, 1e-5, False -> "
+         "tensor([[[-1.0000,  1.0000]]])")  # fmt: skip
+def instance_norm(input: Tensor, weight: _Maybe, bias: _Maybe, running_mean: _Maybe, running_var: _Maybe,
+                  use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@_native("torch.tensor([[0.0, 2.0]]), 1 -> tensor([[-1.0000,  1.0000]])")
+def group_norm(input: Tensor, num_groups: int, weight: _Maybe = None, bias: _Maybe = None, eps: float = 1e-05,
+               cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+@_native("torch.tensor([0.0, 2.0]), [2] -> tensor([-1.0000,  1.0000])")
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: _Maybe = None, bias: _Maybe = None,
+               eps: float = 1e-05, cudnn_enable: bool = True) -> Tensor:  # fmt: skip
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@_native("torch.tensor([[1.0], [2.0]]), torch.tensor([1]) -> tensor([[2.]])")
+def embedding(weight: Tensor, indices: Tensor, padding_idx: int | None = None, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Tensor:  # fmt: skip
+    row = None if padding_idx == -1 else padding_idx  # as PyTorch's native function has it
+    return F.embedding(indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+@_native("torch.tensor([0.2, 2.0]) -> tensor([0., 2.])")
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: _Maybe = None) -> Tensor:
+    return write_out(out, F.hardshrink(input, lambd))
+
+
+@_native("torch.tensor([0.2, 2.0]), 1.0, 5.0 -> tensor([5., 2.])")
+def threshold(input: Tensor, threshold: float, value: float, *, out: _Maybe = None) -> Tensor:
+    return write_out(out, F.threshold(input, threshold, value))
+
+
+@_native("torch.tensor([-1.0, 2.0]), 0.2, 0.4 -> tensor([-0.3000,  2.0000])")
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False,
+          generator: Any = None) -> Tensor:  # fmt: skip
+    return F.rrelu(input, lower, upper, training, generator=generator)
+
+
+@_native("torch.zeros(2), torch.ones(2) -> tensor(0.6931)")
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: _Maybe = None, pos_weight: _Maybe = None,
+                                     reduction: int = 1) -> Tensor:  # fmt: skip
+    return F.binary_cross_entropy_with_logits(
+        input, target, weight, pos_weight=pos_weight, reduction=_REDUCTIONS[reduction]
+    )
+
+
+@_native("torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]), 2.0 -> tensor(0.)")
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
+                          reduction: int = 1) -> Tensor:  # fmt: skip
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+
+
+@_native("torch.zeros(2, 1, 2), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]) -> tensor(-1.0986)")
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+             reduction: int = 1, zero_infinity: bool = False) -> Tensor:  # fmt: skip
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+
+
+@_native("torch.tensor([0.5]), torch.tensor([-1]) -> tensor(0.5000)")
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+    return F.hinge_embedding_loss(input, target, margin, reduction=_REDUCTIONS[reduction])
+
+
+@_native("torch.zeros(2), torch.ones(2) -> tensor(0.)")
+def kl_div(input: Tensor, target: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+    return F.kl_div(input, target, reduction=_REDUCTIONS[reduction], log_target=log_target)
+
+
+@_native("torch.ones(1), torch.zeros(1), torch.tensor([-1]) -> tensor(1.)")
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
+                        reduction: int = 1) -> Tensor:  # fmt: skip
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+
+
+@_native("torch.zeros(2), torch.ones(2), True, False, 1e-8, 1 -> tensor(1.)")
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-08,
+                     reduction: int = 1) -> Tensor:  # fmt: skip
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_REDUCTIONS[reduction])
+
+
+@_native("torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2) -> tensor(1.)")
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-06, swap: bool = False, reduction: int = 1) -> Tensor:  # fmt: skip
+    return F.triplet_margin_loss(
+        anchor, positive, negative, margin, p=p, eps=eps, swap=swap, reduction=_REDUCTIONS[reduction]
     )
 
 
@@ -144,7 +208,6 @@ def _writer(name: str) -> Callable[..., Tensor]:
     )
 
 
-FUNCTIONS = {name: _made(name, *row) for name, row in _TABLE.items()}
 FUNCTIONS |= {f"{name}_": _writer(name) for name in ("alpha_dropout", "dropout", "feature_alpha_dropout")}
 FUNCTIONS |= {name: getattr(F, name) for name in ("celu_", "rrelu_", "selu_", "threshold_")}
 

@@ -11,6 +11,7 @@ from cuprous._core import Tensor
 from cuprous.scipy import special as _special
 from cuprous.torch import _reductions
 from cuprous.torch._args import astype, named, tensor_of, write_out
+from cuprous.torch._gamma_functions import polygamma
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -163,28 +164,10 @@ def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     return write_out(out, _zeta(input, other))
 
 
-def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the n-th derivative of the digamma function.
-
-    Args:
-        n: the order, a nonnegative integer.
-        input: a tensor of positive numbers.
-        out: a tensor of the result's shape to write to.
-
-    Returns:
-        A floating tensor of the shape of `input`.
-
-    Raises:
-        RuntimeError: for a negative order.
-
-    Examples:
-        >>> torch.special.polygamma(1, torch.tensor([1.0, 2.0]))
-        tensor([1.6449, 0.6449])
-    """
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
+def polygamma_of(n: int, input: Tensor) -> Tensor:
+    """Returns the n-th derivative of the digamma function, for n above 0."""
     order = _core.t_full([], n, "float64" if input.dtype_name == "float64" else "float32", input.device_name)
-    return write_out(out, _map("digamma", input) if n == 0 else astype(_polygamma(order, input), order.dtype_name))
+    return astype(_polygamma(order, input), order.dtype_name)
 
 
 def recurrence(first: _Start, second: _Start, step: _Step, x: Any, n: Any) -> Tensor:
@@ -283,4 +266,4 @@ def _family(name: str) -> Callable[..., Tensor]:
 FUNCTIONS |= {name: _family(name) for name in _FAMILIES}
 FUNCTIONS |= {"zeta": zeta, "polygamma": polygamma}
 
-__all__ = ["FUNCTIONS", "polygamma", "zeta"]
+__all__ = ["FUNCTIONS", "polygamma", "polygamma_of", "zeta"]

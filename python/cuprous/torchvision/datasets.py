@@ -186,7 +186,13 @@ class CIFAR100(CIFAR10):
 
 
 class FakeData(VisionDataset):
-    """Random images and targets, reproducible by index."""
+    """Random images and targets, reproducible by index.
+
+    Examples:
+        >>> image, label = datasets.FakeData(size=10, image_size=(3, 8, 8))[0]
+        >>> image.size
+        (8, 8)
+    """
 
     def __init__(self, size: int = 1000, image_size: tuple[int, int, int] = (3, 224, 224), num_classes: int = 10,
                  transform: Any = None, target_transform: Any = None, random_offset: int = 0) -> None:  # fmt: skip

@@ -15,7 +15,12 @@ from cuprous.torchvision import _pillow
 
 
 class ImageReadMode(enum.Enum):
-    """The channels of an image: as in the file, or converted."""
+    """The channels of an image: as in the file, or converted.
+
+    Examples:
+        >>> io.ImageReadMode.RGB.name
+        'RGB'
+    """
 
     UNCHANGED = 0
     GRAY = 1

@@ -107,7 +107,11 @@ impl Figures for Gpu {
         self.peak(work.dtype, work.unit, work.tf32)
     }
     fn remark(&self) -> &'static str {
-        if self.is_supported() { "" } else { " (too old for CUDA 13, and so for Cuprous)" }
+        match self.unsupported() {
+            None => "",
+            Some(_) if self.capability.is_none() => " (not a GPU of NVIDIA)",
+            Some(_) => " (too old for CUDA 13, and so for Cuprous)",
+        }
     }
 }
 

@@ -154,7 +154,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
     match ask(&question, || here.clone().unwrap_or_else(machine::estimator_machine)) {
         Ok(answer) if options.json => json(out, &answer).map(|()| 0),
-        Ok(answer) => text(out, &answer).map(|()| 0),
+        Ok(answer) => show(out, &answer).map(|()| 0),
         Err(e) => writeln!(err, "cuprous: {}", e.message).map(|()| 2),
     }
 }
@@ -191,6 +191,23 @@ impl Options {
 
 /// The longest bar, in characters.
 const BAR: f64 = 48.0;
+
+/// Writes the answer in characters that the locale has.
+fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
+    let mut page = Vec::new();
+    text(&mut page, answer)?;
+    if is_ascii() {
+        page = String::from_utf8_lossy(&page).replace('█', "#").replace('µ', "u").into_bytes();
+    }
+    out.write_all(&page)
+}
+
+/// Returns true if the locale is one of ASCII alone.
+fn is_ascii() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    matches!(locale.as_deref(), Some("C" | "POSIX"))
+}
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
     let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -251,7 +268,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
             peaks[0],
             peaks[1],
             peaks[2],
-            if gpu.is_supported() { "" } else { "  *" }
+            if gpu.unsupported().is_none() { "" } else { "  *" }
         )?;
     }
     writeln!(out)?;
@@ -260,6 +277,9 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [cpu.peak(DType::F64), cpu.peak(DType::F32)].map(tera);
         writeln!(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
     }
-    writeln!(out, "\n* Too old for the libraries of CUDA 13, which need compute capability 7.5, and so for Cuprous.")?;
+    writeln!(
+        out,
+        "\n* Not supported: the libraries of CUDA 13 need a GPU of NVIDIA with compute capability 7.5 or later."
+    )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

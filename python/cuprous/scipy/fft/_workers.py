@@ -109,7 +109,7 @@ def next_fast_len(target: int, real: bool = False) -> int:
         98
     """
     target = _target(target)
-    # Some power of two is below twice the target.
+    # Twice the target bounds the search: a power of two lies below it, and all of these are fast.
     return min((n for n in _sizes(real, 2 * target) if n >= target), default=target) if target else 0
 
 

@@ -88,7 +88,14 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
 def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
-    """Combines a tensor of all ranks. Rank `dst` gets the result in place."""
+    """Combines a tensor of all ranks. Rank `dst` gets the result in place.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> dist.reduce(x, dst=0)
+        >>> x
+        tensor([1., 1.])
+    """
     check_tensor(tensor, "tensor")
     member = member_of(group, "reduce")
     if member is None:
@@ -100,7 +107,14 @@ def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, 
 
 def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
               group_src: int | None = None) -> Work | None:  # fmt: skip
-    """Copies the tensor of rank `src` to that of all others."""
+    """Copies the tensor of rank `src` to that of all others.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> dist.broadcast(x, src=0)
+        >>> x
+        tensor([1., 1.])
+    """
     check_tensor(tensor, "tensor")
     member = member_of(group, "broadcast")
     if member is None:
@@ -111,7 +125,15 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Copies the tensor of each rank into the list of every rank. All have the same size."""
+    """Copies the tensor of each rank into the list of every rank. All have the same size.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> parts = [torch.empty(2)]
+        >>> dist.all_gather(parts, x)
+        >>> parts
+        [tensor([1., 1.])]
+    """
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
     member = member_of(group, "all_gather")
@@ -126,6 +148,13 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
 
     Raises:
         ValueError: if the output does not have as many elements as all inputs, or is not contiguous.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = torch.empty(2)
+        >>> dist.all_gather_into_tensor(out, x)
+        >>> out
+        tensor([1., 1.])
     """
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -149,6 +178,13 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
 
     Raises:
         ValueError: if `gather_list` is given on another rank, or not on `dst`.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> parts = [torch.empty(2)]
+        >>> dist.gather(x, parts, dst=0)
+        >>> parts
+        [tensor([1., 1.])]
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "gather")
@@ -180,6 +216,13 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 
     Raises:
         ValueError: if `scatter_list` is given on another rank, or not on `src`.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = torch.empty(2)
+        >>> dist.scatter(out, [x], src=0)
+        >>> out
+        tensor([1., 1.])
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "scatter")
@@ -192,7 +235,15 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None,
                    async_op: bool = False) -> Work | None:  # fmt: skip
-    """Combines the k-th tensors of all ranks' lists for rank k."""
+    """Combines the k-th tensors of all ranks' lists for rank k.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = torch.empty(2)
+        >>> dist.reduce_scatter(out, [x])
+        >>> out
+        tensor([1., 1.])
+    """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
     member = member_of(group, "reduce_scatter")
@@ -207,6 +258,13 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
 
     Raises:
         ValueError: if the input does not have as many elements as all outputs.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = torch.empty(2)
+        >>> dist.reduce_scatter_tensor(out, x)
+        >>> out
+        tensor([1., 1.])
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -221,7 +279,15 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
                async_op: bool = False) -> Work | None:  # fmt: skip
-    """Copies the k-th tensor of each rank's list to rank k. Sizes may differ."""
+    """Copies the k-th tensor of each rank's list to rank k. Sizes may differ.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = [torch.empty(2)]
+        >>> dist.all_to_all(out, [x])
+        >>> out
+        [tensor([1., 1.])]
+    """
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
     member = member_of(group, "all_to_all")
@@ -254,6 +320,13 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 
     Raises:
         ValueError: if the sizes do not add up, or the output is not contiguous.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> out = torch.empty(2)
+        >>> dist.all_to_all_single(out, x)
+        >>> out
+        tensor([1., 1.])
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -273,6 +346,9 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
         group: the ranks.
         async_op: returns work to wait for.
         device_ids: a list with this rank's GPU, whose backend the barrier uses.
+
+    Examples:
+        >>> dist.barrier()
     """
     if device_ids is not None and not (isinstance(device_ids, list) and device_ids):
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
@@ -288,6 +364,9 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
     Raises:
         DistBackendError: if ranks are missing. The job has then failed.
+
+    Examples:
+        >>> dist.monitored_barrier()
     """
     member = member_of(group, "monitored_barrier")
     if member is not None:

@@ -96,17 +96,32 @@ def resolve(given: Any) -> ProcessGroup | None:
 
 
 def is_available() -> bool:
-    """Returns True: groups of CPU tensors work on this system."""
+    """Returns True: groups of CPU tensors work on this system.
+
+    Examples:
+        >>> dist.is_available()
+        True
+    """
     return True
 
 
 def is_initialized() -> bool:
-    """Returns True between `init_process_group` and `destroy_process_group`."""
+    """Returns True between `init_process_group` and `destroy_process_group`.
+
+    Examples:
+        >>> dist.is_initialized()
+        True
+    """
     return _job is not None
 
 
 def is_torchelastic_launched() -> bool:
-    """Returns True if a launcher such as `python -m cuprous.run` started this process."""
+    """Returns True if a launcher such as `python -m cuprous.run` started this process.
+
+    Examples:
+        >>> dist.is_torchelastic_launched()
+        False
+    """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
@@ -232,6 +247,10 @@ def destroy_process_group(group: Any = None) -> None:
 
     Raises:
         ValueError: before `init_process_group`.
+
+    Examples:
+        >>> group = dist.new_group([0])
+        >>> dist.destroy_process_group(group)
     """
     member = resolve(group)
     if member is None:
@@ -255,6 +274,11 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 
     Raises:
         ValueError: if ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
+
+    Examples:
+        >>> group = dist.new_group([0])
+        >>> group.size()
+        1
     """
     own = job()
     backends = own.world._backends if backend is None else backends_by_device("new_group", backend)
@@ -287,13 +311,23 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 
 
 def get_rank(group: Any = None) -> int:
-    """Returns this process's rank in a group; -1 if it is not in it."""
+    """Returns this process's rank in a group; -1 if it is not in it.
+
+    Examples:
+        >>> dist.get_rank()
+        0
+    """
     member = resolve(group)
     return -1 if member is None else member.rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """Returns the number of ranks of a group; -1 if this process is not in it."""
+    """Returns the number of ranks of a group; -1 if this process is not in it.
+
+    Examples:
+        >>> dist.get_world_size()
+        1
+    """
     member = resolve(group)
     return -1 if member is None else member.size()
 
@@ -303,6 +337,10 @@ def get_backend(group: Any = None) -> str:
 
     Raises:
         ValueError: if this process is not in the group.
+
+    Examples:
+        >>> dist.get_backend()
+        'ring'
     """
     member = resolve(group)
     if member is None:
@@ -315,6 +353,10 @@ def get_process_group_ranks(group: Any) -> list[int]:
 
     Raises:
         ValueError: if this process is not in the group.
+
+    Examples:
+        >>> dist.get_process_group_ranks(dist.group.WORLD)
+        [0]
     """
     member = resolve(group)
     if member is None:
@@ -327,6 +369,10 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
     Raises:
         ValueError: if the rank is not in the group.
+
+    Examples:
+        >>> dist.get_group_rank(dist.group.WORLD, 0)
+        0
     """
     ranks = get_process_group_ranks(group)
     if global_rank not in ranks:
@@ -339,6 +385,10 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
     Raises:
         ValueError: if the group has no such rank.
+
+    Examples:
+        >>> dist.get_global_rank(dist.group.WORLD, 0)
+        0
     """
     ranks = get_process_group_ranks(group)
     if not 0 <= group_rank < len(ranks):
@@ -364,7 +414,12 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Returns True for the names of backends that can be used here."""
+    """Returns True for the names of backends that can be used here.
+
+    Examples:
+        >>> dist.is_backend_available("gloo")
+        True
+    """
     try:
         names = backends_by_device("is_backend_available", backend).values()
     except (NotImplementedError, ValueError):
@@ -373,12 +428,22 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Returns True: "gloo" is accepted as a name of the CPU backend."""
+    """Returns True: "gloo" is accepted as a name of the CPU backend.
+
+    Examples:
+        >>> dist.is_gloo_available()
+        True
+    """
     return True
 
 
 def is_nccl_available() -> bool:
-    """Returns True if NCCL, which moves tensors of GPUs, is installed."""
+    """Returns True if NCCL, which moves tensors of GPUs, is installed.
+
+    Examples:
+        >>> isinstance(dist.is_nccl_available(), bool)
+        True
+    """
     try:
         return bool(_core.dist_nccl_version())
     except DistBackendError:
@@ -386,7 +451,12 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Returns True if mpi4py is installed and finds an MPI library."""
+    """Returns True if mpi4py is installed and finds an MPI library.
+
+    Examples:
+        >>> isinstance(dist.is_mpi_available(), bool)
+        True
+    """
     return _mpi.is_available()
 
 

@@ -88,6 +88,12 @@ class P2POp:
         group: the group.
         tag: messages match by tag.
         group_peer: the other rank in the group.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> op = dist.P2POp(dist.isend, x, 0)
+        >>> op.peer
+        0
     """
 
     def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None,

@@ -125,6 +125,12 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, al
     Raises:
         TypeError: for an object of another class.
         ValueError: for `allow_pickle` without a token.
+
+    Examples:
+        >>> objects = [None]
+        >>> dist.all_gather_object(objects, {"rank": 0})
+        >>> objects
+        [{'rank': 0}]
     """
     member = _members(group, "all_gather_object")
     if member is None:
@@ -146,7 +152,14 @@ def _length(data: Tensor) -> Tensor:
 
 def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
                   group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
-    """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`."""
+    """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`.
+
+    Examples:
+        >>> objects = [None]
+        >>> dist.gather_object("a", objects, dst=0)
+        >>> objects
+        ['a']
+    """
     member = _members(group, "gather_object")
     if member is None:
         return
@@ -166,7 +179,14 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
 
 def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
                           group_src: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
-    """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`."""
+    """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`.
+
+    Examples:
+        >>> objects = ["a", 1]
+        >>> dist.broadcast_object_list(objects, src=0)
+        >>> objects
+        ['a', 1]
+    """
     _check_device("broadcast_object_list", device)
     member = _members(group, "broadcast_object_list")
     if member is None:
@@ -185,7 +205,14 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
                         src: int | None = None, group: Any = None, group_src: int | None = None, *,
                         allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` to the ranks, one to each, as the first item of their lists. See
-    `all_gather_object`."""
+    `all_gather_object`.
+
+    Examples:
+        >>> out = [None]
+        >>> dist.scatter_object_list(out, ["a"], src=0)
+        >>> out
+        ['a']
+    """
     member = _members(group, "scatter_object_list")
     if member is None:
         return

@@ -15,7 +15,14 @@ JOIN_TIMEOUT = timedelta(seconds=300)
 
 
 class ReduceOp(enum.Enum):
-    """How elements of several ranks are combined, in the order of the ranks. Half precision accumulates in float32."""
+    """How elements of several ranks are combined, in the order of the ranks. Half precision accumulates in float32.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> dist.all_reduce(x, op=dist.ReduceOp.MAX)
+        >>> x
+        tensor([1., 1.])
+    """
 
     SUM = "sum"
     #: The sum, divided by the number of ranks.
@@ -35,7 +42,12 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 class Backend(str):
     """The name of a backend: "ring" (PyTorch's name "gloo" means it as well) or "mpi" for tensors on the CPU, "nccl"
-    for tensors on GPUs."""
+    for tensors on GPUs.
+
+    Examples:
+        >>> dist.Backend("GLOO")
+        'GLOO'
+    """
 
     RING = "ring"
     GLOO = "gloo"

@@ -34,6 +34,11 @@ class ProcessGroup:
     """Ranks that perform collectives together. `new_group` and `group.WORLD` return them.
 
     The ranks are connected for tensors on the CPU at once, and for those on a GPU when they have the first ones.
+
+    Examples:
+        >>> group = dist.new_group([0])
+        >>> group.size()
+        1
     """
 
     def __init__(self, members: Members, backends: dict[str, str], description: str) -> None:
@@ -58,15 +63,30 @@ class ProcessGroup:
         return self.group_desc
 
     def rank(self) -> int:
-        """Returns this process's rank in the group."""
+        """Returns this process's rank in the group.
+
+        Examples:
+            >>> dist.group.WORLD.rank()
+            0
+        """
         return self._native.rank
 
     def size(self) -> int:
-        """Returns the number of ranks."""
+        """Returns the number of ranks.
+
+        Examples:
+            >>> dist.group.WORLD.size()
+            1
+        """
         return len(self._native.ranks)
 
     def name(self) -> str:
-        """Returns the backend's name, or those of a group that has several."""
+        """Returns the backend's name, or those of a group that has several.
+
+        Examples:
+            >>> dist.group.WORLD.name()
+            'ring'
+        """
         return backend_name(self._backends)
 
     @property

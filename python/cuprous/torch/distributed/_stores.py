@@ -20,6 +20,12 @@ class Store:
     """Base class of the stores, which all processes of a job can read and write.
 
     A value is bytes; strings are stored as UTF-8. Waits end with `DistStoreError` after the store's timeout.
+
+    Examples:
+        >>> store = dist.HashStore()
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
     """
 
     _native: DistStore
@@ -33,11 +39,23 @@ class Store:
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Sets how long waits take at most."""
+        """Sets how long waits take at most.
+
+        Examples:
+            >>> from datetime import timedelta
+            >>> dist.HashStore().set_timeout(timedelta(seconds=10))
+        """
         self._timeout = timeout
 
     def set(self, key: str, value: str | bytes) -> None:
-        """Sets a key."""
+        """Sets a key.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.get("key")
+            b'value'
+        """
         self._native.set(key, _bytes(value))
 
     def get(self, key: str) -> bytes:
@@ -45,11 +63,25 @@ class Store:
 
         Raises:
             DistStoreError: if it was not set in time.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.get("key")
+            b'value'
         """
         return self._native.get(key, seconds(self._timeout))
 
     def add(self, key: str, amount: int) -> int:
-        """Adds to the number at a key, which begins at 0. Returns the sum."""
+        """Adds to the number at a key, which begins at 0. Returns the sum.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.add("count", 1)
+            1
+            >>> store.add("count", 2)
+            3
+        """
         return self._native.add(key, amount)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
@@ -57,36 +89,90 @@ class Store:
 
         Raises:
             DistStoreError: if they were not set in time.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.wait(["key"])
         """
         self._native.wait(list(keys), seconds(self._timeout if timeout is None else timeout))
 
     def check(self, keys: list[str]) -> bool:
-        """Returns True if all keys are set."""
+        """Returns True if all keys are set.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.check(["key"])
+            False
+        """
         return self._native.check(list(keys))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Sets a key if it has the expected value, or if it is not set and that value is empty. Returns the value
-        afterwards."""
+        afterwards.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "old")
+            >>> store.compare_set("key", "old", "new")
+            b'new'
+        """
         return self._native.compare_set(key, _bytes(expected_value), _bytes(desired_value))
 
     def delete_key(self, key: str) -> bool:
-        """Deletes a key. Returns True if it was set."""
+        """Deletes a key. Returns True if it was set.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.delete_key("key")
+            True
+        """
         return self._native.delete_key(key)
 
     def num_keys(self) -> int:
-        """Returns the number of keys."""
+        """Returns the number of keys.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.num_keys()
+            1
+        """
         return self._native.num_keys()
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Appends to the value of a key."""
+        """Appends to the value of a key.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.append("key", "a")
+            >>> store.append("key", "b")
+            >>> store.get("key")
+            b'ab'
+        """
         self._native.append(key, _bytes(value))
 
     def multi_get(self, keys: list[str]) -> list[bytes]:
-        """Returns the values of several keys, and waits until they are set."""
+        """Returns the values of several keys, and waits until they are set.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.multi_set(["a", "b"], ["1", "2"])
+            >>> store.multi_get(["a", "b"])
+            [b'1', b'2']
+        """
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: list[str], values: list[str | bytes]) -> None:
-        """Sets several keys."""
+        """Sets several keys.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.multi_set(["a", "b"], ["1", "2"])
+            >>> store.multi_get(["a", "b"])
+            [b'1', b'2']
+        """
         if len(keys) != len(values):
             raise ValueError(f"[multi_set] got {len(keys)} keys and {len(values)} values")
         for key, value in zip(keys, values, strict=True):
@@ -112,6 +198,12 @@ class TCPStore(Store):
 
     Raises:
         DistNetworkError: if the port is taken, or the server cannot be reached in time.
+
+    Examples:
+        >>> store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
     """
 
     def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
@@ -147,6 +239,13 @@ class FileStore(Store):
     Args:
         file_name: the file, which is created if it does not exist.
         world_size: the number of users, the last of which removes the file; -1 keeps it.
+
+    Examples:
+        >>> import tempfile, os
+        >>> store = dist.FileStore(os.path.join(tempfile.mkdtemp(), "store"), 1)
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
     """
 
     def __init__(self, file_name: str | PathLike[str], world_size: int = -1) -> None:
@@ -155,14 +254,29 @@ class FileStore(Store):
 
 
 class HashStore(Store):
-    """A store within this process."""
+    """A store within this process.
+
+    Examples:
+        >>> store = dist.HashStore()
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
+    """
 
     def __init__(self) -> None:
         super().__init__(DistStore.memory())
 
 
 class PrefixStore(Store):
-    """The keys of another store that begin with a prefix and a slash."""
+    """The keys of another store that begin with a prefix and a slash.
+
+    Examples:
+        >>> inner = dist.HashStore()
+        >>> store = dist.PrefixStore("run1", inner)
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
+    """
 
     def __init__(self, prefix: str, store: Store) -> None:
         super().__init__(store._native.prefixed(prefix), store.timeout)

@@ -16,6 +16,14 @@ class Work:
 
     Operations on its tensors wait for it by themselves; `wait` also raises its error. On a GPU, waiting orders later
     work of the GPU after the operation, and the program goes on.
+
+    Examples:
+        >>> x = torch.ones(2)
+        >>> work = dist.all_reduce(x, async_op=True)
+        >>> work.wait()
+        True
+        >>> x
+        tensor([1., 1.])
     """
 
     def __init__(self, native: DistWork, result: list[Tensor], finish: Callable[[], None] | None = None) -> None:
@@ -27,6 +35,11 @@ class Work:
 
         Raises:
             DistBackendError: if the operation failed, or has not ended within `timeout`.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> dist.all_reduce(x, async_op=True).wait()
+            True
         """
         if not self._native.wait(None if timeout is None else seconds(timeout)):
             assert timeout is not None
@@ -34,15 +47,39 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Returns True if the operation has ended."""
+        """Returns True if the operation has ended.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> work = dist.all_reduce(x, async_op=True)
+            >>> _ = work.wait()
+            >>> work.is_completed()
+            True
+        """
         return self._native.is_completed()
 
     def is_success(self) -> bool:
-        """Returns True if the operation has ended without an error."""
+        """Returns True if the operation has ended without an error.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> work = dist.all_reduce(x, async_op=True)
+            >>> _ = work.wait()
+            >>> work.is_success()
+            True
+        """
         return self._native.is_completed() and self._native.exception() is None
 
     def exception(self) -> BaseException | None:
-        """Returns the exception of an operation that failed."""
+        """Returns the exception of an operation that failed.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> work = dist.all_reduce(x, async_op=True)
+            >>> _ = work.wait()
+            >>> work.exception() is None
+            True
+        """
         return self._native.exception()
 
     def source_rank(self) -> int | None:
@@ -50,10 +87,24 @@ class Work:
         return self._native.source()
 
     def result(self) -> list[Tensor]:
-        """Returns the tensors that the operation writes, after waiting for it."""
+        """Returns the tensors that the operation writes, after waiting for it.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> work = dist.all_reduce(x, async_op=True)
+            >>> _ = work.wait()
+            >>> work.result()
+            [tensor([1., 1.])]
+        """
         self.wait()
         return self._result
 
     def get_future(self) -> Future[Any]:
-        """Returns a future whose value is the list of tensors that the operation writes."""
+        """Returns a future whose value is the list of tensors that the operation writes.
+
+        Examples:
+            >>> x = torch.ones(2)
+            >>> dist.all_reduce(x, async_op=True).get_future().wait()
+            [tensor([1., 1.])]
+        """
         return Future._of(self.result, self.is_completed)

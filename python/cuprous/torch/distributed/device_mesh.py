@@ -27,6 +27,11 @@ class DeviceMesh:
         NotImplementedError: for another device.
         RuntimeError: for a device with an index.
         ValueError: if ranks are repeated, or the names do not fit the dimensions.
+
+    Examples:
+        >>> mesh = dist.DeviceMesh("cpu", [0])
+        >>> mesh.size()
+        1
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
@@ -82,7 +87,12 @@ class DeviceMesh:
         return self._ranks.shape
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """Returns the number of ranks, of one dimension or of all."""
+        """Returns the number of ranks, of one dimension or of all.
+
+        Examples:
+            >>> dist.DeviceMesh("cpu", [0]).size()
+            1
+        """
         return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
 
     def _dim(self, given: int | str | None) -> int:
@@ -101,20 +111,40 @@ class DeviceMesh:
         return given
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """Returns this rank's group of a dimension."""
+        """Returns this rank's group of a dimension.
+
+        Examples:
+            >>> dist.DeviceMesh("cpu", [0]).get_group().size()
+            1
+        """
         found: ProcessGroup = self._dim_groups[self._dim(mesh_dim)]
         return found
 
     def get_all_groups(self) -> list[ProcessGroup]:
-        """Returns this rank's groups of all dimensions."""
+        """Returns this rank's groups of all dimensions.
+
+        Examples:
+            >>> len(dist.DeviceMesh("cpu", [0]).get_all_groups())
+            1
+        """
         return list(self._dim_groups)
 
     def get_rank(self) -> int:
-        """Returns this process's rank in the job."""
+        """Returns this process's rank in the job.
+
+        Examples:
+            >>> dist.DeviceMesh("cpu", [0]).get_rank()
+            0
+        """
         return get_rank()
 
     def get_coordinate(self) -> list[int] | None:
-        """Returns this rank's position in the mesh; None if it is not in it."""
+        """Returns this rank's position in the mesh; None if it is not in it.
+
+        Examples:
+            >>> dist.DeviceMesh("cpu", [0]).get_coordinate()
+            [0]
+        """
         found = np.argwhere(self._ranks == get_rank()).tolist()
         return [int(k) for k in found[0]] if found else None
 
@@ -123,6 +153,10 @@ class DeviceMesh:
 
         Raises:
             RuntimeError: if this rank is not in the mesh.
+
+        Examples:
+            >>> dist.DeviceMesh("cpu", [0]).get_local_rank()
+            0
         """
         place = self.get_coordinate()
         if place is None:

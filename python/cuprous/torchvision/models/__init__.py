@@ -67,6 +67,10 @@ def list_models(module: Any = None, include: Any = None, exclude: Any = None) ->
         module: lists only networks of this module.
         include: patterns with wildcards, one of which must match.
         exclude: patterns with wildcards, none of which may match.
+
+    Examples:
+        >>> models.list_models(include="resnet1*")
+        ['resnet101', 'resnet152', 'resnet18']
     """
 
     def matches(name: str, patterns: Any) -> bool:
@@ -82,6 +86,10 @@ def get_model_builder(name: str) -> Callable[..., Any]:
 
     Raises:
         ValueError: for an unknown name.
+
+    Examples:
+        >>> models.get_model_builder("resnet18").__name__
+        'resnet18'
     """
     if name.lower() not in WEIGHTS:
         raise ValueError(f"Unknown model {name}")
@@ -89,12 +97,24 @@ def get_model_builder(name: str) -> Callable[..., Any]:
 
 
 def get_model(name: str, **config: Any) -> Any:
-    """Returns a network by its name."""
+    """Returns a network by its name.
+
+    Examples:
+        >>> with torch.device("meta"):
+        ...     model = models.get_model("resnet18", num_classes=10)
+        >>> model.fc.out_features
+        10
+    """
     return get_model_builder(name)(**config)
 
 
 def get_model_weights(name: Any) -> type[WeightsEnum]:
-    """Returns the weights of a network, given by its name or function."""
+    """Returns the weights of a network, given by its name or function.
+
+    Examples:
+        >>> models.get_model_weights("resnet18").DEFAULT.name
+        'IMAGENET1K_V1'
+    """
     return WEIGHTS[name if isinstance(name, str) else name.__name__]
 
 
@@ -103,6 +123,10 @@ def get_weight(name: str) -> WeightsEnum:
 
     Raises:
         ValueError: for an unknown name.
+
+    Examples:
+        >>> models.get_weight("ResNet18_Weights.IMAGENET1K_V1").name
+        'IMAGENET1K_V1'
     """
     group, _, member = name.partition(".")
     for weights in WEIGHTS.values():

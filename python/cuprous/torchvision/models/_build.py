@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from cuprous._common.naming import named
 from cuprous.torch import nn
@@ -23,6 +23,33 @@ def with_weights(model: Any, weights: Any, progress: bool) -> Any:
     return model
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def named_network(make: _F, name: str, summary: str) -> _F:
+    """Gives a function that creates a network its name and docstring."""
+    return named(
+        make,
+        name,
+        f"""{summary}
+
+    Args:
+        weights: weights to load: a member of the network's enumeration of weights, or the name of one.
+        progress: whether a download of weights shows how far it is.
+        pretrained: the older name of `weights`; True loads the first ones.
+        options: arguments of the network's class, such as `num_classes`.
+
+    Returns:
+        The network.
+
+    Examples:
+        >>> model = models.{name}(num_classes=10)
+        >>> list(model.parameters())[-1].shape
+        torch.Size([10])
+    """,
+    )
+
+
 def builder(name: str, create: Callable[..., nn.Module], doc: str) -> Callable[..., Any]:
     """Returns the public function that creates a network of a name."""
 
@@ -30,7 +57,7 @@ def builder(name: str, create: Callable[..., nn.Module], doc: str) -> Callable[.
         wanted = chosen(name, weights, pretrained)
         return with_weights(create(**options), wanted, progress)
 
-    return named(make, name, doc)
+    return named_network(make, name, doc)
 
 
 def probabilities(total: int, last: float) -> Iterator[float]:

@@ -6,11 +6,10 @@ import warnings
 from collections import namedtuple
 from typing import Any
 
-from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torch._joining import cat
 from cuprous.torch._shape import flatten
-from cuprous.torchvision.models._build import with_weights
+from cuprous.torchvision.models._build import named_network, with_weights
 from cuprous.torchvision.models._weights import chosen
 
 F = nn.functional
@@ -263,7 +262,7 @@ def _builder(name: str, create: Any, doc: str) -> Any:
                 setattr(model, part, None)
         return model
 
-    return named(make, name, doc)
+    return named_network(make, name, doc)
 
 
 googlenet = _builder("googlenet", GoogLeNet, "Returns a GoogLeNet.")

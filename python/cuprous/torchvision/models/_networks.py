@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torch._args import unsupported
 from cuprous.torch._shape import flatten
-from cuprous.torchvision.models._build import with_weights
+from cuprous.torchvision.models._build import named_network, with_weights
 from cuprous.torchvision.models._weights import chosen
 
 
@@ -170,7 +169,7 @@ def _resnet(name: str) -> Callable[..., ResNet]:
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> ResNet:
         return with_weights(ResNet(block, layers, **(more | options)), chosen(name, weights, pretrained), progress)
 
-    return named(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
+    return named_network(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
 
 
 def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
@@ -190,11 +189,26 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
         return with_weights(VGG(nn.Sequential(*features), **options), wanted, progress)
 
     doc = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
-    return named(make, full, doc)
+    return named_network(make, full, doc)
 
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
-    """Returns an AlexNet."""
+    """Returns an AlexNet.
+
+    Args:
+        weights: weights to load: a member of `AlexNet_Weights`, or the name of one.
+        progress: whether a download of weights shows how far it is.
+        pretrained: the older name of `weights`; True loads the first ones.
+        options: arguments of `AlexNet`, such as `num_classes`.
+
+    Returns:
+        The network.
+
+    Examples:
+        >>> model = models.alexnet(num_classes=10)
+        >>> list(model.parameters())[-1].shape
+        torch.Size([10])
+    """
     return with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
 
 

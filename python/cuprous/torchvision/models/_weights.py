@@ -64,7 +64,12 @@ def _classification(crop_size: int, resize_size: int, interpolation: str = "bili
 
 @dataclass
 class Weights:
-    """A file of weights: its URL, the transforms of its inputs, and what is known of it."""
+    """A file of weights: its URL, the transforms of its inputs, and what is known of it.
+
+    Examples:
+        >>> models.ResNet18_Weights.DEFAULT.url[-23:]
+        's/resnet18-f37072fd.pth'
+    """
 
     url: str
     transforms: Any
@@ -72,7 +77,12 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """The files of weights of one model."""
+    """The files of weights of one model.
+
+    Examples:
+        >>> models.ResNet18_Weights.DEFAULT.name
+        'IMAGENET1K_V1'
+    """
 
     @property
     def url(self) -> str:

@@ -15,7 +15,13 @@ _maximum, _minimum = _pointwise["maximum"], _pointwise["minimum"]
 
 
 def box_area(boxes: Tensor) -> Tensor:
-    """Returns the areas of boxes (N, 4)."""
+    """Returns the areas of boxes (N, 4).
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.box_area(boxes)
+        tensor([4., 2., 1.])
+    """
     result: Tensor = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     return result
 
@@ -28,14 +34,26 @@ def _intersection_and_union(boxes1: Any, boxes2: Any) -> tuple[Any, Any]:
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Returns the intersection over the union of each pair of boxes, (N, M)."""
+    """Returns the intersection over the union of each pair of boxes, (N, M).
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.box_iou(boxes[:1], boxes)
+        tensor([[1.0000, 0.5000, 0.0000]])
+    """
     shared, union = _intersection_and_union(boxes1, boxes2)
     result: Tensor = shared / union
     return result
 
 
 def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
-    """Returns the generalized intersection over union of each pair of boxes, (N, M) (Rezatofighi et al., 2019)."""
+    """Returns the generalized intersection over union of each pair of boxes, (N, M) (Rezatofighi et al., 2019).
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.generalized_box_iou(boxes[:1], boxes[1:2])
+        tensor([[0.5000]])
+    """
     shared, union = _intersection_and_union(boxes1, boxes2)
     low = _minimum(boxes1[:, None, :2], boxes2[:, :2])
     sides = (_maximum(boxes1[:, None, 2:], boxes2[:, 2:]) - low).clamp(min=0)
@@ -49,6 +67,11 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
     Raises:
         ValueError: for another format.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.box_convert(boxes, "xyxy", "cxcywh")[0]
+        tensor([1., 1., 2., 2.])
     """
     for given in (in_fmt, out_fmt):
         if given not in ("xyxy", "xywh", "cxcywh"):
@@ -68,14 +91,26 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Returns boxes clipped to an image of a size (height, width)."""
+    """Returns boxes clipped to an image of a size (height, width).
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.clip_boxes_to_image(boxes, (4, 4))[2]
+        tensor([4., 4., 4., 4.])
+    """
     height, width = size
     x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
     return stack((x, y), -1).reshape(boxes.shape)
 
 
 def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
-    """Returns the indices of boxes whose sides are both at least `min_size`."""
+    """Returns the indices of boxes whose sides are both at least `min_size`.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.remove_small_boxes(boxes, 1.5)
+        tensor([0])
+    """
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     result: Tensor = ((width >= min_size) & (height >= min_size)).nonzero()[:, 0]
     return result
@@ -83,7 +118,13 @@ def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Returns the indices of the boxes that remain, by falling score, if each box removes those with lower scores whose
-    intersection over union with it is above a threshold. The choice is made on the host."""
+    intersection over union with it is above a threshold. The choice is made on the host.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.nms(boxes, torch.tensor([0.5, 0.9, 0.8]), 0.4)
+        tensor([1, 2])
+    """
     order = scores.argsort(descending=True, stable=True)
     above = (box_iou(boxes.detach()[order], boxes.detach()[order]) > iou_threshold).cpu().numpy()
     alive = np.ones(len(above), bool)
@@ -96,7 +137,13 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> Tensor:
-    """`nms` among the boxes of each class alone."""
+    """`nms` among the boxes of each class alone.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.batched_nms(boxes, torch.tensor([0.5, 0.9, 0.8]), torch.tensor([0, 0, 1]), 0.4)
+        tensor([1, 2])
+    """
     if not boxes.numel():
         return _creation.empty((0,), dtype=idxs.dtype, device=boxes.device)
     offsets = idxs.to(boxes.dtype) * (boxes.max() + 1)
@@ -104,7 +151,14 @@ def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> 
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """Returns the boxes around masks (N, height, width)."""
+    """Returns the boxes around masks (N, height, width).
+
+    Examples:
+        >>> mask = torch.zeros(1, 4, 4)
+        >>> mask[0, 1:3, 2:4] = 1
+        >>> ops.masks_to_boxes(mask)
+        tensor([[2., 1., 3., 2.]])
+    """
     if not masks.numel():
         return _creation.zeros((0, 4), device=masks.device)
     boxes = []

@@ -10,7 +10,12 @@ from cuprous.torch import _creation, nn
 
 
 class FrozenBatchNorm2d(nn.Module):
-    """Batch norm with fixed statistics and factors."""
+    """Batch norm with fixed statistics and factors.
+
+    Examples:
+        >>> ops.FrozenBatchNorm2d(1)(torch.ones(1, 1, 1, 2))
+        tensor([[[[1.0000, 1.0000]]]])
+    """
 
     weight: Any
     bias: Any
@@ -61,11 +66,21 @@ class ConvNormActivation(nn.Sequential):
 
 
 class Conv2dNormActivation(ConvNormActivation):
-    """A convolution of images, a normalization and an activation."""
+    """A convolution of images, a normalization and an activation.
+
+    Examples:
+        >>> ops.Conv2dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
 
 class Conv3dNormActivation(ConvNormActivation):
-    """A convolution of volumes, a normalization and an activation."""
+    """A convolution of volumes, a normalization and an activation.
+
+    Examples:
+        >>> ops.Conv3dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4, 4)).shape
+        torch.Size([1, 8, 4, 4, 4])
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1, padding: Any = None,
                  groups: int = 1, norm_layer: Callable[..., nn.Module] | None = nn.BatchNorm3d,
@@ -76,7 +91,12 @@ class Conv3dNormActivation(ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Scales channels by factors that are computed from their means (Hu et al., 2018)."""
+    """Scales channels by factors that are computed from their means (Hu et al., 2018).
+
+    Examples:
+        >>> ops.SqueezeExcitation(8, 2)(torch.zeros(1, 8, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
     def __init__(self, input_channels: int, squeeze_channels: int, activation: Callable[..., nn.Module] = nn.ReLU,
                  scale_activation: Callable[..., nn.Module] = nn.Sigmoid) -> None:  # fmt: skip
@@ -95,7 +115,12 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Linear layers with an optional normalization, an activation and dropout after each but the last."""
+    """Linear layers with an optional normalization, an activation and dropout after each but the last.
+
+    Examples:
+        >>> ops.MLP(4, [8, 2])(torch.zeros(3, 4)).shape
+        torch.Size([3, 2])
+    """
 
     def __init__(self, in_channels: int, hidden_channels: list[int], norm_layer: Callable[..., nn.Module] | None = None,
                  activation_layer: Callable[..., nn.Module] | None = nn.ReLU, inplace: bool | None = None,
@@ -113,7 +138,12 @@ class MLP(nn.Sequential):
 
 
 class Permute(nn.Module):
-    """Reorders dimensions."""
+    """Reorders dimensions.
+
+    Examples:
+        >>> ops.Permute([1, 0])(torch.zeros(2, 3)).shape
+        torch.Size([3, 2])
+    """
 
     def __init__(self, dims: list[int]) -> None:
         super().__init__()
@@ -129,6 +159,10 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
 
     Raises:
         ValueError: for another mode, or a probability out of range.
+
+    Examples:
+        >>> ops.stochastic_depth(torch.ones(2), 0.5, "row", training=False)
+        tensor([1., 1.])
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
@@ -142,7 +176,12 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
 
 
 class StochasticDepth(nn.Module):
-    """Drops whole examples or batches in training: see `stochastic_depth`."""
+    """Drops whole examples or batches in training: see `stochastic_depth`.
+
+    Examples:
+        >>> ops.StochasticDepth(0.5, "row").eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()
@@ -159,6 +198,10 @@ def sigmoid_focal_loss(inputs: Any, targets: Any, alpha: float = 0.25, gamma: fl
 
     Raises:
         ValueError: for another reduction than "none", "mean" and "sum".
+
+    Examples:
+        >>> ops.sigmoid_focal_loss(torch.zeros(2), torch.ones(2), reduction="mean")
+        tensor(0.0433)
     """
     p = inputs.sigmoid()
     loss = nn.functional.binary_cross_entropy_with_logits(inputs, targets, reduction="none")

@@ -23,7 +23,12 @@ from cuprous.torchvision._pillow import is_image, pillow
 
 
 class InterpolationMode(enum.Enum):
-    """Interpolation modes for resizing and rotating."""
+    """Interpolation modes for resizing and rotating.
+
+    Examples:
+        >>> transforms.InterpolationMode.BILINEAR.value
+        'bilinear'
+    """
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -48,7 +53,13 @@ def _check(picture: Any) -> None:
 
 
 def get_image_size(picture: Any) -> list[int]:
-    """Returns [width, height]."""
+    """Returns [width, height].
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.get_image_size(image)
+        [4, 2]
+    """
     _check(picture)
     if is_image(picture):
         return list(picture.size)
@@ -66,7 +77,13 @@ def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> An
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """Converts an image or array to a tensor (channels, height, width); bytes become floats in [0, 1]."""
+    """Converts an image or array to a tensor (channels, height, width); bytes become floats in [0, 1].
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.to_tensor(image).shape
+        torch.Size([3, 2, 4])
+    """
     if isinstance(pic, Tensor) or not (is_image(pic) or isinstance(pic, np.ndarray)):
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
     host = pil_array(pic)
@@ -86,12 +103,24 @@ def pil_array(pic: Any) -> np.ndarray[Any, Any]:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """Returns an image as a uint8 tensor (channels, height, width)."""
+    """Returns an image as a uint8 tensor (channels, height, width).
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.pil_to_tensor(image).dtype
+        torch.uint8
+    """
     return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(pil_array(pic)), "cpu"))
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """Returns [channels, height, width]."""
+    """Returns [channels, height, width].
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.get_dimensions(image)
+        [3, 2, 4]
+    """
     width, height = get_image_size(img)
     if isinstance(img, Tensor):
         return [img.dims[-3] if img.ndim > 2 else 1, height, width]
@@ -100,13 +129,25 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def get_image_num_channels(img: Any) -> int:
-    """Returns the number of channels."""
+    """Returns the number of channels.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.get_image_num_channels(image)
+        3
+    """
     return get_dimensions(img)[0]
 
 
 def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: Any,
                  interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
-    """Returns a part of an image, resized."""
+    """Returns a part of an image, resized.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.resized_crop(image, 0, 0, 2, 2, [4, 4]).size
+        (4, 4)
+    """
     return resize(crop(img, top, left, height, width), size, interpolation)
 
 
@@ -130,6 +171,12 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
 
     Raises:
         ValueError: for an even size, or a standard deviation that is not positive.
+
+    Examples:
+        >>> TF.gaussian_blur(torch.ones(1, 3, 3), [3, 3])
+        tensor([[[1., 1., 1.],
+                 [1., 1., 1.],
+                 [1., 1., 1.]]])
     """
     sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     given = [0.15 * n + 0.35 for n in sizes] if sigma is None else sigma
@@ -156,6 +203,10 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
 
     Raises:
         RuntimeError: from floats to integers that cannot hold their range.
+
+    Examples:
+        >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8))
+        tensor([0., 1.])
     """
     target = DTYPES["float32"] if dtype is None else dtype
     wide: Any = image
@@ -178,7 +229,12 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """Converts a tensor (channels, height, width) or an array to a Pillow image; floats in [0, 1] become bytes."""
+    """Converts a tensor (channels, height, width) or an array to a Pillow image; floats in [0, 1] become bytes.
+
+    Examples:
+        >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
+        (4, 2)
+    """
     if isinstance(pic, Tensor):
         host = pic.detach().to_numpy()
         if host.ndim not in (2, 3):
@@ -196,7 +252,12 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """Returns `(x - mean) / std` for each channel, which is the third dimension from the end."""
+    """Returns `(x - mean) / std` for each channel, which is the third dimension from the end.
+
+    Examples:
+        >>> TF.normalize(torch.ones(1, 1, 2), [0.5], [0.25])
+        tensor([[[2., 2.]]])
+    """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
@@ -221,7 +282,13 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
 
 def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
            antialias: bool | None = True) -> Any:  # fmt: skip
-    """Resizes an image to (height, width); a single number is the length of the shorter edge."""
+    """Resizes an image to (height, width); a single number is the length of the shorter edge.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.resize(image, [4, 8]).size
+        (8, 4)
+    """
     width, height = get_image_size(img)
     size = [size] if isinstance(size, int) else list(size)
     if len(size) == 2:
@@ -240,7 +307,14 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Crops an image; pixels outside it are 0."""
+    """Crops an image; pixels outside it are 0.
+
+    Examples:
+        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+        >>> TF.crop(x, 0, 0, 2, 2)
+        tensor([[[0.0000, 0.0625],
+                 [0.2500, 0.3125]]])
+    """
     _check(img)
     if is_image(img):
         return img.crop((left, top, left + width, top + height))
@@ -254,7 +328,14 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
-    """Crops the center of an image, padding with zeros if the image is too small."""
+    """Crops the center of an image, padding with zeros if the image is too small.
+
+    Examples:
+        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+        >>> TF.center_crop(x, [2, 2])
+        tensor([[[0.3125, 0.3750],
+                 [0.5625, 0.6250]]])
+    """
     th, tw = (output_size, output_size) if isinstance(output_size, int) else (output_size * 2)[:2]
     w, h = get_image_size(img)
     if tw > w or th > h:
@@ -265,7 +346,12 @@ def center_crop(img: Any, output_size: Any) -> Any:
 
 
 def hflip(img: Any) -> Any:
-    """Mirrors left and right."""
+    """Mirrors left and right.
+
+    Examples:
+        >>> TF.hflip(torch.tensor([[[1, 2, 3]]]))
+        tensor([[[3, 2, 1]]])
+    """
     _check(img)
     if is_image(img):
         return img.transpose(0)
@@ -273,7 +359,13 @@ def hflip(img: Any) -> Any:
 
 
 def vflip(img: Any) -> Any:
-    """Mirrors top and bottom."""
+    """Mirrors top and bottom.
+
+    Examples:
+        >>> TF.vflip(torch.tensor([[[1], [2]]]))
+        tensor([[[2],
+                 [1]]])
+    """
     _check(img)
     if is_image(img):
         return img.transpose(1)
@@ -282,7 +374,14 @@ def vflip(img: Any) -> Any:
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
     """Adds borders to an image: one width, a pair for left/right and top/bottom, or four for left, top, right and
-    bottom."""
+    bottom.
+
+    Examples:
+        >>> TF.pad(torch.ones(1, 1, 1), [1])
+        tensor([[[0., 0., 0.],
+                 [0., 1., 0.],
+                 [0., 0., 0.]]])
+    """
     _check(img)
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
@@ -309,13 +408,25 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
 def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
            center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
-    """Rotates an image counterclockwise by an angle in degrees."""
+    """Rotates an image counterclockwise by an angle in degrees.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.rotate(image, 90, expand=True).size
+        (2, 4)
+    """
     return _through_pillow("rotate", img, lambda picture: picture.rotate(
         angle, _filter(interpolation), expand, center, fillcolor=fill))  # fmt: skip
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """Converts an image to gray, in one channel or in three equal ones."""
+    """Converts an image to gray, in one channel or in three equal ones.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+        >>> TF.to_grayscale(image).getpixel((0, 0))
+        76
+    """
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     if isinstance(img, Tensor):
@@ -330,29 +441,90 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return np.stack([gray] * 3, -1)
 
 
-def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
-    def adjust(img: Any, factor: float) -> Any:
-        if factor < 0:
-            raise ValueError(f"factor {factor} is negative")
+def _enhanced(name: str, kind: str, img: Any, factor: float) -> Any:
+    """Returns an image after a class of Pillow's `ImageEnhance` has changed it."""
+    if factor < 0:
+        raise ValueError(f"{name}_factor {factor} is negative")
 
-        def change(picture: Any) -> Any:
-            from PIL import ImageEnhance
+    def change(picture: Any) -> Any:
+        from PIL import ImageEnhance
 
-            return getattr(ImageEnhance, kind)(picture).enhance(factor)
+        return getattr(ImageEnhance, kind)(picture).enhance(factor)
 
-        return _through_pillow(f"adjust_{kind.lower()}", img, change)
-
-    adjust.__doc__ = doc
-    return adjust
+    return _through_pillow(f"adjust_{name}", img, change)
 
 
-adjust_brightness = _enhanced("Brightness", "Adjusts brightness: factor 0 gives a black image, 1 the original.")
-adjust_contrast = _enhanced("Contrast", "Adjusts contrast: factor 0 gives a gray image, 1 the original.")
-adjust_saturation = _enhanced("Color", "Adjusts color saturation: factor 0 gives a gray image, 1 the original.")
+def adjust_brightness(img: Any, brightness_factor: float) -> Any:
+    """Changes the brightness of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        brightness_factor: 0 gives a black image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_brightness(image, 0.5).getpixel((0, 0))
+        (100, 50, 0)
+    """
+    return _enhanced("brightness", "Brightness", img, brightness_factor)
+
+
+def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+    """Changes the contrast of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        contrast_factor: 0 gives a uniformly gray image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_contrast(image, 2.0).getpixel((0, 0))
+        (255, 82, 0)
+    """
+    return _enhanced("contrast", "Contrast", img, contrast_factor)
+
+
+def adjust_saturation(img: Any, saturation_factor: float) -> Any:
+    """Changes the saturation of an image.
+
+    Args:
+        img: a Pillow image or an array of uint8.
+        saturation_factor: 0 gives a gray image, 1 the original.
+
+    Returns:
+        An image of the same kind.
+
+    Raises:
+        ValueError: if the factor is negative.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_saturation(image, 0.0).getpixel((0, 0))
+        (118, 118, 118)
+    """
+    return _enhanced("saturation", "Color", img, saturation_factor)
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Rotates the hue by hue_factor in [-0.5, 0.5], a fraction of the color circle."""
+    """Rotates the hue by hue_factor in [-0.5, 0.5], a fraction of the color circle.
+
+    Examples:
+        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+        >>> TF.adjust_hue(image, 0.5).getpixel((0, 0))
+        (0, 104, 200)
+    """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
 

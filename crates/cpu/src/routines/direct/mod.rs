@@ -4,6 +4,8 @@
 mod grid;
 mod kernels;
 
+use std::ops::Range;
+
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
@@ -146,6 +148,16 @@ fn block_of(left: usize) -> usize {
     }
 }
 
+/// Returns the first channel and the number of channels of each block.
+fn blocks(channels: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    let Range { start: mut at, end } = channels;
+    std::iter::from_fn(move || {
+        let block = (at < end).then(|| (at, block_of(end - at)))?;
+        at += block.1;
+        Some(block)
+    })
+}
+
 /// A direct convolution of elements of type `T`.
 struct Elements<'a, T> {
     job: &'a Direct<'a>,
@@ -198,29 +210,46 @@ impl<T: Element> Elements<'_, T> {
         }
     }
 
+    /// Returns where each kernel element reads in the channels of the input.
+    fn offsets(&self) -> Vec<usize> {
+        let (grid, channel) = (&self.job.grid, self.job.channel());
+        let of = |c: usize| grid.taps.iter().map(move |tap| c * channel + tap.phase * grid.phase + tap.shift);
+        (0..self.job.inputs).flat_map(of).collect()
+    }
+
+    /// Divides `channels` of each of `groups` among the threads. `each` gets a workspace of `size` elements, which begins
+    /// as zeros, the group, and its channels.
+    fn for_shares(
+        &self,
+        groups: usize,
+        channels: usize,
+        size: usize,
+        each: impl Fn(*mut T, usize, Range<usize>) + Sync,
+    ) -> Result<()> {
+        let share = self.job.share(channels, groups);
+        let shares = channels.div_ceil(share);
+        let workspaces = Workspaces::new(|| zeros::<T>(size));
+        parallel_for(groups * shares, |task| {
+            let Some(workspace) = workspaces.take() else { return };
+            let first = task % shares * share;
+            each(workspace.as_ptr() as *mut T, task / shares, first..(first + share).min(channels));
+            workspaces.put_back(workspace);
+        });
+        workspaces.finish()
+    }
+
     unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
         let (job, grid) = (self.job, &self.job.grid);
         let taps = job.inputs * job.taps();
         let size = job.inputs * job.channel() + SLACK;
         let pitch = grid.span + SLACK;
-        let offsets: Vec<usize> = (0..job.inputs)
-            .flat_map(|c| grid.taps.iter().map(move |tap| c * job.channel() + tap.phase * grid.phase + tap.shift))
-            .collect();
-        let share = job.share(job.outputs, job.images * job.groups);
-        let shares = job.outputs.div_ceil(share);
-        let workspaces = Workspaces::new(|| zeros::<T>(size + CHANNELS * pitch));
-        parallel_for(job.images * job.groups * shares, |task| {
-            let Some(workspace) = workspaces.take() else { return };
-            let (group, first) = (task / shares, task % shares * share);
-            let last = (first + share).min(job.outputs);
+        let offsets = self.offsets();
+        self.for_shares(job.images * job.groups, job.outputs, size + CHANNELS * pitch, |lines, group, share| {
             // SAFETY: no other task writes these channels of the output; the workspace has space for channels and results.
             unsafe {
-                let lines = workspace.as_ptr() as *mut T;
                 let sums = lines.add(size);
                 self.place((x.at(0) as *const T).add(group * job.inputs * job.plane), job.inputs, lines);
-                let mut at = first;
-                while at < last {
-                    let channels = block_of(last - at);
+                for (at, channels) in blocks(share) {
                     let weights = (w.at(0) as *const T).add((group % job.groups * job.outputs + at) * taps);
                     (self.loops.sum)(&SumArgs {
                         lines,
@@ -238,12 +267,9 @@ impl<T: Element> Elements<'_, T> {
                             copy(to.add(line.plane), 1, sums.add(c * pitch + line.at), 1, line.n);
                         }
                     }
-                    at += channels;
                 }
             }
-            workspaces.put_back(workspace);
-        });
-        workspaces.finish()
+        })
     }
 
     unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
@@ -285,26 +311,17 @@ impl<T: Element> Elements<'_, T> {
                 }
             }
         }
-        let share = job.share(job.inputs, job.images * job.groups);
-        let shares = job.inputs.div_ceil(share);
-        let workspaces = Workspaces::new(|| zeros::<T>(size + CHANNELS * pitch));
-        parallel_for(job.images * job.groups * shares, |task| {
-            let Some(workspace) = workspaces.take() else { return };
-            let (group, first) = (task / shares, task % shares * share);
-            let last = (first + share).min(job.inputs);
+        self.for_shares(job.images * job.groups, job.inputs, size + CHANNELS * pitch, |lines, group, share| {
             // SAFETY: no other task writes these channels of the input; the workspace has space for channels and results.
             unsafe {
-                let lines = workspace.as_ptr() as *mut T;
                 let sums = lines.add(size);
                 for o in 0..job.outputs {
                     let from = (y.at(0) as *const T).add((group * job.outputs + o) * job.positions);
                     self.place_outputs(from, lines.add(o * channel + grid.reach));
                 }
-                let to = (x.at(0) as *mut T).add((group * job.inputs + first) * job.plane);
-                std::ptr::write_bytes(to, 0, (last - first) * job.plane);
-                let mut at = first;
-                while at < last {
-                    let channels = block_of(last - at);
+                let to = (x.at(0) as *mut T).add(group * job.inputs * job.plane);
+                std::ptr::write_bytes(to.add(share.start * job.plane), 0, share.len() * job.plane);
+                for (at, channels) in blocks(share) {
                     for (number, (of, offsets)) in phases.iter().enumerate() {
                         let taps = job.outputs * of.len();
                         let weights = (turned.at(0) as *const T).add(begin(group % job.groups, number) + at * taps);
@@ -319,18 +336,15 @@ impl<T: Element> Elements<'_, T> {
                             span: grid.phase,
                         });
                         for c in 0..channels {
-                            let to = to.add((at - first + c) * job.plane);
+                            let to = to.add((at + c) * job.plane);
                             for line in &grid.phases[number] {
                                 copy(to.add(line.plane), grid.stride, sums.add(c * pitch + line.at), 1, line.n);
                             }
                         }
                     }
-                    at += channels;
                 }
             }
-            workspaces.put_back(workspace);
-        });
-        workspaces.finish()
+        })
     }
 
     unsafe fn weight(&self, y: SharedPtr, x: SharedPtr, w: SharedPtr) -> Result<()> {
@@ -338,38 +352,28 @@ impl<T: Element> Elements<'_, T> {
         let taps = job.inputs * job.taps();
         let size = job.inputs * job.channel() + SLACK;
         let pitch = grid.span + SLACK;
-        let offsets: Vec<usize> = (0..job.inputs)
-            .flat_map(|c| grid.taps.iter().map(move |tap| c * job.channel() + tap.phase * grid.phase + tap.shift))
-            .collect();
+        let offsets = self.offsets();
         // Images are summed in several parts, which are then added in order. Their number depends only on sizes.
         let parts = job.images.min(MIN_TASKS.div_ceil(job.groups));
-        let share = job.share(job.outputs, parts * job.groups);
-        let shares = job.outputs.div_ceil(share);
         let elements = job.groups * job.outputs * taps;
         let totals = zeros::<f64>(parts * elements)?;
         let totals = SharedPtr(totals.as_ptr());
-        let workspaces = Workspaces::new(|| zeros::<T>(size + CHANNELS * (pitch + taps * lanes)));
-        parallel_for(parts * job.groups * shares, |task| {
-            let Some(workspace) = workspaces.take() else { return };
-            let (share_number, group, part) = (task % shares, task / shares % job.groups, task / shares / job.groups);
-            let first = share_number * share;
-            let last = (first + share).min(job.outputs);
+        let space = size + CHANNELS * (pitch + taps * lanes);
+        self.for_shares(parts * job.groups, job.outputs, space, |lines, number, share| {
+            let (group, part) = (number % job.groups, number / job.groups);
             let images = part * job.images / parts..(part + 1) * job.images / parts;
             // SAFETY: no other task writes these sums; the workspace has space for channels, factors and sums.
             unsafe {
-                let lines = workspace.as_ptr() as *mut T;
                 let factors = lines.add(size);
                 let sums = factors.add(CHANNELS * pitch);
                 let total = (totals.at(0) as *mut f64).add(part * elements + (group * job.outputs) * taps);
                 let mut pending = 0;
                 // One block of outputs keeps its sums over several images.
-                let single = block_of(last - first) == last - first;
+                let single = block_of(share.len()) == share.len();
                 for image in images.clone() {
                     let number = image * job.groups + group;
                     self.place((x.at(0) as *const T).add(number * job.inputs * job.plane), job.inputs, lines);
-                    let mut at = first;
-                    while at < last {
-                        let channels = block_of(last - at);
+                    for (at, channels) in blocks(share.clone()) {
                         for c in 0..channels {
                             let from = (y.at(0) as *const T).add((number * job.outputs + at + c) * job.positions);
                             self.place_outputs(from, factors.add(c * pitch));
@@ -393,12 +397,10 @@ impl<T: Element> Elements<'_, T> {
                                 pending = 0;
                             }
                         }
-                        at += channels;
                     }
                 }
             }
-            workspaces.put_back(workspace);
-        });
+        })?;
         // SAFETY: the totals have `parts` times as many elements as the weights.
         unsafe {
             let totals = std::slice::from_raw_parts(totals.at(0) as *const f64, parts * elements);
@@ -406,7 +408,7 @@ impl<T: Element> Elements<'_, T> {
                 *to = T::rounded((0..parts).map(|part| totals[part * elements + k]).sum());
             }
         }
-        workspaces.finish()
+        Ok(())
     }
 
     /// Adds the sums of all lanes to totals, and sets them to zero.

@@ -267,7 +267,8 @@ unsafe fn transform_group<P: Transform>(
     let input = block(in_place && from.0 != to.0, count * n * size_of::<P::In>())?;
     let output = block(in_place, count * m * size_of::<P::Out>())?;
     let scratch = Block::new(plan.scratch() * size_of::<Complex<P::Real>>())?;
-    // SAFETY: the blocks have the required length; there is one row if `below` is not 1.
+    // SAFETY: the blocks have the required length, and the rows lie within operand and result: only contiguous
+    // ones (`below` is 1) come several at a time.
     unsafe {
         let source = (from.0 as *const P::In).add(row * n * below + column);
         let target = (to.0 as *mut P::Out).add(row * m * below + column);

@@ -65,6 +65,13 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
 
     Raises:
         NotImplementedError: for another value of an argument that must be as given.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuprous.torch.distributed import checkpoint
+        >>> folder = tempfile.mkdtemp()
+        >>> x = {"w": torch.ones(2)}
+        >>> _ = checkpoint.save(x, storage_writer=checkpoint.FileSystemWriter(folder))
     """
 
     #: The directory's file system.
@@ -273,6 +280,17 @@ class FileSystemReader(StorageReader):
 
     Raises:
         NotImplementedError: for a registry of extensions.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuprous.torch.distributed import checkpoint
+        >>> folder = tempfile.mkdtemp()
+        >>> x = {"w": torch.ones(2)}
+        >>> _ = checkpoint.save(x, checkpoint_id=folder)
+        >>> y = {"w": torch.zeros(2)}
+        >>> checkpoint.load(y, storage_reader=checkpoint.FileSystemReader(folder))
+        >>> y
+        {'w': tensor([1., 1.])}
     """
 
     #: The directory's file system.

@@ -60,6 +60,15 @@ class TensorStorageMetadata:
         properties: its dtype.
         size: the shape of the whole.
         chunks: the parts that are stored.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuprous.torch.distributed import checkpoint
+        >>> folder = tempfile.mkdtemp()
+        >>> x = {"w": torch.ones(2)}
+        >>> _ = checkpoint.save(x, checkpoint_id=folder)
+        >>> checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata["w"].size
+        torch.Size([2])
     """
 
     properties: TensorProperties
@@ -99,6 +108,15 @@ class Metadata:
         storage_data: where the storage has what, by `MetadataIndex`.
         storage_meta: what the storage says to planners.
         version: the version of the format.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuprous.torch.distributed import checkpoint
+        >>> folder = tempfile.mkdtemp()
+        >>> x = {"w": torch.ones(2)}
+        >>> _ = checkpoint.save(x, checkpoint_id=folder)
+        >>> sorted(checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata)
+        ['w']
     """
 
     state_dict_metadata: dict[str, TensorStorageMetadata | BytesStorageMetadata]

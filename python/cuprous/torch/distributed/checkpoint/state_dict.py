@@ -33,6 +33,11 @@ class StateDictOptions:
         flatten_optimizer_state_dict: the state of optimizers has names such as "state.0.weight.exp_avg" and
             "param_groups.0.weight.lr" in place of nested dicts.
         dsd_fqn_modifiers: the name of PyTorch's method for changed names; it has no effect.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> state_dict.StateDictOptions(full_state_dict=True).cpu_offload
+        False
     """
 
     full_state_dict: bool = False
@@ -90,6 +95,13 @@ def get_model_state_dict(model: Module, *, submodules: Any = None,
 
     Raises:
         NotImplementedError: for an option that is not supported.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> model = nn.Linear(1, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> sorted(state_dict.get_model_state_dict(model))
+        ['bias', 'weight']
     """
     own = _checked(options, submodules)
     module = _bare(model)
@@ -132,6 +144,13 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
     Raises:
         RuntimeError: if an optimizer has a parameter that the model does not have.
         NotImplementedError: for an option that is not supported.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> model = nn.Linear(1, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> sorted(state_dict.get_optimizer_state_dict(model, optimizer))
+        ['param_groups', 'state']
     """
     own = _checked(options, submodules)
     names = _names(model)
@@ -223,6 +242,13 @@ def set_model_state_dict(model: Module, model_state_dict: Mapping[str, Any], *,
 
     Raises:
         RuntimeError: listing what does not fit, if strict.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> model = nn.Linear(1, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> state_dict.set_model_state_dict(model, state_dict.get_model_state_dict(model))
+        <All keys matched successfully>
     """
     own = _checked(options)
     module = _bare(model)
@@ -238,6 +264,13 @@ def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
 
     Raises:
         RuntimeError: if the state lacks a group of parameters, or the state of one.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> model = nn.Linear(1, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> found = state_dict.get_optimizer_state_dict(model, optimizer)
+        >>> state_dict.set_optimizer_state_dict(model, optimizer, found)
     """
     own = _checked(options)
     names = _names(model)
@@ -275,6 +308,14 @@ def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
 
     Returns:
         Names that the model's state lacks, and those that the model does not have.
+
+    Examples:
+        >>> from cuprous.torch.distributed.checkpoint import state_dict
+        >>> model = nn.Linear(1, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> of_model, of_optimizer = state_dict.get_state_dict(model, optimizer)
+        >>> state_dict.set_state_dict(model, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
+        <All keys matched successfully>
     """
     is_sent = options is not None and options.broadcast_from_rank0
     found = set_model_state_dict(model, model_state_dict, options=options) if model_state_dict or is_sent else None

@@ -182,6 +182,13 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
     Returns:
         A future of the contents, whose `result()` raises what `save` does; a failure is a warning too. With a stager
         that copies in the background, an `AsyncSaveResponse`.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuprous.torch.distributed import checkpoint
+        >>> folder = tempfile.mkdtemp()
+        >>> x = {"w": torch.ones(2)}
+        >>> _ = checkpoint.async_save(x, checkpoint_id=folder).result()
     """
     if async_checkpointer_type not in (None, AsyncCheckpointerType.THREAD):
         raise NotImplementedError(

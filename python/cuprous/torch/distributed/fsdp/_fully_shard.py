@@ -20,18 +20,40 @@ from cuprous.torch.nn.parameter import Parameter
 
 
 class UnshardHandle:
-    """What `FSDPModule.unshard(async_op=True)` returns."""
+    """What `FSDPModule.unshard(async_op=True)` returns.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.unshard(async_op=True).wait()
+    """
 
     def __init__(self, group: ParameterGroup) -> None:
         self._group = group
 
     def wait(self) -> None:
-        """Waits until the parameters are whole, and makes them those of the module."""
+        """Waits until the parameters are whole, and makes them those of the module.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.unshard(async_op=True).wait()
+        """
         self._group.unshard()
 
 
 class FSDPModule:
-    """What `fully_shard` adds to the class of a module."""
+    """What `fully_shard` adds to the class of a module.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model(torch.ones(1, 2)).shape
+        torch.Size([1, 3])
+    """
 
     _fsdp: ParameterGroup
 
@@ -40,7 +62,16 @@ class FSDPModule:
         return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Gathers the module's own parameters. With `async_op` they are on their way when this returns a handle."""
+        """Gathers the module's own parameters. With `async_op` they are on their way when this returns a handle.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> _ = model.unshard()
+            >>> model.weight.shape
+            torch.Size([3, 2])
+        """
         if async_op:
             self._fsdp.begin_unshard()
             return UnshardHandle(self._fsdp)
@@ -48,23 +79,51 @@ class FSDPModule:
         return None
 
     def reshard(self) -> None:
-        """Frees the module's own whole parameters."""
+        """Frees the module's own whole parameters.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> _ = model.unshard()
+            >>> model.reshard()
+        """
         self._fsdp.reshard()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Sets whether backward passes reduce gradients. Without, each rank accumulates whole gradients, which the next
-        backward pass that reduces includes."""
+        backward pass that reduces includes.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_requires_gradient_sync(False)
+        """
         for group in self._fsdp_groups(recurse):
             group.syncs = requires_gradient_sync
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Has no effect: the end of each backward pass waits for its reductions."""
+        """Has no effect: the end of each backward pass waits for its reductions.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_is_last_backward(False)
+        """
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
         """Sets whether backward passes on a mesh of two dimensions reduce over the first one too.
 
         Raises:
             NotImplementedError: for False on a mesh of two dimensions.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_requires_all_reduce(False)
         """
         for group in self._fsdp_groups(recurse):
             if not requires_all_reduce and group.mesh.ndim > 1:
@@ -74,36 +133,87 @@ class FSDPModule:
             group.all_reduces = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
-        """Sets whether the whole parameters are freed between forward and backward pass."""
+        """Sets whether the whole parameters are freed between forward and backward pass.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_reshard_after_forward(False)
+        """
         for group in self._fsdp_groups(recurse):
             group.reshards_after_forward = reshard_after_forward
 
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
-        """Sets whether the whole parameters are freed after the backward pass; not for gradient accumulation."""
+        """Sets whether the whole parameters are freed after the backward pass; not for gradient accumulation.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_reshard_after_backward(False)
+        """
         for group in self._fsdp_groups(recurse):
             group.reshards_after_backward = reshard_after_backward
 
     def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
-        """Sets the modules whose parameters are gathered while this one computes; by default the next one."""
+        """Sets the modules whose parameters are gathered while this one computes; by default the next one.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_modules_to_forward_prefetch([])
+        """
         self._fsdp.prefetches_forward = [m._fsdp for m in _all_sharded(modules)]
 
     def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
         """Sets the modules whose parameters are gathered during this one's backward pass; by default the previous
-        one."""
+        one.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_modules_to_backward_prefetch([])
+        """
         self._fsdp.prefetches_backward = [m._fsdp for m in _all_sharded(modules)]
 
     def set_gradient_divide_factor(self, factor: float) -> None:
-        """Sets the number by which sums of gradients are divided; by default, the number of ranks."""
+        """Sets the number by which sums of gradients are divided; by default, the number of ranks.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.set_gradient_divide_factor(2.0)
+        """
         self._fsdp.divisor = float(factor)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Returns parameters, as DTensors, and buffers by name."""
+        """Returns parameters, as DTensors, and buffers by name.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> sorted(model.state_dict())
+            ['bias', 'weight']
+        """
         for group in self._fsdp_groups():
             group.reshard()
         return super().state_dict(*args, **kwargs)  # type: ignore[misc]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Copies a state whose parameters are DTensors; `set_model_state_dict` loads whole tensors."""
+        """Copies a state whose parameters are DTensors; `set_model_state_dict` loads whole tensors.
+
+        Examples:
+            >>> from cuprous.torch.distributed import fsdp
+            >>> model = nn.Linear(2, 3)
+            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+            >>> model.load_state_dict(model.state_dict())
+            <All keys matched successfully>
+        """
         for group in self._fsdp_groups():
             group.reshard()
         return super().load_state_dict(*args, **kwargs)  # type: ignore[misc]
@@ -300,6 +410,12 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
 
     Raises:
         ValueError: if the module has no such method.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> fsdp.register_fsdp_forward_method(model, "forward")
     """
     if not isinstance(module, FSDPModule):
         return

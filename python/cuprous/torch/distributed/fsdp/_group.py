@@ -325,7 +325,7 @@ class ParameterGroup:
         if len(self._ready) < sum(q.sharded.requires_grad for q in self.parameters):
             return
         self.reduce_gradients()
-        # The gradients of inputs may still need a parameter that does not get one.
+        # A parameter without a gradient may still be read by the backward pass, for the gradients of its layer's input.
         if self.reshards_after_backward and all(q.sharded.requires_grad for q in self.parameters):
             self.reshard()
 

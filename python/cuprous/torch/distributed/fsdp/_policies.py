@@ -15,6 +15,11 @@ class MixedPrecisionPolicy:
         reduce_dtype: of the reduction of gradients; None means that of the gradients.
         output_dtype: to which floating-point results of `forward` are cast; None does not cast.
         cast_forward_inputs: casts floating-point inputs of `forward` to `param_dtype`.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16).param_dtype
+        torch.bfloat16
     """
 
     param_dtype: Any = None
@@ -25,12 +30,24 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Keeps the parts of the parameters on the device of the mesh."""
+    """Keeps the parts of the parameters on the device of the mesh.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> fsdp.OffloadPolicy()
+        OffloadPolicy()
+    """
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Keeps the parts of the parameters in host memory, where those of a mesh of CPUs are anyway."""
+    """Keeps the parts of the parameters in host memory, where those of a mesh of CPUs are anyway.
+
+    Examples:
+        >>> from cuprous.torch.distributed import fsdp
+        >>> fsdp.CPUOffloadPolicy().pin_memory
+        True
+    """
 
     pin_memory: bool = True
 

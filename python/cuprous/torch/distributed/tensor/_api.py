@@ -71,6 +71,13 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
         partition_fn: `fn(name, submodule, mesh)` replaces the parameters of a submodule. The others are replicated.
         input_fn: `fn(module, inputs, mesh)` returns the inputs of `forward`.
         output_fn: `fn(module, outputs, mesh)` returns its result.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = dt.distribute_module(nn.Linear(2, 3), mesh)
+        >>> type(layer.weight).__name__
+        'DTensor'
     """
     mesh = _mesh(device_mesh)
     for name, part in module.named_modules():
@@ -117,7 +124,14 @@ empty.__doc__ = "Returns a distributed tensor without values."
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
-    """Returns a distributed tensor of one value, of which each rank makes its part."""
+    """Returns a distributed tensor of one value, of which each rank makes its part.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dt.full((2,), 3.0, device_mesh=mesh).full_tensor()
+        tensor([3., 3.])
+    """
     make = _filled(lambda shape, **options: _creation.full(shape, fill_value, **options))
     return make(size, dtype=dtype, layout=layout, requires_grad=requires_grad, device_mesh=device_mesh,
                 placements=placements)  # fmt: skip

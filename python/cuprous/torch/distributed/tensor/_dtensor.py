@@ -28,6 +28,13 @@ class DTensor(Sharded):
 
     `isinstance(x, torch.Tensor)` is True, but a function that does not support it raises, and never takes the part of
     this rank for the whole.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> (x * 2).full_tensor()
+        tensor([0., 2., 4., 6.])
     """
 
     def __init__(self, local: Tensor, device_mesh: DeviceMesh, placements: Sequence[Placement], shape: Sequence[int],
@@ -58,6 +65,12 @@ class DTensor(Sharded):
 
         Raises:
             ValueError: for a shape of which this rank has another part, or one of `shape` and `stride` alone.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> dt.DTensor.from_local(torch.ones(2), mesh, [dt.Shard(0)]).shape
+            torch.Size([2])
         """
         mesh = _mesh(device_mesh)
         local_tensor, ndim = on_mesh(local_tensor, mesh), local_tensor.ndim
@@ -104,6 +117,13 @@ class DTensor(Sharded):
         Args:
             grad_placements: what the gradient of the part is in the backward pass; by default the placements of this
                 tensor. Give `Partial()` if each rank computes a term of the loss from a replica.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.to_local()
+            tensor([0., 1., 2., 3.])
         """
         if grad_placements is None:
             return self._local.permute(list(range(self.ndim))) if self._local.requires_grad else self._local
@@ -128,6 +148,13 @@ class DTensor(Sharded):
         Raises:
             RuntimeError: for `Shard` to `Partial`, or a placement of which there is no gradient.
             NotImplementedError: for another mesh, or a dtype for the transfer.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.redistribute(mesh, [dt.Replicate()]).placements
+            (Replicate(),)
         """
         if device_mesh is not None and device_mesh != self.device_mesh:
             raise NotImplementedError("Cross device mesh comm not supported yet!")
@@ -141,7 +168,15 @@ class DTensor(Sharded):
         return DTensor(local, self.device_mesh, placed, self.dims)
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
-        """Returns the whole tensor on each rank. All ranks call it."""
+        """Returns the whole tensor on each rank. All ranks call it.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.full_tensor()
+            tensor([0., 1., 2., 3.])
+        """
         whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)
 
@@ -152,7 +187,15 @@ class DTensor(Sharded):
         return _types.Size(self.dims)
 
     def size(self, dim: int | None = None) -> Any:
-        """Returns the shape of the whole, or one extent."""
+        """Returns the shape of the whole, or one extent.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.size(0)
+            4
+        """
         return self.shape if dim is None else self.dims[dim]
 
     @property
@@ -161,23 +204,55 @@ class DTensor(Sharded):
         return len(self.dims)
 
     def dim(self) -> int:
-        """Returns the number of dimensions."""
+        """Returns the number of dimensions.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.dim()
+            1
+        """
         return len(self.dims)
 
     def numel(self) -> int:
-        """Returns the number of elements of the whole."""
+        """Returns the number of elements of the whole.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.numel()
+            4
+        """
         count = 1
         for extent in self.dims:
             count *= extent
         return count
 
     def stride(self, dim: int | None = None) -> Any:
-        """Returns the strides of the whole."""
+        """Returns the strides of the whole.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.stride()
+            (1,)
+        """
         strides = row_major(self.dims)
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
-        """Returns True if this rank's part is contiguous."""
+        """Returns True if this rank's part is contiguous.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.is_contiguous()
+            True
+        """
         return self._local.is_contiguous()
 
     @property
@@ -190,7 +265,15 @@ class DTensor(Sharded):
         self._local.requires_grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> DTensor:
-        """Sets whether gradients flow to the tensor."""
+        """Sets whether gradients flow to the tensor.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.requires_grad_().requires_grad
+            True
+        """
         self._local.requires_grad = requires_grad
         return self
 
@@ -228,7 +311,15 @@ class DTensor(Sharded):
             raise RuntimeError(f"{what}: {value._text()} is not distributed as {self._text()}; redistribute it first")
 
     def detach(self) -> DTensor:
-        """Returns the tensor without its graph, on the same memory."""
+        """Returns the tensor without its graph, on the same memory.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> x.requires_grad_().detach().requires_grad
+            False
+        """
         return self.like(self._local.detach())
 
     def retain_grad(self) -> None:
@@ -242,6 +333,15 @@ class DTensor(Sharded):
         Raises:
             RuntimeError: for a scalar that is a maximum, minimum or product over ranks, or a gradient with other
                 placements.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
+            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+            >>> _ = x.requires_grad_()
+            >>> (x * x).sum().backward()
+            >>> x.grad.full_tensor()
+            tensor([0., 2., 4., 6.])
         """
         if gradient is None:
             scale = 1.0

@@ -343,9 +343,16 @@ _OPERATORS = {
 _COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 
 
+def _documentation(name: str) -> str:
+    """Returns the docstring of a method that does what that of `Tensor` does."""
+    own = inspect.getdoc(getattr(Tensor, name, None)) or ""
+    return f"Performs `Tensor.{name}` on the whole tensor.\n\n{own}".strip()
+
+
 def attach() -> None:
     """Gives `DTensor` its methods and operators, once."""
     for name, method in METHODS.items():
+        method.__doc__ = method.__doc__ or _documentation(name)
         setattr(DTensor, name, method)
     for name, function in (_OPERATORS | _COMPARISONS).items():
         setattr(DTensor, f"__{name}__", functools.partialmethod(_operator, function, False))

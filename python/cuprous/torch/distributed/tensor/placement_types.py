@@ -9,18 +9,42 @@ REDUCTIONS = ("sum", "avg", "product", "min", "max")
 
 
 class Placement:
-    """Base class of `Shard`, `Replicate` and `Partial`."""
+    """Base class of `Shard`, `Replicate` and `Partial`.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> isinstance(dt.Shard(0), dt.Placement)
+        True
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """Returns True for `Shard`, of dimension `dim` if it is given."""
+        """Returns True for `Shard`, of dimension `dim` if it is given.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> dt.Shard(0).is_shard(0)
+            True
+        """
         return isinstance(self, Shard) and (dim is None or self.dim == dim)
 
     def is_replicate(self) -> bool:
-        """Returns True for `Replicate`."""
+        """Returns True for `Replicate`.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> dt.Replicate().is_replicate()
+            True
+        """
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Returns True for `Partial`, of the reduction `reduce_op` if it is given."""
+        """Returns True for `Partial`, of the reduction `reduce_op` if it is given.
+
+        Examples:
+            >>> from cuprous.torch.distributed import tensor as dt
+            >>> dt.Partial().is_partial()
+            True
+        """
         return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
 
 
@@ -28,7 +52,7 @@ class Placement:
 class Shard(Placement):
     """Each rank has a part along a dimension, of the sizes of `torch.chunk`: the last ranks may have less or nothing.
 
-    Example:
+    Examples:
         >>> Shard(0)
         Shard(dim=0)
     """
@@ -38,13 +62,25 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each rank has the whole tensor."""
+    """Each rank has the whole tensor.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> dt.Replicate()
+        Replicate()
+    """
 
 
 @dataclass(frozen=True)
 class Partial(Placement):
     """Each rank has a tensor of the whole shape. The value is their reduction: "sum", "avg", "product", "min" or
-    "max"."""
+    "max".
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> dt.Partial()
+        Partial(reduce_op='sum')
+    """
 
     reduce_op: str = "sum"
 

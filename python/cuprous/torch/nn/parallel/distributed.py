@@ -178,6 +178,12 @@ class DistributedDataParallel(Module):
         Raises:
             TypeError: if the hook cannot be called.
             RuntimeError: for a second hook.
+
+        Examples:
+            >>> from cuprous.torch.nn.parallel import DistributedDataParallel
+            >>> model = DistributedDataParallel(nn.Linear(2, 1))
+            >>> from cuprous.torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+            >>> model.register_comm_hook(None, default_hooks.bf16_compress_hook)
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")

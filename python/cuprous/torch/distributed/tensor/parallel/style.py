@@ -16,7 +16,14 @@ from cuprous.torch.nn.modules.sparse import Embedding
 
 
 class ParallelStyle(ABC):
-    """Base class of the ways to divide a module."""
+    """Base class of the ways to divide a module.
+
+    Examples:
+        >>> from cuprous.torch.distributed.tensor import parallel
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> isinstance(parallel.ColwiseParallel(), parallel.ParallelStyle)
+        True
+    """
 
     src_data_rank: int | None = 0
 
@@ -118,6 +125,13 @@ class RowwiseParallel(_OfWeights):
         input_layouts: the placement of inputs that are plain tensors; `Shard(-1)`, for an embedding give `Replicate()`.
         output_layouts: the placement of the result; `Replicate()`. With `Shard(1)` each rank gets a part of a sequence.
         use_local_output: returns this rank's part, a plain tensor.
+
+    Examples:
+        >>> from cuprous.torch.distributed.tensor import parallel
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = parallel.parallelize_module(nn.Linear(2, 3), mesh, parallel.RowwiseParallel())
+        >>> layer(torch.ones(1, 2)).shape
+        torch.Size([1, 3])
     """
 
     _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]] = {Linear: (1, None), Embedding: (0, None)}
@@ -133,6 +147,13 @@ class SequenceParallel(ParallelStyle):
     Args:
         sequence_dim: the dimension of the sequence; 1.
         use_local_output: returns this rank's part, a plain tensor.
+
+    Examples:
+        >>> from cuprous.torch.distributed.tensor import parallel
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> layer = parallel.parallelize_module(nn.LayerNorm(2), mesh, parallel.SequenceParallel())
+        >>> layer(torch.ones(1, 4, 2)).shape
+        torch.Size([1, 4, 2])
     """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Averaged gradient descent, resilient propagation, Adafactor and Muon."""
+"""Optimizers of matrices: the steps of Adafactor and Muon depend on rows and columns."""
 
 from __future__ import annotations
 
@@ -10,119 +10,8 @@ from cuprous._core import Tensor
 from cuprous.torch._args import astype, zeros_like
 from cuprous.torch._info import finfo
 from cuprous.torch.optim._elementwise import Elementwise, _average, _scaled, _subtract
-from cuprous.torch.optim._optimizer import check_nonnegative
 
-_map, _update = _core.t_map, _core.t_update
-
-
-def _filled(p: Tensor, value: float) -> Tensor:
-    return _core.t_full(list(p.dims), value, p.dtype_name, p.device_name)
-
-
-class ASGD(Elementwise):
-    """Gradient descent with a falling rate that also keeps the average of the parameters (Polyak and Juditsky, 1992).
-    The average is `optimizer.state[parameter]["ax"]`.
-
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        lambd: how much parameters decay with each step, and how fast the rate falls.
-        alpha: the power by which the rate falls.
-        t0: the step after which parameters are averaged.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
-        capturable: has no effect.
-
-    Raises:
-        ValueError: for a negative rate or weight decay.
-
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.ASGD([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.4000])
-    """
-
-    _tensors: ClassVar[tuple[str, ...]] = ("ax",)
-
-    def __init__(self, params: Any, lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
-                 weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
-                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
-        check_nonnegative(learning_rate=lr, weight_decay_value=weight_decay)
-        super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-                                  "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-                                  "capturable": capturable})  # fmt: skip
-
-    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
-        super()._start(state, p, group)
-        state["eta"], state["mu"] = float(group["lr"]), 1.0
-
-    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        t, rate = state["step"], float(group["lr"])
-        _update(p, _map("subtract", _scaled(p, 1 - group["lambd"] * state["eta"]), _scaled(g, state["eta"])))
-        mean = state["ax"]
-        _update(mean, _map("add", mean, _scaled(_map("subtract", p, mean), state["mu"])))
-        state["eta"] = rate / (1 + group["lambd"] * rate * t) ** group["alpha"]
-        state["mu"] = 1 / max(1, t - group["t0"])
-
-
-class Rprop(Elementwise):
-    """Resilient propagation: the signs of gradients alone decide how far parameters move (Riedmiller and Braun, 1993).
-
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the first step size of each element.
-        etas: the factors of a step size if the gradient has changed its sign, and if it has kept it.
-        step_sizes: the least and the greatest step size.
-        capturable: has no effect.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
-
-    Raises:
-        ValueError: for a negative rate, or factors that are not on both sides of 1.
-
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Rprop([x], lr=0.5)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.5000])
-    """
-
-    _tensors: ClassVar[tuple[str, ...]] = ("prev",)
-
-    def __init__(self, params: Any, lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
-                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
-                 foreach: bool | None = None, maximize: bool = False,
-                 differentiable: bool = False) -> None:  # fmt: skip
-        check_nonnegative(learning_rate=lr)
-        if not 0 < etas[0] < 1 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
-                                  "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-                                  "weight_decay": 0})  # fmt: skip
-
-    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
-        super()._start(state, p, group)
-        state["step_size"] = _filled(p, float(group["lr"]))
-
-    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        (shrink, grow), (least, greatest) = group["etas"], group["step_sizes"]
-        agreement = _map("multiply", g, state["prev"])
-        has_turned = _map("less", agreement, 0)
-        size = state["step_size"]
-        unturned = _map("where", _map("greater", agreement, 0), _scaled(size, grow), size)
-        changed = _map("where", has_turned, _scaled(size, shrink), unturned)
-        _update(size, _map("minimum", _map("maximum", changed, least), greatest))
-        kept = _map("where", has_turned, 0.0, g)
-        _subtract(p, _map("multiply", _map("sign", kept), size))
-        _update(state["prev"], kept)
+_map = _core.t_map
 
 
 def _mean(x: Tensor, dim: int) -> Tensor:
@@ -284,4 +173,4 @@ class Muon(Elementwise):
         _subtract(p, astype(_scaled(step, float(group["lr"]) * ratio), p.dtype_name))
 
 
-__all__ = ["ASGD", "Adafactor", "Muon", "Rprop"]
+__all__ = ["Adafactor", "Muon"]

@@ -1,0 +1,379 @@
+"""Optimizers that adapt the step size of each element to its gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from cuprous import _core
+from cuprous._core import Tensor
+from cuprous.torch.optim._elementwise import Elementwise, _average, _scaled, _subtract
+from cuprous.torch.optim._optimizer import check_betas, check_nonnegative
+
+_map, _update = _core.t_map, _core.t_update
+
+
+class RMSprop(Elementwise):
+    """An optimizer that divides the gradient by the root of its running mean square (Hinton, 2012).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        alpha: the factor of the running mean.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        momentum: the factor of earlier steps.
+        centered: whether the mean is subtracted, so that the divisor is a standard deviation (Graves, 2013).
+        capturable: has no effect.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.0000])
+    """
+
+    def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+                 momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
+                 maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay,
+                          momentum_value=momentum, alpha_value=alpha)  # fmt: skip
+        super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+                                  "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable})  # fmt: skip
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("square_avg", *(("momentum_buffer",) if group["momentum"] else ()),
+                *(("grad_avg",) if group["centered"] else ()))  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        alpha = group["alpha"]
+        square = _average(state["square_avg"], _map("square", g), alpha)
+        if group["centered"]:
+            square = _map("subtract", square, _map("square", _average(state["grad_avg"], g, alpha)))
+        change = _map("divide", g, _map("add", _map("sqrt", square), group["eps"]))
+        if group["momentum"]:
+            buffer = state["momentum_buffer"]
+            _update(buffer, _map("add", _scaled(buffer, group["momentum"]), change))
+            change = buffer
+        _subtract(p, _scaled(change, float(group["lr"])))
+
+
+class Adagrad(Elementwise):
+    """An optimizer that divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        lr_decay: how much the learning rate falls with each step.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        initial_accumulator_value: the first value of the sum.
+        eps: what is added to the divisor.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+        fused: has no effect.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9000])
+    """
+
+    def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay, lr_decay_value=lr_decay,
+                          initial_accumulator_value=initial_accumulator_value)  # fmt: skip
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+                                  "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable, "fused": fused})  # fmt: skip
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        start = group["initial_accumulator_value"]
+        state["step"], state["sum"] = 0, _core.t_full(list(p.dims), start, p.dtype_name, p.device_name)
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+        _update(state["sum"], _map("add", state["sum"], _map("square", g)))
+        _subtract(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
+
+
+class Adadelta(Elementwise):
+    """An optimizer that multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients
+    (Zeiler, 2012).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        rho: the factor of the running means.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        foreach: has no effect.
+        capturable: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adadelta([x])
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9968])
+    """
+
+    _tensors = ("square_avg", "acc_delta")
+
+    def __init__(self, params: Any, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+                 foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        if not 0 <= rho <= 1:
+            raise ValueError(f"Invalid rho_value: {rho}")
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+                                  "capturable": capturable, "foreach": foreach,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        rho, eps, steps = group["rho"], group["eps"], state["acc_delta"]
+        square = _average(state["square_avg"], _map("square", g), rho)
+        ratio = _map("divide", _map("sqrt", _map("add", steps, eps)), _map("sqrt", _map("add", square, eps)))
+        change = _map("multiply", ratio, g)
+        _average(steps, _map("square", change), rho)
+        _subtract(p, _scaled(change, float(group["lr"])))
+
+
+class Adamax(Elementwise):
+    """Adam with the running maximum of the gradient in place of its mean square (Kingma and Ba, 2015).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+        capturable: has no effect.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Adamax([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.9000])
+    """
+
+    _tensors = ("exp_avg", "exp_inf")
+
+    def __init__(self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+                                  "capturable": capturable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        mean, top = _average(state["exp_avg"], g, beta1), state["exp_inf"]
+        _update(top, _map("maximum", _scaled(top, beta2), _map("add", _map("absolute", g), group["eps"])))
+        _subtract(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
+
+
+class NAdam(Elementwise):
+    """Adam with Nesterov momentum (Dozat, 2016).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        momentum_decay: how much the momentum grows with each step.
+        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.NAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.8944])
+    """
+
+    _tensors = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Any, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
+        check_nonnegative(momentum_decay_value=momentum_decay)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        super()._start(state, p, group)
+        state["mu_product"] = 1.0
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        (beta1, beta2), t, lr = group["betas"], state["step"], float(group["lr"])
+        now, after = (beta1 * (1 - 0.5 * 0.96 ** (k * group["momentum_decay"])) for k in (t, t + 1))
+        state["mu_product"] *= now
+        mean = _average(state["exp_avg"], g, beta1)
+        square = _average(state["exp_avg_sq"], _map("square", g), beta2)
+        size = _map("add", _scaled(_map("sqrt", square), 1 / math.sqrt(1 - beta2**t)), group["eps"])
+        lookahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
+                     _scaled(mean, lr * after / (1 - state["mu_product"] * after)))  # fmt: skip
+        _subtract(p, _map("divide", lookahead, size))
+
+
+class RAdam(Elementwise):
+    """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the learning rate.
+        betas: the factors of the running means of the gradient and of its square.
+        eps: what is added to the divisor.
+        weight_decay: the factor of the parameters that is added to the gradients.
+        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        capturable: has no effect.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for settings out of range.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.RAdam([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.4000])
+    """
+
+    _tensors = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Any, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "decoupled_weight_decay": decoupled_weight_decay,
+                                  "differentiable": differentiable})  # fmt: skip
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        (beta1, beta2), t = group["betas"], state["step"]
+        mean = _average(state["exp_avg"], g, beta1)
+        square = _average(state["exp_avg_sq"], _map("square", g), beta2)
+        rest = 1 - beta2**t
+        limit = 2 / (1 - beta2) - 1
+        length = limit - 2 * t * beta2**t / rest  # of the simple moving average with the same variance
+        step = _scaled(mean, float(group["lr"]) / (1 - beta1**t))
+        if length > 5:
+            variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+            size = _map("add", _map("sqrt", square), group["eps"])
+            step = _map("divide", _scaled(step, math.sqrt(variance) * math.sqrt(rest)), size)
+        _subtract(p, step)
+
+
+def _filled(p: Tensor, value: float) -> Tensor:
+    return _core.t_full(list(p.dims), value, p.dtype_name, p.device_name)
+
+
+class Rprop(Elementwise):
+    """Resilient propagation: the signs of gradients alone decide how far parameters move (Riedmiller and Braun, 1993).
+
+    Args:
+        params: the parameters, or groups of them as dicts with settings of their own.
+        lr: the first step size of each element.
+        etas: the factors of a step size if the gradient has changed its sign, and if it has kept it.
+        step_sizes: the least and the greatest step size.
+        capturable: has no effect.
+        foreach: has no effect.
+        maximize: whether to follow the gradients up.
+        differentiable: for PyTorch's signature; only False.
+
+    Raises:
+        ValueError: for a negative rate, or factors that are not on both sides of 1.
+
+    Examples:
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.Rprop([x], lr=0.5)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.5000])
+    """
+
+    _tensors: ClassVar[tuple[str, ...]] = ("prev",)
+
+    def __init__(self, params: Any, lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
+                 foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        check_nonnegative(learning_rate=lr)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
+                                  "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+                                  "weight_decay": 0})  # fmt: skip
+
+    def _start(self, state: dict[str, Any], p: Tensor, group: dict[str, Any]) -> None:
+        super()._start(state, p, group)
+        state["step_size"] = _filled(p, float(group["lr"]))
+
+    def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        (shrink, grow), (least, greatest) = group["etas"], group["step_sizes"]
+        agreement = _map("multiply", g, state["prev"])
+        has_turned = _map("less", agreement, 0)
+        size = state["step_size"]
+        unturned = _map("where", _map("greater", agreement, 0), _scaled(size, grow), size)
+        changed = _map("where", has_turned, _scaled(size, shrink), unturned)
+        _update(size, _map("minimum", _map("maximum", changed, least), greatest))
+        kept = _map("where", has_turned, 0.0, g)
+        _subtract(p, _map("multiply", _map("sign", kept), size))
+        _update(state["prev"], kept)
+
+
+__all__ = ["Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop"]
