@@ -10,7 +10,7 @@ import pytest
 from tests.distributed.jobs import begin, finish, run
 
 _BEGIN = """
-import copy
+import copy, warnings
 from pathlib import Path
 from cuprous.torch import nn, optim
 from cuprous.torch.distributed.fsdp import *
@@ -141,6 +141,110 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
     )
 
 
+def test_each_rank_saves_for_itself(tmp_path: Path) -> None:
+    """Without collectives: what each rank has alone comes back to it, and the parts of all are the whole for any number
+    of ranks. A failure of one is an error of all and leaves the last checkpoint, as does the death of one."""
+    _run(
+        """
+    x = values(7, 3)
+    state = {"x": distribute_tensor(x, mesh, [Shard(0)]), "own": torch.full((2,), float(rank)), "rank": rank}
+    made = dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    assert len(made.state_dict_metadata["x"].chunks) == 1  # its own
+    dcp.async_save(state, checkpoint_id=folder, use_collectives=False).result()
+    assert len(list(folder.iterdir())) == 2 * n + 1, list(folder.iterdir())
+    dist.barrier()
+    state["x"].mul_(0)
+    if rank == 1:
+        state["rank"] = object()
+    try:
+        dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    except dcp.CheckpointException as error:
+        assert error.failures.keys() == {1} and "object" in str(error), error
+    else:
+        raise SystemExit("no error")
+    dist.barrier()
+    assert len(list(folder.iterdir())) == 2 * n + 1, list(folder.iterdir())
+    state |= {"own": torch.zeros(2), "rank": None}
+    dcp.load(state, checkpoint_id=folder)
+    assert state["own"].tolist() == [rank] * 2 and state["rank"] == rank
+    assert (whole(state["x"]) == x).all()
+    """,
+        tmp_path,
+        3,
+    )
+    program = """
+    state = {"x": distribute_tensor(torch.zeros(7, 3), mesh, [Shard(1)]), "own": torch.zeros(2), "rank": None}
+    dcp.load(state, checkpoint_id=folder)
+    assert (whole(state["x"]) == values(7, 3)).all() and state["own"].tolist() == [rank] * 2 and state["rank"] == rank
+    """
+    _run(program, tmp_path, 2)
+    dies = """
+    state = {"x": distribute_tensor(torch.ones(7, 3), mesh, [Shard(0)]), "own": torch.ones(2), "rank": 9}
+    if rank == 1:
+        before = os.replace
+        os.replace = lambda a, b: os._exit(7) if str(b).endswith(".json") else before(a, b)
+    dcp.save(state, checkpoint_id=folder, use_collectives=False)
+    """
+    processes, _store, started = begin(_BEGIN + dies.replace("\n    ", "\n"), 3, TEST_FOLDER=str(tmp_path))
+    assert [each.code for each in finish(processes, started)] == [1, 7, 1]
+    _run(program + """
+    dcp.save({"rank": 0}, checkpoint_id=folder)
+    assert [each.name for each in folder.iterdir()] == ["metadata.json"]
+    """, tmp_path, 1)  # fmt: skip
+
+
+def test_plans_that_have_not_changed_are_not_sent_again(tmp_path: Path) -> None:
+    """What is saved is that of each moment, also where the plan of one rank changes or a save fails in between."""
+    _run(
+        """
+    from cuprous.torch.distributed.checkpoint import default_planner
+    sent, combined = [], []
+    class Planner(dcp.DefaultSavePlanner):
+        def __init__(self):
+            super().__init__(enable_plan_caching=True)
+        def create_local_plan(self):
+            plan = super().create_local_plan()
+            sent.append(plan.usable)
+            return plan
+    before = default_planner.dedup_save_plans
+    default_planner.dedup_save_plans = lambda *a: (combined.append(1), before(*a))[1]
+    x = distribute_tensor(values(7, 3), mesh, [Shard(0)])
+    state = {"x": x, "same": torch.ones(3), "n": 1}
+    def save(expect_sent, expect_combined):
+        del sent[:], combined[:]
+        dcp.save(state, checkpoint_id=folder, planner=Planner())
+        found = {"x": distribute_tensor(torch.zeros(7, 3), mesh, [Shard(0)]), "same": torch.zeros(3), "n": 0}
+        found |= {name: torch.zeros(2) for name in state.keys() - found.keys()}
+        dcp.load(found, checkpoint_id=folder)
+        assert (whole(found["x"]) == whole(x)).all() and found["n"] == state["n"]
+        assert all((found[name] == state[name]).all() for name in state if name not in ("x", "n"))
+        assert sent == [expect_sent], (sent, expect_sent)
+        assert len(combined) == (expect_combined if rank == 0 else 0), combined
+    save(True, 1)
+    for k in range(2):
+        x.mul_(2), state["same"].add_(1)
+        state["n"] = k
+        save(False, 0)
+    if rank == 1:
+        state["more"] = torch.full((2,), 5.0)
+    save(rank == 1, 1)
+    save(False, 0)
+    state["bad"] = object() if rank == 1 else torch.zeros(2)
+    try:
+        dcp.save(state, checkpoint_id=folder, planner=Planner())
+        raise SystemExit("no error")
+    except dcp.CheckpointException:
+        pass
+    del state["bad"]
+    save(False, 0)
+    dcp.save(state, checkpoint_id=folder / "each", planner=Planner(), use_collectives=False)
+    save(False, 0)
+    """,
+        tmp_path,
+        3,
+    )
+
+
 def test_saving_in_the_background(tmp_path: Path) -> None:
     """The state may change as soon as `async_save` returns, and collectives go on meanwhile."""
     _run(
@@ -160,12 +264,17 @@ def test_saving_in_the_background(tmp_path: Path) -> None:
         dcp.load(state, checkpoint_id=folder / str(k))
         assert (state["x"].full_tensor() == values(8, 3) * 2**k).all() and state["y"].tolist() == [1.0 + k] * 3
     (folder / "file").write_text("")
-    try:
-        dcp.async_save(state, checkpoint_id=folder / "file").result()
-    except dcp.CheckpointException as error:
-        assert error.failures.keys() == set(range(n))
-    else:
-        raise AssertionError("no error")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            dcp.async_save(state, checkpoint_id=folder / "file").result()
+        except dcp.CheckpointException as error:
+            assert error.failures.keys() == set(range(n))
+        else:
+            raise AssertionError("no error")
+        while not caught:
+            time.sleep(0.01)  # the thread says so, after it has set the result
+    assert "async_save has not written the checkpoint" in str(caught[0].message)
     """,
         tmp_path,
         2,
@@ -246,15 +355,12 @@ def test_default_planners_and_older_names(tmp_path: Path) -> None:
     more = {"a": torch.zeros(300), "new": torch.full((2,), 7.0), "step": 9}
     dcp.load(more, checkpoint_id=folder / "least", planner=DefaultLoadPlanner(allow_partial_load=True))
     assert (more["a"] == 1).all().item() and more["new"].tolist() == [7, 7] and more["step"] == 9
-    for wrong in (lambda: DefaultSavePlanner(enable_plan_caching=True),
-                  lambda: dcp.async_save(state, checkpoint_id=folder / "no",
-                                         async_checkpointer_type=AsyncCheckpointerType.PROCESS)):
-        try:
-            wrong()
-        except NotImplementedError:
-            pass
-        else:
-            raise AssertionError("accepted")
+    try:
+        dcp.async_save(state, checkpoint_id=folder / "no", async_checkpointer_type=AsyncCheckpointerType.PROCESS)
+    except NotImplementedError:
+        pass
+    else:
+        raise AssertionError("accepted")
     """,
         tmp_path,
         2,

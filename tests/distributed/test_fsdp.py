@@ -269,3 +269,92 @@ def test_parameters_are_sharded_along_other_dimensions(n: int) -> None:
     """,
         n,
     )
+
+
+def test_a_pass_that_raises_leaves_nothing_to_the_next_one() -> None:
+    """A batch that all ranks skip: no gradients of it are added, none of the next ones are missing, and parameters that
+    an optimizer has changed since are gathered again."""
+    program = """
+    from cuprous.torch import nn, optim
+    from cuprous.torch.distributed.fsdp import fully_shard
+
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("skip this batch")
+
+    def fails(*_):
+        raise ValueError("skip this batch")
+
+    def train(where):
+        torch.manual_seed(0)
+        model = nn.Sequential(*(nn.Sequential(nn.Linear(8, 8), nn.Tanh()) for _ in range(4)))
+        for layer in model:
+            fully_shard(layer)
+        fully_shard(model)
+        adam = optim.Adam(model.parameters(), lr=0.1)
+        for step in range(4):
+            torch.manual_seed(10 * step + rank)
+            x, skipped = torch.randn(5, 8), torch.randn(5, 8)
+            adam.zero_grad()
+            model(x).square().sum().backward()
+            if where is not None:
+                layer, in_backward = where
+                hook = (lambda _m, _a, out: Fails.apply(out)) if in_backward else fails
+                handle = model[layer].register_forward_hook(hook)
+                try:
+                    model(skipped).sum().backward()
+                except ValueError:
+                    pass
+                else:
+                    raise AssertionError("nothing was raised")
+                handle.remove()
+                if in_backward:  # the gradients of layers behind it may have been reduced
+                    adam.zero_grad()
+                    model(x).square().sum().backward()
+            adam.step()
+        return [p.full_tensor().detach().numpy() for p in model.parameters()]
+
+    expected = train(None)
+    for where in [(3, True), (1, True), (0, True), (0, False), (2, False)]:
+        for mine, right in zip(train(where), expected, strict=True):
+            np.testing.assert_array_equal(mine, right, str(where))
+    """
+    run(program, 2)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_forward_pass_before_the_step_does_not_hide_the_step(keeps: bool) -> None:
+    """Whole parameters that such a pass has left are gathered again once an optimizer has updated the parts."""
+    program = """
+    from cuprous.torch import nn, optim
+    from cuprous.torch.distributed.fsdp import fully_shard
+
+    def train(looks):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 4))
+        if looks is not None:
+            fully_shard(model[0], **OPTIONS)
+            fully_shard(model, **OPTIONS)
+        sgd, losses = optim.SGD(model.parameters(), lr=0.5), []
+        for step in range(3):
+            torch.manual_seed(step)
+            x = torch.randn(5, 8)
+            sgd.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            losses.append(loss.item())
+            with torch.set_grad_enabled(looks != "without gradients"):
+                if looks:
+                    model(x + 1)
+            sgd.step()
+        return losses
+
+    expected = train(None)
+    for looks in ["", "with gradients", "without gradients"]:
+        np.testing.assert_allclose(train(looks), expected, rtol=1e-5, err_msg=looks)
+    """
+    run(program.replace("OPTIONS", repr({"reshard_after_forward": False} if keeps else {})), 2)

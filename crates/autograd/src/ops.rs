@@ -289,7 +289,13 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
             Arg::Tensor(v) if v.array.storage.device != engine.id => {
                 update(target, Arg::Tensor(&mixed::value_for(target, v)?))
             }
-            _ => Err(Error::runtime(error.message)),
+            // PyTorch's class for values that do not fit. What has failed or was interrupted stays what it is.
+            _ => Err(match error.kind {
+                ErrorKind::Value | ErrorKind::Type | ErrorKind::Cast | ErrorKind::Overflow => {
+                    Error::runtime(error.message)
+                }
+                _ => error,
+            }),
         };
     }
     if same || !mode::enabled() {

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::{Array, Result};
@@ -57,8 +58,8 @@ pub struct Storage {
     watched: AtomicBool,
     /// The present contents, if they were saved.
     epoch: Mutex<Option<Arc<Epoch>>>,
-    /// What other code does with the memory, if its end is known. `shared` is not zero then.
-    external: Mutex<Option<Arc<dyn ExternalWork>>>,
+    /// What other code does with the memory where its end is known, and what has failed. `shared` is not zero then.
+    loans: Mutex<Vec<Loan>>,
 }
 
 /// Work outside the engine on the memory of storages, such as a collective with other processes.
@@ -79,11 +80,11 @@ const FOREVER: u32 = 1 << 31;
 #[derive(Debug)]
 pub struct SharedGuard {
     storage: Arc<Storage>,
-    /// What the work does with the storage for which it is shared, if the storage has that work.
-    during: Option<Access>,
+    /// The number of the loan, if the storage has the work for which it is shared.
+    loan: Option<u64>,
 }
 
-/// What work outside the engine does with a storage.
+/// What work outside the engine, or an operation, does with a part of a storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// The contents stay as they are.
@@ -92,24 +93,47 @@ pub enum Access {
     Writes,
 }
 
+/// All bytes of a storage.
+const WHOLE: Range<usize> = 0..usize::MAX;
+
+/// Work outside the engine on some bytes of a storage.
+struct Loan {
+    number: u64,
+    work: Arc<dyn ExternalWork>,
+    access: Access,
+    bytes: Range<usize>,
+}
+
+impl Loan {
+    /// Returns true unless both read, or one touches no byte of the other.
+    fn conflicts(&self, access: Access, bytes: &Range<usize>) -> bool {
+        let overlap = self.bytes.start < bytes.end && bytes.start < self.bytes.end;
+        overlap && (self.access == Access::Writes || access == Access::Writes)
+    }
+}
+
 impl SharedGuard {
-    /// Makes operations on the storage wait for `work`, until the guard is dropped. If the work writes and has failed by
-    /// then, operations on the storage fail as it did from then on.
-    pub fn during(mut self, work: Arc<dyn ExternalWork>, access: Access) -> SharedGuard {
-        *self.storage.external() = Some(work);
-        self.during = Some(access);
+    /// Makes what conflicts with `work` on these bytes of the storage wait for it, until the guard is dropped. If the
+    /// work writes and has failed by then, what conflicts with it fails as it did from then on.
+    pub fn during(mut self, work: Arc<dyn ExternalWork>, access: Access, bytes: Range<usize>) -> SharedGuard {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        self.storage.loans().push(Loan { number, work, access, bytes });
+        self.loan = Some(number);
         self
     }
 }
 
 impl Drop for SharedGuard {
     fn drop(&mut self) {
-        if let Some(access) = self.during {
-            let mut work = self.storage.external();
-            if access == Access::Writes && work.as_ref().is_some_and(|work| work.has_failed()) {
+        if let Some(number) = self.loan {
+            let mut loans = self.storage.loans();
+            let at = loans.iter().position(|loan| loan.number == number);
+            let at = at.expect("a loan stays until its guard is dropped");
+            if loans[at].access == Access::Writes && loans[at].work.has_failed() {
                 return;
             }
-            *work = None;
+            loans.swap_remove(at);
         }
         self.storage.shared.fetch_sub(1, Release);
     }
@@ -175,7 +199,7 @@ impl Storage {
             tape_refs: Cell::new(1),
             watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
-            external: Mutex::new(None),
+            loans: Mutex::default(),
         }
     }
 
@@ -191,7 +215,7 @@ impl Storage {
             tape_refs: Cell::new(0),
             watched: AtomicBool::new(false),
             epoch: Mutex::new(None),
-            external: Mutex::new(None),
+            loans: Mutex::default(),
         }
     }
 
@@ -222,21 +246,38 @@ impl Storage {
     /// Marks the memory as shared with code outside the engine until the guard is dropped.
     pub fn share_scoped(self: &Arc<Storage>) -> SharedGuard {
         self.shared.fetch_add(1, Relaxed);
-        SharedGuard { storage: self.clone(), during: None }
+        SharedGuard { storage: self.clone(), loan: None }
     }
 
-    fn external(&self) -> MutexGuard<'_, Option<Arc<dyn ExternalWork>>> {
-        self.external.lock().unwrap_or_else(|e| e.into_inner())
+    fn loans(&self) -> MutexGuard<'_, Vec<Loan>> {
+        self.loans.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Waits for the work of other code on the memory, if its end is known.
+    /// Waits for all work of other code on the memory whose end is known.
+    ///
+    /// # Errors
+    /// The work failed, or an interrupt ended the wait.
+    pub fn wait_for_external(&self) -> Result<()> {
+        self.wait_for(Access::Writes, WHOLE)
+    }
+
+    /// Waits for the work of other code that writes to the memory, if its end is known.
+    ///
+    /// # Errors
+    /// The work failed, or an interrupt ended the wait.
+    pub fn wait_for_writers(&self) -> Result<()> {
+        self.wait_for(Access::Reads, WHOLE)
+    }
+
+    /// Waits for the work of other code, if its end is known, that conflicts with such an access to these bytes.
     ///
     /// # Errors
     /// The work failed, or an interrupt ended the wait.
     #[cold]
-    pub fn wait_for_external(&self) -> Result<()> {
-        let work = self.external().clone();
-        work.map_or(Ok(()), |work| work.wait())
+    pub fn wait_for(&self, access: Access, bytes: Range<usize>) -> Result<()> {
+        let conflicting = |loan: &&Loan| loan.conflicts(access, &bytes);
+        let works: Vec<_> = self.loans().iter().filter(conflicting).map(|loan| loan.work.clone()).collect();
+        works.iter().try_for_each(|work| work.wait())
     }
 
     /// Returns the latest version, if it is not computed yet.

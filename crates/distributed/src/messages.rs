@@ -18,6 +18,8 @@ const SLICE: Duration = Duration::from_millis(50);
 /// How long the thread sleeps without work; a new message wakes it.
 const IDLE: Duration = Duration::from_secs(5);
 const LAST_DATA: Duration = Duration::from_millis(300);
+/// How long messages may still move when the group is destroyed.
+const LAST_MESSAGES: Duration = Duration::from_secs(2);
 static ZEROS: [u8; ALIGN] = [0; ALIGN];
 
 struct Pending {
@@ -33,6 +35,10 @@ impl Pending {
     fn end(self, result: Result<()>, source: Option<usize>) {
         self.work.end(result, source, Some(self.keep));
     }
+}
+
+fn destroyed() -> Failure {
+    Failure::backend("the process group was destroyed while this message was under way; wait for it before")
 }
 
 /// What arrives from a rank.
@@ -126,6 +132,9 @@ impl Messages {
         };
         let header = call.encode();
         let mut inbox = shared.inbox();
+        if inbox.has_ended {
+            return Err(destroyed());
+        }
         inbox.new.push(Pending { message, keep, work, header, header_at: 0, at: 0 });
         if let Some(link) = inbox.link.take() {
             let shared = shared.clone();
@@ -212,8 +221,8 @@ impl<'a> Mover<'a> {
                 if has_ended {
                     return;
                 }
-            } else if has_ended && since.elapsed() > Duration::from_secs(2) {
-                return;
+            } else if has_ended && since.elapsed() > LAST_MESSAGES {
+                return self.fail_all(Vec::new(), &destroyed());
             }
             self.link.wait(&interest, if idle { IDLE } else { SLICE });
             if !idle {

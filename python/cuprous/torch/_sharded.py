@@ -18,6 +18,8 @@ class Sharded:
     """
 
     _local: Tensor
+    #: How often optimizers have updated it, the same on all ranks.
+    updates: int = 0
 
     def as_parameter(self, requires_grad: bool) -> Parameter:
         """Returns a parameter on the same memory."""

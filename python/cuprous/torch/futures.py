@@ -26,17 +26,29 @@ class Future(Generic[T]):
         if devices:
             raise NotImplementedError("[Future] devices is not supported: work on a GPU is ordered by itself")
         self._compute: Callable[[], T] | None = None
+        #: Whether `_compute` would not wait.
+        self._is_ready: Callable[[], bool] = bool
         self._value: T | None = None
         self._error: BaseException | None = None
         self._is_done = False
         self._callbacks: list[Callable[[Future[T]], Any]] = []
 
     @classmethod
-    def _of(cls, compute: Callable[[], T]) -> Future[T]:
-        """Returns a future whose value `compute` waits for."""
+    def _of(cls, compute: Callable[[], T], is_ready: Callable[[], bool] = bool) -> Future[T]:
+        """Returns a future whose value `compute` waits for, without waiting once `is_ready` returns True."""
         future: Future[T] = cls()
-        future._compute = compute
+        future._compute, future._is_ready = compute, is_ready
         return future
+
+    def _finish(self) -> None:
+        """Waits for the value, or for the error."""
+        assert self._compute is not None
+        try:
+            value = self._compute()
+        except BaseException as error:
+            self.set_exception(error)
+        else:
+            self.set_result(value)
 
     def done(self) -> bool:
         """Returns True if the value is there.
@@ -48,6 +60,8 @@ class Future(Generic[T]):
             >>> torch.futures.Future().done()
             False
         """
+        if not self._is_done and self._compute is not None and self._is_ready():
+            self._finish()
         return self._is_done
 
     def wait(self) -> T:
@@ -68,12 +82,7 @@ class Future(Generic[T]):
         if not self._is_done:
             if self._compute is None:
                 raise RuntimeError("wait() would never return: nothing has called set_result() on this Future")
-            try:
-                value = self._compute()
-            except BaseException as error:
-                self.set_exception(error)
-            else:
-                self.set_result(value)
+            self._finish()
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]
@@ -90,7 +99,7 @@ class Future(Generic[T]):
             >>> future.value()
             5
         """
-        if not self._is_done:
+        if not self.done():
             raise RuntimeError("value() needs a Future that is done; call wait()")
         return self.wait()
 
@@ -150,7 +159,7 @@ class Future(Generic[T]):
             >>> future.set_result(5)
             5
         """
-        if self._is_done:
+        if self.done():
             callback(self)
         else:
             self._callbacks.append(callback)
@@ -175,7 +184,7 @@ class Future(Generic[T]):
             self.wait()
             return callback(self)
 
-        return Future._of(compute)
+        return Future._of(compute, self.done)
 
 
 def wait_all(futures: list[Future[T]]) -> list[T]:
@@ -216,7 +225,7 @@ def collect_all(futures: list[Future[T]]) -> Future[list[Future[T]]]:
         wait_all(futures)
         return list(futures)
 
-    return Future._of(compute)
+    return Future._of(compute, lambda: all(future.done() for future in futures))
 
 
 __all__ = ["Future", "collect_all", "wait_all"]

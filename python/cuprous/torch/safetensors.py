@@ -87,14 +87,15 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
         file.writelines(pieces)
 
 
-def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iterator[bytes]:
+def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None, are_separate: bool = False) -> Iterator[bytes]:
+    """Returns the contents of a file. Tensors that `are_separate` are known not to share memory."""
     for name, t in tensors.items():
         if t.dtype_name not in _FROM_NAME:
             raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format does not support")
     # Wide dtypes come first, so that each tensor is aligned to the size of its elements.
     order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     for k, name in enumerate(order):
-        for other in order[:k]:
+        for other in () if are_separate else order[:k]:
             if tensors[name].shares_storage(tensors[other]):
                 raise RuntimeError(
                     f"Some tensors share memory: {other!r} and {name!r}. The file would contain them twice, and they "

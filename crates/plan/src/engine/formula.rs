@@ -89,7 +89,7 @@ impl Engine {
         }
         for row in rows {
             for array in written.iter().filter_map(|&k| row.get(k)) {
-                self.preserve(array)?;
+                self.before_change(array)?;
             }
         }
         let arrays: Vec<&Array> = rows.iter().flat_map(|row| row.iter().copied()).collect();

@@ -31,7 +31,7 @@ impl Engine {
         for (k, array) in arrays.iter().enumerate() {
             self.check(array)?;
             if writes(k) {
-                self.preserve(array)?;
+                self.before_change(array)?;
             }
         }
         let mut recording = self.open(arrays)?;
@@ -96,7 +96,7 @@ impl Engine {
         for (k, array) in arrays.iter().enumerate() {
             self.check(array)?;
             if writes(k) {
-                self.preserve(array)?;
+                self.before_change(array)?;
             }
         }
         let tape = self.tape()?;
@@ -109,6 +109,9 @@ impl Engine {
         let mut addresses: SmallVec<[u64; 16]> = SmallVec::new();
         let mut buffers: SmallVec<[Buffer; 16]> = SmallVec::new();
         for array in arrays {
+            if array.storage.is_external() {
+                array.storage.wait_for_writers()?;
+            }
             self.settle(&mut state, array, tape)?;
             self.before_write(&mut state, &array.storage)?;
             // SAFETY: the lock is held.

@@ -199,6 +199,16 @@ impl Engine {
         Ok(Some(v.view(fitted)))
     }
 
+    /// Prepares for a write to `a`: waits for code outside that still reads the memory, and copies the contents of the
+    /// storage if the backward pass still needs them.
+    #[inline]
+    pub(crate) fn before_change(self: &Arc<Engine>, a: &Array) -> Result<()> {
+        if a.storage.is_external() {
+            a.storage.wait_for_external()?;
+        }
+        self.preserve(a)
+    }
+
     /// Copies the contents of `a`'s storage before a write, if the backward pass still needs them.
     #[inline]
     pub(crate) fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
@@ -230,7 +240,7 @@ impl Engine {
         if a.layout.size == 0 {
             return Ok(());
         }
-        self.preserve(a)?;
+        self.before_change(a)?;
         let mut recording = self.open(&arrays)?;
         self.before_write(&mut recording.state, &a.storage)?;
         let value = match value {
@@ -256,7 +266,7 @@ impl Engine {
         if index.layout.size == 0 {
             return Ok(());
         }
-        self.preserve(a)?;
+        self.before_change(a)?;
         let mut recording = self.open(&[a, &index, &value])?;
         self.before_write(&mut recording.state, &a.storage)?;
         let spread = value.layout.broadcast_to(index.shape())?;

@@ -39,7 +39,7 @@ impl<'a> Recording<'a> {
         self.engine.check(array)?;
         if array.storage.is_external() {
             self.ends = true;
-            array.storage.wait_for_external()?;
+            array.storage.wait_for_writers()?;
         }
         self.engine.settle(&mut self.state, array, self.tape)
     }

@@ -1,11 +1,12 @@
 //! Memory of arrays: allocation, copies to and from the host and other devices, sharing with code outside.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, Buffer, DType, Error, Layout, Result, SharedGuard, Storage};
+use cuprous_core::{Access, Array, Buffer, DType, Error, Layout, Result, SharedGuard, Storage};
 
 use super::cache::lost_value;
 use super::elementwise::Operand;
@@ -25,13 +26,22 @@ impl Engine {
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
         capture_location();
         let mut state = self.enter()?;
-        self.memory(&mut state, storage)
-    }
-
-    fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
         if storage.is_external() {
             storage.wait_for_external()?;
         }
+        self.submitted(&mut state, storage)
+    }
+
+    /// Returns the memory of a storage for reading, after submitting everything recorded for it.
+    fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
+        if storage.is_external() {
+            storage.wait_for_writers()?;
+        }
+        self.submitted(state, storage)
+    }
+
+    /// Returns the memory of a storage after submitting everything recorded for it, without waiting for code outside.
+    fn submitted(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
         // SAFETY: the caller has the state, so the lock is held.
         if let Some(head) = unsafe { storage.latest_version() } {
             self.run_tape(state, head.tape)?;
@@ -46,7 +56,7 @@ impl Engine {
         // SAFETY: the lock is held.
         let buffer = unsafe { storage.latest_version().is_none().then(|| storage.buffer()) };
         if storage.is_external() {
-            storage.wait_for_external().ok()?;
+            storage.wait_for_writers().ok()?;
         }
         buffer.flatten().as_ref().map(read)
     }
@@ -67,33 +77,48 @@ impl Engine {
     /// # Errors
     /// Arrays have no addresses on the device, or a program failed.
     pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, SharedGuard)> {
+        self.lend_after(storage, Storage::wait_for_external)
+    }
+
+    /// Lends a storage as [`Engine::lend`] does, after waiting for what `wait` waits for if it is lent already.
+    fn lend_after(
+        self: &Arc<Engine>,
+        storage: &Arc<Storage>,
+        wait: impl FnOnce(&Storage) -> Result<()>,
+    ) -> Result<(Buffer, SharedGuard)> {
         if !self.device.has_addresses() {
             return Err(device::no_addresses());
         }
         capture_location();
         let mut state = self.enter()?;
-        if !storage.is_external() {
+        if storage.is_external() {
+            wait(storage)?;
+        } else {
             for tape in 0..state.tapes.len() as u32 {
                 self.run_tape(&mut state, tape)?;
             }
         }
-        let buffer = self.memory(&mut state, storage)?;
+        let buffer = self.submitted(&mut state, storage)?;
         state.programs.forget_early();
         // The lock is still held, so that no other thread records work on the memory in between.
         Ok((buffer, storage.share_scoped()))
     }
 
-    /// Returns the memory of an array for work outside the engine, as [`Engine::lend`] does. If that work `writes`, the
+    /// Returns the memory of a C-contiguous array for work outside the engine, as [`Engine::lend`] does, and its place in
+    /// the storage in bytes. Other work may use the memory meanwhile if it does not conflict. If this work `writes`, the
     /// contents are copied first where the backward pass still needs them. [`SharedGuard::during`] makes operations on
     /// the storage wait for the work.
     ///
     /// # Errors
     /// As for [`Engine::lend`].
-    pub fn lend_to_work(self: &Arc<Engine>, a: &Array, writes: bool) -> Result<(Buffer, SharedGuard)> {
-        if writes {
+    pub fn lend_to_work(self: &Arc<Engine>, a: &Array, access: Access) -> Result<(Buffer, SharedGuard, Range<usize>)> {
+        if access == Access::Writes {
             self.preserve(a)?;
         }
-        self.lend(&a.storage)
+        let start = a.layout.offset as usize * a.dtype().size();
+        let bytes = start..start + a.layout.size as usize * a.dtype().size();
+        let (buffer, guard) = self.lend_after(&a.storage, |storage| storage.wait_for(access, bytes.clone()))?;
+        Ok((buffer, guard, bytes))
     }
 
     /// Replaces the memory of a storage by that of another one, which the caller drops; `None` frees it, and reading the
@@ -266,8 +291,9 @@ impl Engine {
             return Ok(());
         }
         let packed = if a.layout.is_c_contiguous() { a.clone() } else { self.cast(a, a.dtype())? };
-        let buffer = self.realize(&packed.storage)?;
+        capture_location();
         let mut state = self.enter()?;
+        let buffer = self.memory(&mut state, &packed.storage)?;
         state.note_wait();
         if let Some(recorder) = &mut state.recorder {
             recorder.add_read(to.len());

@@ -1,5 +1,6 @@
 //! Sessions, groups and work.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -135,7 +136,7 @@ pub(crate) struct PyGroup {
 
 /// Memory of tensors, kept for an operation.
 struct Borrowed {
-    kept: Vec<(Buffer, SharedGuard, Access)>,
+    kept: Vec<(Buffer, SharedGuard, Access, Range<usize>)>,
     dtype: Option<DType>,
     device: u8,
 }
@@ -146,7 +147,13 @@ impl Borrowed {
     }
 
     /// Returns the memory of some tensors after running what is recorded for them.
-    fn borrow(&mut self, py: Python<'_>, op: &str, tensors: &Bound<'_, PyList>, writes: bool) -> PyResult<Vec<Memory>> {
+    fn borrow(
+        &mut self,
+        py: Python<'_>,
+        op: &str,
+        tensors: &Bound<'_, PyList>,
+        access: Access,
+    ) -> PyResult<Vec<Memory>> {
         let mut memory = Vec::with_capacity(tensors.len());
         for tensor in tensors {
             let array = tensor.cast::<PyTensor>()?.get().array();
@@ -168,10 +175,9 @@ impl Borrowed {
                     array.dtype().name()
                 )));
             }
-            let (buffer, guard) = interrupt::run(py, || engine.lend_to_work(&array, writes))?;
-            let bytes = array.layout.size as usize * array.dtype().size();
-            memory.push(Memory { address: first_byte(&array, &buffer), bytes });
-            self.kept.push((buffer, guard, if writes { Access::Writes } else { Access::Reads }));
+            let (buffer, guard, bytes) = interrupt::run(py, || engine.lend_to_work(&array, access))?;
+            memory.push(Memory { address: first_byte(&array, &buffer), bytes: bytes.len() });
+            self.kept.push((buffer, guard, access, bytes));
         }
         Ok(memory)
     }
@@ -179,8 +185,9 @@ impl Borrowed {
     /// Keeps the memory for `work`.
     fn lend(self) -> Lend<'static> {
         Box::new(move |work: Arc<dyn ExternalWork>| -> Keep {
-            let during =
-                |(buffer, guard, access): (Buffer, SharedGuard, Access)| (buffer, guard.during(work.clone(), access));
+            let during = |(buffer, guard, access, bytes): (Buffer, SharedGuard, Access, Range<usize>)| {
+                (buffer, guard.during(work.clone(), access, bytes))
+            };
             Box::new(self.kept.into_iter().map(during).collect::<Vec<_>>())
         })
     }
@@ -257,8 +264,8 @@ impl PyGroup {
         let mut borrowed = Borrowed::new(self.device);
         // Outputs first: what the backward pass still needs of them is copied before the memory counts as shared.
         let is_in_place = inputs.len() == outputs.len() && inputs.iter().zip(outputs).all(|(a, b)| a.is(&b));
-        let outputs = borrowed.borrow(py, op, outputs, true)?;
-        let inputs = if is_in_place { outputs.clone() } else { borrowed.borrow(py, op, inputs, false)? };
+        let outputs = borrowed.borrow(py, op, outputs, Access::Writes)?;
+        let inputs = if is_in_place { outputs.clone() } else { borrowed.borrow(py, op, inputs, Access::Reads)? };
         let dtype = borrowed.dtype.unwrap_or(DType::U8);
         let request = Request { op: kind, dtype, reduce, root, inputs, outputs, line: current_line(py), timeout };
         if is_async {
@@ -280,7 +287,8 @@ impl PyGroup {
         for (is_send, peer, tag, tensor) in all {
             let mut borrowed = Borrowed::new(self.device);
             let op = if is_send { "send" } else { "recv" };
-            let memory = borrowed.borrow(py, op, &PyList::new(py, [tensor])?, !is_send)?[0];
+            let access = if is_send { Access::Reads } else { Access::Writes };
+            let memory = borrowed.borrow(py, op, &PyList::new(py, [tensor])?, access)?[0];
             let dtype = borrowed.dtype.unwrap_or(DType::U8);
             let message = Message { is_send, peer, tag, dtype, memory, line: current_line(py) };
             messages.push((message, borrowed.lend()));

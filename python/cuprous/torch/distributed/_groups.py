@@ -87,6 +87,11 @@ def resolve(given: Any) -> ProcessGroup | None:
     if not isinstance(given, ProcessGroup):
         raise TypeError(f"group must be a ProcessGroup, got {type(given)}")
     job()
+    if given.has_ended:
+        raise ValueError(
+            f"Group {given} is not registered, please create group with torch.distributed.new_group API; it was "
+            "destroyed"
+        )
     return given
 
 

@@ -54,6 +54,8 @@ class ProcessGroup:
         self._on_gpu: DistGroup | None = None
         self._gpu: str | None = None
         self._host: ProcessGroup | None = self if "cpu" in backends else None
+        #: True once the group was destroyed.
+        self.has_ended = False
 
     @property
     def group_name(self) -> str:
@@ -136,6 +138,7 @@ class ProcessGroup:
         return "cpu" if "cpu" in self._backends else self._gpu or f"cuda:{_types.current_gpu()}"
 
     def _end(self, failed: bool) -> None:
+        self.has_ended = True
         if self._on_gpu is not None:
             self._on_gpu.end(_END)
         self._native.end(_END)

@@ -107,4 +107,4 @@ class Work:
             >>> dist.all_reduce(x, async_op=True).get_future().wait()
             [tensor([1., 1.])]
         """
-        return Future._of(self.result)
+        return Future._of(self.result, self.is_completed)

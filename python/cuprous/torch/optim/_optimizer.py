@@ -152,6 +152,9 @@ class Optimizer:
                 self._update(self._on_parts(group))
         finally:
             _core.set_grad_enabled(before)
+        if self._has_shards:
+            for p in (p for group in self.param_groups for p in group["params"] if isinstance(p, Sharded)):
+                p.updates += 1
         _core.flush()
         if self._step_hooks:
             for hook in list(self._step_hooks.values()):

@@ -1,4 +1,6 @@
-"""The index of a checkpoint in files: which file has which part of which tensor, as JSON."""
+"""The index of a checkpoint in files: which file has which part of which tensor, as JSON.
+
+Ranks that save without collectives have an index each, and the checkpoint's index names those."""
 
 from __future__ import annotations
 
@@ -26,6 +28,8 @@ INDEX = "metadata.json"
 _FORMAT, _VERSION = "cuprous-checkpoint", 1
 #: Names of files with tensors: the rank, and what tells the files of one checkpoint from those of others.
 DATA = re.compile(r"rank\d+-[0-9a-f]{16}\.safetensors")
+#: Names of the indexes of ranks that save without collectives: those of their data, with another ending.
+OF_RANK = re.compile(r"(rank\d+-[0-9a-f]{16})\.json")
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,57 @@ def to_text(contents: Metadata) -> str:
     index = {"format": _FORMAT, "version": _VERSION, "tensors": tensors, "values": values, "bytes": streams,
              "planner": json.loads(_wire.to_text(contents.planner_data))}  # fmt: skip
     return json.dumps(index, indent=1, ensure_ascii=False)
+
+
+def of_ranks(names: list[str]) -> str:
+    """Returns the index, as JSON, of a checkpoint whose ranks have indexes of these names."""
+    return json.dumps({"format": _FORMAT, "version": _VERSION, "ranks": names}, indent=1)
+
+
+def ranks_of(text: str) -> list[str] | None:
+    """Returns the names of the indexes of the ranks, or None for an index that is that of all.
+
+    Raises:
+        ValueError: if one is outside of the directory.
+    """
+    index = json.loads(text)
+    names = index.get("ranks") if isinstance(index, dict) else None
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(n, str) and OF_RANK.fullmatch(n) for n in names):
+        raise ValueError(f"the indexes of the ranks are not files of the checkpoint: {names!r}")
+    return names
+
+
+def merged(indexes: list[Metadata]) -> Metadata:
+    """Returns the contents that several ranks have written each for itself. Of what several have, the first's counts.
+
+    Raises:
+        ValueError: if a tensor or a part of it differs between ranks in dtype or shape.
+    """
+    whole = Metadata({}, {}, {}, version=str(_VERSION))
+    for rank, each in enumerate(indexes):
+        for name, entry in each.state_dict_metadata.items():
+            known = whole.state_dict_metadata.setdefault(name, entry)
+            if known is not entry:
+                _extend(name, rank, known, entry)
+        whole.storage_data = each.storage_data | whole.storage_data
+        whole.planner_data = (each.planner_data or {}) | whole.planner_data
+    return whole
+
+
+def _extend(name: str, rank: int, known: Any, entry: Any) -> None:
+    """Adds the parts that a rank has of a tensor to those of the ranks before it."""
+    if isinstance(known, BytesStorageMetadata) and isinstance(entry, BytesStorageMetadata):
+        return
+    are_tensors = isinstance(known, TensorStorageMetadata) and isinstance(entry, TensorStorageMetadata)
+    if not are_tensors or (known.properties, known.size) != (entry.properties, entry.size):
+        raise ValueError(f"{name!r} of rank {rank} has another dtype or shape than that of the ranks before it")
+    sizes = {chunk.offsets: chunk.sizes for chunk in known.chunks}
+    for chunk in entry.chunks:
+        if sizes.setdefault(chunk.offsets, chunk.sizes) != chunk.sizes:
+            raise ValueError(f"a part of {name!r} of rank {rank} overlaps that of another one: {chunk}")
+    known.chunks += [chunk for chunk in entry.chunks if chunk not in known.chunks]
 
 
 def _location(info: StorageInfo) -> dict[str, Any]:
@@ -125,4 +180,4 @@ def _extents(name: str, given: Any) -> Size:
     return Size(given)
 
 
-__all__ = ["DATA", "INDEX", "StorageInfo", "from_text", "to_text"]
+__all__ = ["DATA", "INDEX", "OF_RANK", "StorageInfo", "from_text", "merged", "of_ranks", "ranks_of", "to_text"]

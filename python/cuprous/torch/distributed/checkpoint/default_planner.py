@@ -12,8 +12,8 @@ from typing import Any, cast
 from cuprous._core import Tensor
 from cuprous.torch import serialization
 from cuprous.torch.distributed import _objects
-from cuprous.torch.distributed._options import unsupported
-from cuprous.torch.distributed.checkpoint import _nested, planner_helpers
+from cuprous.torch.distributed.checkpoint import _nested, _wire, planner_helpers
+from cuprous.torch.distributed.checkpoint._plan_cache import PlanCache
 from cuprous.torch.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
@@ -32,6 +32,9 @@ from cuprous.torch.distributed.checkpoint.planner import (
     WriteItemType,
 )
 
+#: By class and options of planners.
+_CACHES: dict[Any, PlanCache] = {}
+
 
 class DefaultSavePlanner(SavePlanner):
     """Saves all of a state; what several ranks have is saved by one of them.
@@ -42,10 +45,8 @@ class DefaultSavePlanner(SavePlanner):
         dedup_replicated_tensors: has no effect; what several ranks have is always saved once.
         dedup_save_to_lowest_rank: the lowest of the ranks that have a tensor saves it, instead of that of them which
             has least to write.
-        enable_plan_caching: False.
-
-    Raises:
-        NotImplementedError: for `enable_plan_caching=True`.
+        enable_plan_caching: what a rank has planned is sent and combined again only if it has changed since the last
+            save by a planner of this class with these options. All ranks give the same value.
 
     Example:
         >>> planner = dcp.DefaultSavePlanner(dedup_save_to_lowest_rank=True)  # doctest: +SKIP
@@ -55,7 +56,6 @@ class DefaultSavePlanner(SavePlanner):
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
                  dedup_replicated_tensors: bool | None = None, dedup_save_to_lowest_rank: bool = False,
                  enable_plan_caching: bool = False) -> None:  # fmt: skip
-        unsupported("DefaultSavePlanner", enable_plan_caching=enable_plan_caching)
         self.flatten_state_dict = bool(flatten_state_dict)
         self.flatten_sharded_tensors = bool(flatten_sharded_tensors)
         self.dedup_save_to_lowest_rank = bool(dedup_save_to_lowest_rank)
@@ -63,6 +63,9 @@ class DefaultSavePlanner(SavePlanner):
         self.mappings: dict[str, _nested.Path] = {}
         self.state_dict: dict[str, Any] = {}
         self.is_coordinator = False
+        #: False if each rank saves for itself: a plan is not that of all parts then.
+        self.plans_for_all = True
+        self._is_cached = bool(enable_plan_caching)
 
     def set_up_planner(self, state_dict: dict[str, Any], storage_meta: StorageMeta | None = None,
                        is_coordinator: bool = False) -> None:  # fmt: skip
@@ -72,20 +75,30 @@ class DefaultSavePlanner(SavePlanner):
     def create_local_plan(self) -> SavePlan:
         plan = create_default_local_save_plan(self.state_dict, self.is_coordinator)
         self.plan = dataclasses.replace(plan, planner_data=self.mappings) if self.flatten_state_dict else plan
-        return self.plan
+        return self._cache().to_send(self.plan, _wire.modules_of(self)) if self._is_cached else self.plan
+
+    def _cache(self) -> PlanCache:
+        key = type(self), self.flatten_state_dict, self.dedup_save_to_lowest_rank, self.plans_for_all
+        return _CACHES.setdefault(key, PlanCache())
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        if not self._is_cached:
+            return self._combine(all_plans)
+        self.global_plan, self.metadata = self._cache().combine(all_plans, self._combine, _wire.modules_of(self))
+        return self.global_plan, self.metadata
+
+    def _combine(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
         own = dedup_save_plans(all_plans, self.dedup_save_to_lowest_rank)
         self.global_plan, contents = create_default_global_save_plan(own)
         if self.flatten_state_dict:
             contents.planner_data = dict(ChainMap(*(plan.planner_data or {} for plan in self.global_plan)))
-        _check_parts(contents)
+        _check_parts(contents, self.plans_for_all)
         self.metadata = contents
         return self.global_plan, contents
 
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
-        self.plan = new_plan
-        return new_plan
+        self.plan = self._cache().received(new_plan, _wire.modules_of(self)) if self._is_cached else new_plan
+        return self.plan
 
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
         return self.transform_object(write_item, self.lookup_object(write_item.index))
@@ -303,8 +316,8 @@ def create_default_global_save_plan(all_plans: list[SavePlan],
     return plans, Metadata(found)
 
 
-def _check_parts(contents: Metadata) -> None:
-    """Raises unless the parts of each tensor are all of it, each element once."""
+def _check_parts(contents: Metadata, are_all: bool) -> None:
+    """Raises unless the parts of each tensor are inside of it, each element once, and all of it if they `are_all`."""
     for name, tensor in contents.state_dict_metadata.items():
         if isinstance(tensor, BytesStorageMetadata):
             continue
@@ -317,7 +330,7 @@ def _check_parts(contents: Metadata) -> None:
         if both:
             raise ValueError(f"two parts of {name!r} overlap: {both[0]} and {both[1]}")
         missing = math.prod(tensor.size) - sum(math.prod(chunk.sizes) for chunk in chunks)
-        if missing:
+        if missing and are_all:
             raise ValueError(f"no rank writes {missing} elements of {name!r}")
 
 

@@ -7,11 +7,10 @@ import dataclasses
 import io
 import os
 import secrets
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _objects
 from cuprous.torch.distributed._options import unsupported
 from cuprous.torch.distributed.checkpoint import _index, planner_helpers
-from cuprous.torch.distributed.checkpoint._index import DATA, INDEX, StorageInfo
+from cuprous.torch.distributed.checkpoint._file_system import FileSystem, FileSystemBase
+from cuprous.torch.distributed.checkpoint._index import DATA, INDEX, OF_RANK, StorageInfo
 from cuprous.torch.distributed.checkpoint.default_planner import PlainBytes
 from cuprous.torch.distributed.checkpoint.metadata import Metadata, StorageMeta
 from cuprous.torch.distributed.checkpoint.planner import (
@@ -37,129 +37,6 @@ from cuprous.torch.distributed.checkpoint.planner import (
 from cuprous.torch.distributed.checkpoint.staging import BlockingAsyncStager
 from cuprous.torch.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from cuprous.torch.futures import Future
-
-
-class FileSystemBase(ABC):
-    """What a writer and a reader of files need of a file system."""
-
-    @abstractmethod
-    def create_stream(self, path: Any, mode: str) -> AbstractContextManager[IO[Any]]:
-        """Opens a file.
-
-        Args:
-            path: its path.
-            mode: as for `open`.
-        """
-        ...
-
-    @abstractmethod
-    def concat_path(self, path: Any, suffix: str) -> Any:
-        """Returns the path of a file of a directory.
-
-        Args:
-            path: the directory.
-            suffix: the name of the file.
-        """
-        ...
-
-    @abstractmethod
-    def rename(self, path: Any, new_path: Any) -> None:
-        """Gives a file another name, in place of a file that has it.
-
-        Args:
-            path: the file.
-            new_path: its new path.
-        """
-        ...
-
-    @abstractmethod
-    def init_path(self, path: Any) -> Any:
-        """Returns a path as the other methods take it.
-
-        Args:
-            path: the directory of a checkpoint.
-        """
-        ...
-
-    @abstractmethod
-    def mkdir(self, path: Any) -> None:
-        """Makes a directory unless it exists.
-
-        Args:
-            path: the directory.
-        """
-        ...
-
-    @classmethod
-    @abstractmethod
-    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
-        """Returns True for a path of this file system.
-
-        Args:
-            checkpoint_id: the path.
-        """
-        ...
-
-    @abstractmethod
-    def exists(self, path: Any) -> bool:
-        """Returns True if there is a file.
-
-        Args:
-            path: its path.
-        """
-        ...
-
-    @abstractmethod
-    def rm_file(self, path: Any) -> None:
-        """Removes a file.
-
-        Args:
-            path: its path.
-        """
-        ...
-
-    @abstractmethod
-    def ls(self, path: Any) -> list[str]:
-        """Returns the paths of a directory's files.
-
-        Args:
-            path: the directory.
-        """
-        ...
-
-
-class FileSystem(FileSystemBase):
-    """The file system of the operating system."""
-
-    @contextmanager
-    def create_stream(self, path: Any, mode: str) -> Iterator[IO[Any]]:
-        with Path(path).open(mode, encoding=None if "b" in mode else "utf-8") as stream:
-            yield stream
-
-    def concat_path(self, path: Any, suffix: str) -> Path:
-        return Path(path) / suffix
-
-    def rename(self, path: Any, new_path: Any) -> None:
-        os.replace(path, new_path)
-
-    def init_path(self, path: Any) -> Path:
-        return Path(os.fspath(path))
-
-    def mkdir(self, path: Any) -> None:
-        Path(path).mkdir(parents=True, exist_ok=True)
-
-    @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
-        return isinstance(checkpoint_id, Path) or "://" not in str(checkpoint_id)
-
-    def exists(self, path: Any) -> bool:
-        return Path(path).exists()
-
-    def rm_file(self, path: Any) -> None:
-        Path(path).unlink()
-
-    def ls(self, path: Any) -> list[str]:
-        return [str(each) for each in Path(path).iterdir()]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,6 +91,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         self.sync_files, self.overwrite = sync_files, overwrite
         self.save_id = secrets.token_hex(8)
         self._own: list[Any] = []
+        #: This rank's number if each rank saves for itself.
+        self._rank: int | None = None
 
     def reset(self, checkpoint_id: Any = None) -> None:
         if checkpoint_id is not None:
@@ -222,13 +101,14 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         self._own = []
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Does nothing.
+        """Begins a checkpoint.
 
         Args:
             is_coordinator: whether this is the rank that plans for all.
             *args: nothing.
-            **kwargs: keywords of other writers.
+            **kwargs: `use_collectives=False` and `rank` if each rank saves for itself.
         """
+        self._rank = None if kwargs.get("use_collectives", True) else kwargs["rank"]
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         self.fs.mkdir(self.path)
@@ -237,7 +117,8 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        files = [_File(f"rank{rank}-{self.save_id}.safetensors") for rank in range(len(plans))]
+        first = self._rank or 0
+        files = [_File(f"rank{first + k}-{self.save_id}.safetensors") for k in range(len(plans))]
         return [dataclasses.replace(plan, storage_data=file) for plan, file in zip(plans, files, strict=True)]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
@@ -271,7 +152,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         """
         path = self.fs.concat_path(self.path, name)
         with no_grad():
-            pieces = safetensors._pieces(_separate(tensors), metadata)
+            pieces = safetensors._pieces(_separate(tensors), metadata, are_separate=True)
             self._own.append(path)
             self._durably(path, "wb", pieces)
 
@@ -304,15 +185,34 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         metadata.storage_data = {result.index: result.storage_data for each in results for result in each}
         metadata.storage_meta = self.storage_meta()
+        if self._rank is not None:
+            self._own.append(self.fs.concat_path(self.path, self.index_of_rank))
+            self.write_text(self.index_of_rank, _index.to_text(metadata))
+            return
         self.write_text(INDEX, _index.to_text(metadata))
         self._own = []
         self._remove_others({info.file for info in metadata.storage_data.values()})
+
+    @property
+    def index_of_rank(self) -> str:
+        """The name of this rank's index if each rank saves for itself."""
+        return f"rank{self._rank}-{self.save_id}.json"
+
+    def join_ranks(self, names: list[str]) -> None:
+        """Writes the index of a checkpoint that the ranks have written each for itself, on one rank.
+
+        Args:
+            names: the names of their indexes.
+        """
+        self.write_text(INDEX, _index.of_ranks(names))
+        self._remove_others({*names, *(f"{name.removesuffix('.json')}.safetensors" for name in names)})
 
     def _remove_others(self, used: set[str | None]) -> None:
         """Removes the files of earlier checkpoints, and of those that were never finished."""
         for path in self.fs.ls(self.path):
             name = path.replace("\\", "/").rpartition("/")[2]
-            if DATA.fullmatch(name.removesuffix(".tmp")) and name not in used:
+            own = name.removesuffix(".tmp")
+            if (DATA.fullmatch(own) or OF_RANK.fullmatch(own)) and name not in used:
                 with contextlib.suppress(OSError):
                     self.fs.rm_file(path)
 
@@ -402,6 +302,8 @@ class FileSystemReader(StorageReader):
         self.fs = FileSystem()
         self.path = self.fs.init_path(path)
         self.storage_data: dict[Any, Any] = {}
+        #: By rank, if each saved for itself: where it has what.
+        self._of_ranks: list[dict[Any, Any]] = []
         self.load_id = secrets.token_hex(8)
 
     def reset(self, checkpoint_id: Any = None) -> None:
@@ -416,13 +318,26 @@ class FileSystemReader(StorageReader):
             raise FileNotFoundError(
                 f"{self.path} has no {INDEX}: it is not a checkpoint, or one that was never finished"
             )
-        with self.fs.create_stream(path, "rb") as stream:
-            contents = _index.from_text(stream.read().decode())
+        text = self._text(path)
+        names, self._of_ranks = _index.ranks_of(text), []
+        if names is None:
+            contents = _index.from_text(text)
+        else:
+            all_ = [_index.from_text(self._text(self.fs.concat_path(self.path, name))) for name in names]
+            self._of_ranks = [each.storage_data for each in all_]
+            contents = _index.merged(all_)
         contents.storage_meta = StorageMeta(checkpoint_id=str(self.path), load_id=self.load_id)
         return contents
 
+    def _text(self, path: Any) -> str:
+        with self.fs.create_stream(path, "rb") as stream:
+            return str(stream.read().decode())
+
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        self.storage_data = metadata.storage_data
+        rank = kwargs.get("rank", 0)
+        # What several ranks have saved, each has for itself.
+        own = self._of_ranks[rank] if rank < len(self._of_ranks) else {}
+        self.storage_data = metadata.storage_data | own
         self._parts = {
             (name, chunk.offsets): list(chunk.sizes)
             for name, entry in metadata.state_dict_metadata.items()

@@ -84,6 +84,13 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         if checkpoint_id is not None:
             self._consolidate_at(checkpoint_id)
 
+    def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
+        super().set_up_storage_writer(is_coordinator, *args, **kwargs)
+        if self._rank is not None:
+            raise NotImplementedError(
+                "[HuggingFaceStorageWriter] use_collectives=False: the index is that of all ranks"
+            )
+
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         self.fs.mkdir(self.path)
         for item in plan.items:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import enum
 import inspect
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from cuprous.torch.autograd import no_grad
 from cuprous.torch.distributed import _groups
-from cuprous.torch.distributed._options import unsupported
 from cuprous.torch.distributed.checkpoint import _wire
 from cuprous.torch.distributed.checkpoint._storage_utils import call, storage_of, value_of
-from cuprous.torch.distributed.checkpoint.api import Ranks
+from cuprous.torch.distributed.checkpoint.api import CheckpointException, Ranks
 from cuprous.torch.distributed.checkpoint.default_planner import DefaultSavePlanner
 from cuprous.torch.distributed.checkpoint.filesystem import FileSystemWriter
 from cuprous.torch.distributed.checkpoint.metadata import Metadata
@@ -39,10 +39,11 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
         planner: what is saved by which rank, in place of `DefaultSavePlanner`.
         process_group: the ranks; all by default.
         no_dist: saves on this rank alone.
-        use_collectives: True.
+        use_collectives: False lets each rank plan and write for itself, with an index of its own: only success and the
+            name of the index travel. What several ranks have is written by each, and each loads its own again.
 
     Returns:
-        The contents.
+        The contents; without collectives, those that this rank has written.
 
     Raises:
         CheckpointException: on all ranks, if one of them failed. The last checkpoint is untouched.
@@ -51,20 +52,24 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     Example:
         >>> dcp.save({"model": model.state_dict()}, checkpoint_id="step100")  # doctest: +SKIP
     """
-    unsupported("save", use_collectives=not use_collectives)
     writer = storage_of(checkpoint_id, storage_writer, StorageWriter, False)
-    return _save(plain_state(state_dict), writer, planner, process_group, 0, no_dist)
+    return _save(plain_state(state_dict), writer, planner, process_group, 0, no_dist, use_collectives)
 
 
 def _save(state: dict[str, Any], writer: StorageWriter, planner: SavePlanner | None, group: Any, coordinator: int,
-          alone: bool) -> Metadata:  # fmt: skip
+          alone: bool, use_collectives: bool = True) -> Metadata:  # fmt: skip
     chosen = DefaultSavePlanner() if planner is None else planner
-    ranks = Ranks(group, alone, coordinator, _wire.modules_of(writer, chosen))
+    modules = _wire.modules_of(writer, chosen)
+    ranks = Ranks(group, alone, coordinator, modules)
+    together = ranks if use_collectives else Ranks(None, True, 0, modules)
+    if isinstance(chosen, DefaultSavePlanner):
+        chosen.plans_for_all = use_collectives
     contents: list[Metadata] = []
 
     def local_plan() -> SavePlan:
         _set_up(chosen, state, writer, ranks.is_coordinator)
-        call(writer.set_up_storage_writer, ranks.is_coordinator, rank=ranks.rank, use_collectives=True)
+        more = {"rank": ranks.rank, "use_collectives": use_collectives}
+        call(writer.set_up_storage_writer, ranks.is_coordinator, **more)
         return writer.prepare_local_plan(chosen.create_local_plan())
 
     def global_plan(plans: list[SavePlan]) -> list[SavePlan]:
@@ -80,15 +85,38 @@ def _save(state: dict[str, Any], writer: StorageWriter, planner: SavePlanner | N
         writer.finish(contents[0], results)
         return contents[0]
 
+    def run() -> Metadata:
+        plan = together.reduce_scatter("planning what is saved", local_plan, global_plan)
+        result: Metadata = together.all_reduce("writing", lambda: write(plan), finish)
+        return result
+
     with no_grad():
         try:
-            plan = ranks.reduce_scatter("planning what is saved", local_plan, global_plan)
-            result: Metadata = ranks.all_reduce("writing", lambda: write(plan), finish)
+            result = run() if use_collectives else _each_for_itself(ranks, writer, run)
         except BaseException:
             if isinstance(writer, FileSystemWriter):
                 writer.undo()
             raise
     return result
+
+
+def _each_for_itself(ranks: Ranks, writer: StorageWriter, run: Callable[[], Metadata]) -> Metadata:
+    """Saves what this rank has by `run`. The ranks only tell each other whether they have succeeded, and where."""
+    made: list[Metadata] = []
+
+    def local() -> str | None:
+        try:
+            made.append(run())
+        except CheckpointException as error:
+            raise error.failures[0] from None
+        return writer.index_of_rank if isinstance(writer, FileSystemWriter) else None
+
+    def join(names: list[Any]) -> None:
+        if isinstance(writer, FileSystemWriter):
+            writer.join_ranks(names)
+
+    ranks.all_reduce("saving what each rank has", local, join)
+    return made[0]
 
 
 def _set_up(planner: SavePlanner, state: dict[str, Any], writer: StorageWriter, is_coordinator: bool) -> None:
@@ -149,11 +177,11 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
         async_checkpointer_type: `AsyncCheckpointerType.THREAD`: a thread of this process writes.
         async_stager: what copies the state; by default to host memory.
         no_dist: saves on this rank alone.
-        use_collectives: True.
+        use_collectives: as for `save`.
 
     Returns:
-        A future of the contents, whose `result()` raises what `save` does; with a stager that copies in the background,
-        an `AsyncSaveResponse`.
+        A future of the contents, whose `result()` raises what `save` does; a failure is a warning too. With a stager
+        that copies in the background, an `AsyncSaveResponse`.
 
     Examples:
         >>> import tempfile
@@ -162,7 +190,6 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
         >>> x = {"w": torch.ones(2)}
         >>> _ = checkpoint.async_save(x, checkpoint_id=folder).result()
     """
-    unsupported("async_save", use_collectives=not use_collectives)
     if async_checkpointer_type not in (None, AsyncCheckpointerType.THREAD):
         raise NotImplementedError(
             f"[async_save] async_checkpointer_type={async_checkpointer_type!r} is not supported; a thread writes"
@@ -179,9 +206,10 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
 
     def write() -> Metadata:
         state = copy.result() if isinstance(copy, Future) else copy
-        return _save(state, writer, planner, group, 0, group is None)
+        return _save(state, writer, planner, group, 0, group is None, use_collectives)
 
     written = _THREAD.submit(write)
+    written.add_done_callback(_warn)
     if not isinstance(copy, Future):
         if stager.should_synchronize_after_execute:
             stager.synchronize_staging()
@@ -197,6 +225,13 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
 
     copy.add_done_callback(is_copied)
     return AsyncSaveResponse(staging, written)
+
+
+def _warn(written: Future[Metadata]) -> None:
+    """Says that a checkpoint was not written, because programs need not ask."""
+    error = written.exception()
+    if error is not None:
+        warnings.warn(f"async_save has not written the checkpoint: {error}", RuntimeWarning, stacklevel=1)
 
 
 def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter, process_group: Any = None,

@@ -353,7 +353,7 @@ def _before_forward(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
         _adopt(module)
     shared = group.shared
     if group.is_root and not shared.is_backward:
-        shared.running = []
+        shared.begin_forward()
     if not shared.is_backward:
         shared.running.append(group)
     group.unshard()
@@ -379,6 +379,7 @@ def _after_forward(module: Any, args: Any, result: Any) -> Any:
         if reshards or (reshards is None and (not group.is_root or not _core.is_grad_enabled())):
             group.reshard()
         if group.is_root:
+            shared.is_forward = False
             shared.order = list(dict.fromkeys(shared.running))
             for other in shared.groups:
                 if other._gathering is not None and other not in shared.order:

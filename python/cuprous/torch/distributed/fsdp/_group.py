@@ -3,6 +3,7 @@ reduced."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -57,6 +58,8 @@ class ShardedParameter:
             mesh, placements = joined, [*self._outer.placements, *placements]
         self.sharded = DTensor(local, mesh, placements, parameter.dims, is_parameter=True)
         self.whole: Parameter | None = None
+        #: How often the part had been updated when the whole was gathered.
+        self.gathered = 0
         #: True if the whole has the hook that waits for its gradient.
         self.is_hooked = False
         self.put(self.sharded)
@@ -113,6 +116,18 @@ class _Reduction:
     parameters: list[ShardedParameter]
 
 
+class _BackwardPass:
+    """What a backward pass calls at its end. The pass drops it, called or not, when it has ended."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.has_reached_end = False
+
+    def __call__(self) -> None:
+        self.has_reached_end = True
+        self._shared.end_backward()
+
+
 @dataclass(eq=False)
 class Shared:
     """What all groups under one root share."""
@@ -126,24 +141,55 @@ class Shared:
     pending: _Reduction | None = None
     #: The group that owns `pending`.
     reducing: ParameterGroup | None = None
-    is_backward: bool = False
+    #: True while the outermost module computes.
+    is_forward: bool = False
+    #: The backward pass that runs, or has failed: the pass alone keeps the object.
+    backward: weakref.ref[_BackwardPass] | None = None
+
+    @property
+    def is_backward(self) -> bool:
+        """True while a backward pass runs that has reached a module."""
+        own = None if self.backward is None else self.backward()
+        return own is not None and not own.has_reached_end
+
+    def begin_forward(self) -> None:
+        """Notes that the outermost module begins to compute."""
+        self.drop_failed()
+        self.running, self.is_forward = [], True
 
     def begin_backward(self) -> None:
         """Notes that a backward pass has reached a module, and asks to be called at its end."""
-        if not self.is_backward:
-            self.is_backward = True
-            _core.t_at_backward_end(self.end_backward)
+        if self.is_backward:
+            return
+        if self.backward is not None:
+            self.drop_failed()
+        own = _BackwardPass(self)
+        _core.t_at_backward_end(own)
+        self.backward = weakref.ref(own)
 
     def end_backward(self) -> None:
         """Reduces what is left, and shards every group that should be."""
-        try:
-            for group in reversed(self.groups):
-                group.reduce_gradients()
-                if group.reshards_after_backward:
-                    group.reshard()
-            self.finish_reduction()
-        finally:
-            self.is_backward = False
+        for group in reversed(self.groups):
+            group.reduce_gradients()
+            if group.reshards_after_backward:
+                group.reshard()
+        self.finish_reduction()
+        self.backward = None
+
+    def drop_failed(self) -> None:
+        """Shards all groups after a forward or backward pass that has raised, and drops gradients of the latter
+        that are not complete: they would be added to those of the next."""
+        if not self.is_forward and self.backward is None:
+            return
+        if self.backward is not None:
+            if self.pending is not None:
+                self.pending.work.wait()
+            self.pending = self.backward = None
+            for group in self.groups:
+                group.drop_gradients()
+        self.is_forward = False
+        for group in self.groups:
+            group.reshard()
 
     def finish_reduction(self) -> None:
         """Waits for the gradients under way, and adds them to those of the parts."""
@@ -197,9 +243,13 @@ class ParameterGroup:
 
     # --- parameters
     def begin_unshard(self) -> None:
-        """Begins to gather the parameters, unless they are whole or on their way."""
+        """Begins to gather the parameters, unless they are whole or on their way and were not updated since."""
         if self.is_whole or self._gathering is not None:
-            return
+            if all(p.sharded.updates == p.gathered for p in self.parameters):
+                return
+            self.reshard()
+        for p in self.parameters:
+            p.gathered = p.sharded.updates
         sent, works = [], []
         with no_grad():
             for dtype, parameters in self._by_dtype(self.parameters, "gather"):
@@ -212,11 +262,13 @@ class ParameterGroup:
 
     def unshard(self) -> None:
         """Makes the parameters whole, and those of the modules."""
-        if self.is_whole:
-            return
         self.begin_unshard()
+        self._end_gathering()
+        self.is_whole = True
+
+    def _end_gathering(self) -> None:
+        """Takes the parameters that are on their way, if any are."""
         if self._gathering is None:
-            self.is_whole = True
             return
         (work, sent), self._gathering = self._gathering, None
         work.wait()
@@ -226,7 +278,6 @@ class ParameterGroup:
                 for p in parameters:
                     self._fill(p, p.from_gathered(out, at))
                     at += p.padded
-        self.is_whole = True
 
     def _fill(self, p: ShardedParameter, values: Tensor) -> None:
         """Makes gathered values the whole of a parameter: always one tensor, whose memory comes and goes, so that the
@@ -245,7 +296,8 @@ class ParameterGroup:
     def reshard(self) -> None:
         """Frees the whole parameters and makes the parts those of the modules."""
         if self._gathering is not None:
-            self.unshard()
+            self._end_gathering()
+            self.is_whole = True
         if not self.is_whole:
             return
         for p in self.parameters:
@@ -294,6 +346,14 @@ class ParameterGroup:
                 op = ReduceOp.AVG if self.divisor is None else ReduceOp.SUM
                 work = _collectives.reduce_scatter_tensor(out, sent, op, self.group, async_op=True)
                 self.shared.pending, self.shared.reducing = _Reduction(out, cast(Work, work), parameters), self
+
+    def drop_gradients(self) -> None:
+        """Drops the gradients of the whole parameters, unless they accumulate until a later pass reduces them."""
+        self._ready.clear()
+        if self.syncs:
+            for p in self.parameters:
+                if p.whole is not None:
+                    p.whole.grad = None
 
     def accept(self, reduction: _Reduction) -> None:
         """Adds reduced gradients to those of this rank's parts."""

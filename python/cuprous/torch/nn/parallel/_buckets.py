@@ -247,7 +247,7 @@ def average(group: dist.ProcessGroup, flat: Tensor, divisor: int | None = None,
         with no_grad():
             return flat.div_(divisor)
 
-    return Future._of(finish)
+    return Future._of(finish, lambda: work is None or work.is_completed())
 
 
 def _listed(names: list[str], most: int = 10) -> str:
