@@ -28,8 +28,8 @@ from cuprous.cuda import _intrinsic_docs, _intrinsics
 from cuprous.torch import nn
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
-OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
-SCIPY = ["fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+OURS = ["", "linalg", "fft", "fft.config", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
+SCIPY = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
          "spatial.distance", "special", "stats"]  # fmt: skip
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
          "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
