@@ -73,6 +73,7 @@ _HINTS = {
         scipy.fftpack.ifft2.overwrite_x scipy.fftpack.fftn.overwrite_x scipy.fftpack.ifftn.overwrite_x
         scipy.fftpack.rfft.overwrite_x scipy.fftpack.irfft.overwrite_x
         scipy.signal._filters.detrend.overwrite_data""",
+    "the blocks of another kernel": "scipy.ndimage._distance.distance_transform_edt.block_params",
     "a permission to leave the result unsorted, not an order": "_functions.sets.unique.sorted",
     "a promise about the input, which needs none here": "_functions.sets.isin.assume_unique",
     "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
@@ -91,7 +92,6 @@ _HINTS = {
         runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
-    "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",
     "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
     "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
     "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from cuprous._common.arguments import ndarray, normalize_axis
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 
 #: The dtypes that are transformed in single precision.
 SINGLE = frozenset({"float16", "bfloat16", "float32", "complex64"})
@@ -67,6 +67,14 @@ class Plan:
             raise ValueError(f"The cuFFT plan and axes do not match: plan.axes = {self.axes}, axes = {tuple(axes)}")
 
 
+class Plan1d(Plan):
+    """A plan along one axis."""
+
+
+class PlanNd(Plan):
+    """A plan along several axes."""
+
+
 #: The plans of the surrounding `with` blocks.
 _active: ContextVar[tuple[Plan, ...]] = ContextVar("plans", default=())
 
@@ -110,7 +118,7 @@ def _integers(value: Any) -> tuple[Any, ...]:
 
 
 def get_fft_plan(
-    a: ndarray, shape: int | Sequence[int | None] | None = None, axes: int | Sequence[int] | None = None,
+    a: ArrayLike, shape: int | Sequence[int | None] | None = None, axes: int | Sequence[int] | None = None,
     value_type: str = "C2C",
 ) -> Plan:  # fmt: skip
     """Returns a plan of a transform. It is passed as `plan=`, or used in a `with` block, and raises if a transform is
@@ -123,7 +131,7 @@ def get_fft_plan(
         value_type: "C2C" for complex points, "R2C" for real ones, "C2R" for half a spectrum.
 
     Returns:
-        A plan.
+        A `Plan1d` or `PlanNd`.
 
     Raises:
         ValueError: for axes that do not exist, another number of points than axes, or an unknown `value_type`.
@@ -137,6 +145,7 @@ def get_fft_plan(
     """
     if value_type not in _KINDS:
         raise ValueError(f"[get_fft_plan] value_type must be one of {', '.join(_KINDS)}, not {value_type!r}")
+    a = array(a)
     if value_type == "R2C" and a.dtype_name.startswith("complex"):
         raise ValueError("[get_fft_plan] R2C is for real arrays; use C2C")
     points = None if shape is None else _integers(shape)
@@ -158,7 +167,8 @@ def get_fft_plan(
         last = 2 * (last - 1) if points is None or points[-1] is None else points[-1]
     if last < 1:
         raise ValueError(f"Invalid number of FFT data points ({last}) specified.")
-    return Plan(value_type, a.dtype_name in SINGLE, tuple(extents), positions, last)
+    kind = Plan1d if len(positions) == 1 else PlanNd
+    return kind(value_type, a.dtype_name in SINGLE, tuple(extents), positions, last)
 
 
-__all__ = ["Plan", "get_current_plan", "get_fft_plan"]
+__all__ = ["Plan", "Plan1d", "PlanNd", "get_current_plan", "get_fft_plan"]
