@@ -18,6 +18,7 @@ from cuprous.torchvision.models import (
     mobilenetv2,
     mobilenetv3,
     regnet,
+    segmentation as segmentation,
     shufflenetv2,
     squeezenet,
     swin_transformer,
