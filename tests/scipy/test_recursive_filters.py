@@ -163,3 +163,21 @@ def test_states_of_gustafsson(order: int) -> None:
     np.testing.assert_allclose(
         cp.asnumpy(signal.filtfilt([2.0], [4.0], cp.asarray(columns), method="gust")), columns / 4
     )
+
+
+def test_states_of_gustafsson_for_complex_coefficients() -> None:
+    """SciPy discards imaginary parts of the responses here, so that the definition is the reference."""
+    rng = np.random.default_rng(0)
+    b, a, x = (0.3 * (rng.normal(size=n) + 1j * rng.normal(size=n)) for n in (3, 3, 11))
+    a[0] = 1
+    responses = np.array([theirs.lfilter(b, a, np.zeros(11), zi=state)[0] for state in np.eye(2, dtype=complex)])
+    again = theirs.lfilter(b, a, responses[:, ::-1])
+    forward = theirs.lfilter(b, a, theirs.lfilter(b, a, x)[::-1])[::-1]
+    backward = theirs.lfilter(b, a, theirs.lfilter(b, a, x[::-1])[::-1])
+    matrix = np.concatenate([again[:, ::-1] - responses, responses[:, ::-1] - again]).T
+    states = np.linalg.lstsq(matrix, backward - forward, rcond=None)[0]
+    expected = forward + states[:2] @ again[:, ::-1] + states[2:] @ responses[:, ::-1]
+    result = signal.filtfilt(b, a, cp.asarray(x), method="gust")
+    np.testing.assert_allclose(cp.asnumpy(result), expected, 1e-10)
+    scaled = signal.filtfilt([2j], [1 + 1j], cp.asarray(x), method="gust")
+    np.testing.assert_allclose(cp.asnumpy(scaled), x * (2j / (1 + 1j)) ** 2, 1e-12)

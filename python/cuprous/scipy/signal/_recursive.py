@@ -403,7 +403,7 @@ def _both_ways(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
 def _from_best_states(b: Any, a: Any, rows: ndarray, irlen: int | None) -> ndarray:
     order = max(b.size, a.size) - 1
     if not order:
-        return rows * float((b[0] / a[0]) ** 2)
+        return rows * ((b[0] / a[0]) ** 2).item()
 
     def run(x: ndarray, states: ndarray | None = None) -> ndarray:
         return lfilter(b, a, x) if states is None else lfilter(b, a, x, -1, states)[0]

@@ -18,11 +18,13 @@ from cuprous.torchvision.models import (
     mobilenetv2,
     mobilenetv3,
     regnet,
-    segmentation as segmentation,
     shufflenetv2,
     squeezenet,
     swin_transformer,
     vision_transformer,
+)
+from cuprous.torchvision.models import (
+    segmentation as segmentation,
 )
 from cuprous.torchvision.models._inceptions import (
     GoogLeNet,
