@@ -146,12 +146,12 @@ _LAYERS = {
 _BACKBONE = "IMAGENET1K_V1"
 
 
-def _backbone(name: str, weights: Any) -> nn.Module:
+def _backbone(name: str, weights: Any, progress: bool) -> nn.Module:
     if name.startswith("resnet"):
         options: dict[str, Any] = {"replace_stride_with_dilation": [False, True, True]}
-        whole: nn.Module = getattr(_networks, name)(weights=weights, **options)
+        whole: nn.Module = getattr(_networks, name)(weights=weights, progress=progress, **options)
         return whole
-    features: nn.Module = mobilenetv3.BUILDERS[name](weights=weights, dilated=True).features
+    features: nn.Module = mobilenetv3.BUILDERS[name](weights=weights, progress=progress, dilated=True).features
     return features
 
 
@@ -173,7 +173,7 @@ def _network(name: str) -> Callable[..., _SimpleSegmentationModel]:
         classes = 21 if num_classes is None else num_classes
         (last, channels), (earlier, fewer) = _LAYERS[base]
         wanted = {last: "out", **({earlier: "aux"} if aux_loss else {})}
-        backbone = IntermediateLayerGetter(_backbone(base, weights_backbone), wanted)
+        backbone = IntermediateLayerGetter(_backbone(base, weights_backbone, progress), wanted)
         return kind(backbone, head(channels, classes), FCNHead(fewer, classes) if aux_loss else None)
 
     return named(make, name, f"Returns {kind.__name__} with {base} as its backbone.")
@@ -186,7 +186,7 @@ def lraspp_mobilenet_v3_large(
     _without_weights("lraspp_mobilenet_v3_large", weights)
     (last, channels), (earlier, fewer) = _LAYERS["mobilenet_v3_large"]
     backbone = IntermediateLayerGetter(
-        _backbone("mobilenet_v3_large", weights_backbone), {earlier: "low", last: "high"}
+        _backbone("mobilenet_v3_large", weights_backbone, progress), {earlier: "low", last: "high"}
     )
     return LRASPP(backbone, fewer, channels, 21 if num_classes is None else num_classes)
 
