@@ -69,7 +69,11 @@ _HINTS = {
     "a permission to spoil the input, not an order": """
         _functions.quantiles._quantile.overwrite_input _functions.quantiles.median.overwrite_input
         scipy.fft._cosines.transform.overwrite_x scipy.fft._spectra.transform.overwrite_x
+        scipy.fftpack.fft.overwrite_x scipy.fftpack.ifft.overwrite_x scipy.fftpack.fft2.overwrite_x
+        scipy.fftpack.ifft2.overwrite_x scipy.fftpack.fftn.overwrite_x scipy.fftpack.ifftn.overwrite_x
+        scipy.fftpack.rfft.overwrite_x scipy.fftpack.irfft.overwrite_x
         scipy.signal._filters.detrend.overwrite_data""",
+    "the blocks of another kernel": "scipy.ndimage._distance.distance_transform_edt.block_params",
     "a permission to leave the result unsorted, not an order": "_functions.sets.unique.sorted",
     "a promise about the input, which needs none here": "_functions.sets.isin.assume_unique",
     "a permission to leave the sample in order, not an order": "random._generator.choice.shuffle",
@@ -88,7 +92,6 @@ _HINTS = {
         runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
-    "of the method 'gust', which is refused": "scipy.signal._recursive.filtfilt.irlen",
     "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
     "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
     "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",
@@ -168,6 +171,8 @@ _TORCH_HINTS = {
         utils._pytree.register_pytree_node.serialized_type_name
         utils._pytree.register_pytree_node.to_dumpable_context utils.flop_counter.__init__.custom_mapping
         utils.flop_counter.__init__.display utils.flop_counter.__init__.mods""",
+    "PyTorch's protocol: operations are not intercepted": """
+        _C._disabled_torch_function_impl.cls _C._disabled_torch_function_impl.types""",
     "nothing is reported to anybody": "_C._log_api_usage_once.event",
     "nothing is downloaded, so no bar shows it, and a local folder is neither cached nor asked about": """
         hub.help.force_reload hub.help.skip_validation hub.help.trust_repo hub.list.force_reload

@@ -32,8 +32,8 @@ from cuprous.torch import nn
 from tests.conftest import DEVICE
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
-OURS = ["", "linalg", "fft", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
-SCIPY = ["fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+OURS = ["", "linalg", "fft", "fft.config", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
+SCIPY = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
          "spatial.distance", "special", "stats"]  # fmt: skip
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
          "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
@@ -41,14 +41,14 @@ TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "to
 MODULES = [f"cuprous.{name}".rstrip(".") for name in OURS] + [f"cuprous.scipy.{name}" for name in SCIPY]
 MODULES += [f"cuprous.{name}" for name in TORCH]
 #: Modules that are documented in full: those of arrays, of SciPy, of tensors and of kernels.
-TENSORS = ["", "accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "compiler", "cpu", "cuda",
-           "cuda.amp", "cuda.nvtx", "distributions", "distributions.constraints", "fft", "func", "futures", "hub",
-           "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional", "nn.init",
-           "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations", "nn.utils.parametrize",
-           "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils",
-           "overrides", "profiler", "random", "safetensors", "serialization", "signal.windows", "sparse", "special",
-           "storage", "testing", "torch_version", "utils.checkpoint", "utils.data", "utils.dlpack",
-           "utils.flop_counter", "utils.hooks"]  # fmt: skip
+TENSORS = ["", "__config__", "accelerator", "amp", "autograd", "autograd.functional", "autograd.graph", "compiler",
+           "cpu", "cuda", "cuda.amp", "cuda.nvtx", "distributions", "distributions.constraints", "fft", "func",
+           "futures", "hub", "jit", "library", "linalg", "nn", "nn.attention", "nn.attention.flex_attention",
+           "nn.functional", "nn.init", "nn.modules", "nn.utils", "nn.utils.fusion", "nn.utils.parametrizations",
+           "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn", "nn.utils.stateless", "optim",
+           "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler", "random", "safetensors", "serialization",
+           "signal.windows", "sparse", "special", "storage", "testing", "torch_version", "utils.checkpoint",
+           "utils.data", "utils.dlpack", "utils.flop_counter", "utils.hooks"]  # fmt: skip
 KERNELS = ["cuda", "cuda.random", "cuda.nvtx", "cuda.runtime"]
 COMPLETE = ["cuprous", *(f"cuprous.{name}" for name in ("linalg", "fft", "random", "lib.stride_tricks"))]
 COMPLETE += [f"cuprous.scipy.{name}" for name in SCIPY]

@@ -1,6 +1,7 @@
-"""transformers, timm, lightning, accelerate and torchmetrics run unchanged under `cuprous run`, with PyTorch's results.
+"""Models and training loops of other libraries run unchanged under `cuprous run`, with PyTorch's results.
 
-The programs in `programs` import `torch`; PyTorch 2.11 wrote their results into JSON files beside them.
+They are transformers, timm, lightning, accelerate, torchmetrics and torch_geometric. The programs in `programs` import
+`torch`; PyTorch 2.11 wrote their results into JSON files beside them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ NEEDED = ("transformers", "timm", "lightning", "accelerate", "torchmetrics")
 #: Results that are sums with cancellation, so that their rounding errors are large beside them.
 LOOSE = {"StructuralSimilarityIndexMeasure": 1e-4}
 
-pytestmark = pytest.mark.skipif(
+needs_libraries = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, NEEDED)), reason=f"{', '.join(NEEDED)} (requirements-programs.txt)"
+)
+needs_graphs = pytest.mark.skipif(
+    not importlib.util.find_spec("torch_geometric"), reason="torch_geometric (requirements-programs.txt)"
 )
 
 
@@ -38,6 +42,7 @@ def expected(program: str) -> dict[str, Any]:
     return found
 
 
+@needs_libraries
 def test_models(tmp_path: Path) -> None:
     """The output, the loss and the gradients of 38 models."""
     ours, theirs = results("models", tmp_path), expected("models")
@@ -46,6 +51,7 @@ def test_models(tmp_path: Path) -> None:
     assert off == {}
 
 
+@needs_libraries
 def test_libraries(tmp_path: Path) -> None:
     """Generation, both Trainers, accelerate's loop and metrics."""
     ours, theirs = results("libraries", tmp_path), expected("libraries")
@@ -54,3 +60,16 @@ def test_libraries(tmp_path: Path) -> None:
         assert ours[name] == pytest.approx(theirs[name], 1e-5), name
     for name, value in theirs["metrics"].items():
         assert ours["metrics"][name] == pytest.approx(value, LOOSE.get(name, 1e-5)), name
+
+
+@needs_graphs
+def test_graphs(tmp_path: Path) -> None:
+    """Layers, loaders and functions of torch_geometric, and a variational autoencoder."""
+    ours, theirs = results("graphs", tmp_path), expected("graphs")
+    for name, value in theirs["utilities"].items():
+        assert ours["utilities"][name] == pytest.approx(value, 1e-5), name
+    assert ours["layers"].keys() == theirs["layers"].keys()
+    for name, losses in theirs["layers"].items():
+        assert ours["layers"][name] == pytest.approx(losses, 1e-5), name
+    assert ours["batches"] == pytest.approx(theirs["batches"], 1e-4)
+    assert ours["autoencoder"] == pytest.approx(theirs["autoencoder"], 1e-4)

@@ -17,7 +17,7 @@ from cuprous._unsupported import Unsupported
 Call = Callable[[Any, Any], Any]
 
 MODULES = (
-    "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+    "fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
     "spatial.distance", "special", "stats",
 )  # fmt: skip
 
@@ -169,6 +169,7 @@ FFT: dict[str, Call] = {
        for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")},
     **{f"fft.{name} axis": lambda sp, x, name=name: getattr(sp.fft, name)(x, n=4, axis=0)
        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "dct", "dst")},
+    **plain("fftpack", "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft"),
 }  # fmt: skip
 
 
@@ -328,6 +329,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
 
 #: Other names -> the file that tests them.
 ELSEWHERE = {
+    "fft.get_fft_plan": "test_fft_plans.py", "fftpack.get_fft_plan": "test_fft_plans.py",
     **dict.fromkeys(("fft.get_workers", "fft.set_workers"), "test_fft.py"),
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",
                      "sparse.isspmatrix_csr", "sparse.load_npz", "sparse.save_npz", "sparse.rand", "sparse.random",

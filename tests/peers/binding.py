@@ -194,6 +194,13 @@ class Face(ModuleType):
             return lambda *args: self if value(*args) is ours else value(*args)
         return value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        setting = getattr(type(self.__dict__["__ours__"]), name, None)
+        if isinstance(setting, property):  # a setting of the module, such as those of `fft.config`
+            setattr(self.__dict__["__ours__"], name, value)
+        else:
+            super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["__ours__"])
 

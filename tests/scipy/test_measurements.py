@@ -156,3 +156,20 @@ def test_measurements_of_empty_input(name: str) -> None:
     empty = np.zeros(0)
     found = getattr(ndimage, name)(*[cp.asarray(empty)] * 3)
     assert np.shape(found) == np.shape(getattr(scipy_ndimage, name)(empty, empty, empty)) == (0,)
+
+
+def test_arguments_of_cupy() -> None:
+    image = np.random.default_rng(0).random((5, 7)) > 0.2
+    single = ndimage.distance_transform_edt(cp.asarray(image), float64_distances=False, block_params=(1, 1, 2))
+    assert single.dtype == "float32"
+    np.testing.assert_allclose(cp.asnumpy(single), scipy_ndimage.distance_transform_edt(image), 1e-6)
+    out = cp.zeros((5, 7), "float32")
+    with pytest.raises(RuntimeError, match="distances"):
+        ndimage.distance_transform_edt(cp.asarray(image), distances=out)
+    assert ndimage.distance_transform_edt(cp.asarray(image), distances=out, float64_distances=False) is None
+    assert bool((out == single).all())
+    for extent, dtype in ((100, "int8"), (200, "int16")):
+        labels = np.arange(extent) % 3
+        found = ndimage.value_indices(cp.asarray(labels), adaptive_index_dtype=True)
+        assert {one[0].dtype.name for one in found.values()} == {dtype}
+        np.testing.assert_array_equal(cp.asnumpy(found[2][0]), np.flatnonzero(labels == 2))

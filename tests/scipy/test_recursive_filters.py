@@ -124,7 +124,7 @@ def test_errors() -> None:
         (lambda: signal.sosfilt(np.ones((2, 6)), x, zi=cp.ones((2, 2))), ValueError, "Invalid zi shape"),
         (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, padtype="mirror"), ValueError, "padtype"),
         (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, padlen=30), ValueError, "padlen"),
-        (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, method="gust"), NotImplementedError, "gust"),
+        (lambda: signal.filtfilt([1.0], [1.0, 0.5], x, method="best"), ValueError, "'pad' or 'gust'"),
         (lambda: signal.lfilter_zi([[1.0]], [1.0]), ValueError, "1-D"),
     )
 
@@ -144,3 +144,40 @@ def test_dtypes_of_states(dtype: str) -> None:
         close(getattr(signal, name)(*map(cp.asarray, args)), getattr(theirs, name)(*args), 1e-5)
     close(signal.lfiltic(*map(cp.asarray, (b, a, x[:2], x[:1]))), theirs.lfiltic(b, a, x[:2], x[:1]), 1e-5)
     close(signal.lfiltic(*map(cp.asarray, (b, a, x[:2], x[:0]))), theirs.lfiltic(b, a, x[:2], x[:0]), 1e-5)
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_states_of_gustafsson(order: int) -> None:
+    b, a = theirs.ellip(order, 3, 40, 0.3)
+    rng = np.random.default_rng(order)
+    for x in (rng.normal(size=(3, 40)), rng.normal(size=60) + 1j * rng.normal(size=60)):
+        for irlen in (None, 15, 60):
+            expected = theirs.filtfilt(b, a, x, method="gust", irlen=irlen)
+            result = signal.filtfilt(b, a, cp.asarray(x), method="gust", irlen=irlen)
+            np.testing.assert_allclose(cp.asnumpy(result), expected, 1e-6, 1e-9)
+    columns = rng.normal(size=(40, 2))
+    np.testing.assert_allclose(
+        cp.asnumpy(signal.filtfilt(b, a, cp.asarray(columns), axis=0, method="gust")),
+        theirs.filtfilt(b, a, columns, axis=0, method="gust"), 1e-6, 1e-9,
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        cp.asnumpy(signal.filtfilt([2.0], [4.0], cp.asarray(columns), method="gust")), columns / 4
+    )
+
+
+def test_states_of_gustafsson_for_complex_coefficients() -> None:
+    """SciPy discards imaginary parts of the responses here, so that the definition is the reference."""
+    rng = np.random.default_rng(0)
+    b, a, x = (0.3 * (rng.normal(size=n) + 1j * rng.normal(size=n)) for n in (3, 3, 11))
+    a[0] = 1
+    responses = np.array([theirs.lfilter(b, a, np.zeros(11), zi=state)[0] for state in np.eye(2, dtype=complex)])
+    again = theirs.lfilter(b, a, responses[:, ::-1])
+    forward = theirs.lfilter(b, a, theirs.lfilter(b, a, x)[::-1])[::-1]
+    backward = theirs.lfilter(b, a, theirs.lfilter(b, a, x[::-1])[::-1])
+    matrix = np.concatenate([again[:, ::-1] - responses, responses[:, ::-1] - again]).T
+    states = np.linalg.lstsq(matrix, backward - forward, rcond=None)[0]
+    expected = forward + states[:2] @ again[:, ::-1] + states[2:] @ responses[:, ::-1]
+    result = signal.filtfilt(b, a, cp.asarray(x), method="gust")
+    np.testing.assert_allclose(cp.asnumpy(result), expected, 1e-10)
+    scaled = signal.filtfilt([2j], [1 + 1j], cp.asarray(x), method="gust")
+    np.testing.assert_allclose(cp.asnumpy(scaled), x * (2j / (1 + 1j)) ** 2, 1e-12)

@@ -61,6 +61,19 @@ def test_solutions(trans: int, b: Any) -> None:
             same(ours.solve_triangular(moved, right, trans, lower, unit), wanted)
 
 
+@pytest.mark.parametrize(
+    "shapes", [((3, 4, 4), (4,)), ((3, 4, 4), (4, 2)), ((4, 4), (3, 4, 2)), ((2, 1, 4, 4), (3, 4, 2))]
+)
+@pytest.mark.parametrize("unit", [False, True])
+def test_batches_of_triangles(shapes: Any, unit: bool) -> None:
+    a, b = (RNG.rand(*shape) for shape in shapes)
+    a = a + 4 * np.eye(4)
+    wanted = scipy.linalg.solve_triangular(a, b, lower=True, unit_diagonal=unit)
+    same(ours.solve_triangular(cp.asarray(a), cp.asarray(b), lower=True, unit_diagonal=unit), wanted)
+    with pytest.raises(ValueError, match="incompatible"):
+        ours.solve_triangular(cp.asarray(a), cp.ones((4, 3, 2)))
+
+
 def test_indices_and_kron() -> None:
     p, lower, upper = ours.lu(cp.asarray(A), p_indices=True)
     np.testing.assert_allclose(cp.asnumpy(lower @ upper)[cp.asnumpy(p)], A, atol=1e-12)

@@ -51,9 +51,43 @@ def test_operations_of_a_library() -> None:
     assert x.grad.tolist() == [6.0, 24.0] and torch.ops.tests.cube.default is cube
     assert not hasattr(torch.ops.tests, "absent")
     with pytest.raises(NotImplementedError, match="only operations of"):
-        torch.ops.aten.mm(x, x)
+        torch.ops.torchvision.nms(x, x, 0.5)
     with pytest.raises(ImportError, match=r"lib\.so is compiled against PyTorch"):
         torch.ops.load_library("lib.so")
+
+
+def test_native_operations_are_functions_and_methods() -> None:
+    aten, x = torch.ops.aten, torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+    assert torch.equal(aten.mm.default(x, x), x @ x) and torch.equal(aten.sum.dim_IntList(x, [1]), x.sum(1))
+    assert aten.add_.Tensor(x.clone(), 1).tolist() == [[2.0, -1.0], [4.0, 5.0]]
+    assert aten.mm.default is aten.mm.default and len({aten.mm, aten.mm.default, aten.mm.out}) == 3
+    assert repr(aten.mm.default) == "<OpOverload(op='aten.mm', overload='default')>"
+    assert not hasattr(aten, "absent") and not hasattr(aten, "Tensor") and not hasattr(aten.mm.default, "more")
+    with pytest.raises(NotImplementedError, match=r"\[torch\.ops\.aten\._to_copy\] is not supported"):
+        aten._to_copy.default(x)
+
+
+def test_losses_have_base_classes() -> None:
+    class Scaled(nn.modules.loss._WeightedLoss):
+        def forward(self, input: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+            return F.mse_loss(input, target, reduction=self.reduction) * self.weight
+
+    loss = Scaled(torch.tensor(2.0), size_average=False)
+    assert loss.reduction == "sum" and list(loss.state_dict()) == ["weight"]
+    assert float(loss(torch.ones(3), torch.zeros(3))) == 6
+    assert isinstance(nn.MSELoss(), nn.modules.loss._Loss) and isinstance(loss, nn.modules.loss._Loss)
+    assert issubclass(nn.NLLLoss, nn.modules.loss._WeightedLoss)
+    assert not issubclass(nn.MSELoss, nn.modules.loss._WeightedLoss)
+
+
+def test_private_text_functions() -> None:
+    text = importlib.import_module("cuprous.torch._tensor_str")
+    x = torch.arange(4).reshape(2, 2)
+    assert text._tensor_str(x, 3) == "[[0, 1],\n    [2, 3]]" and text._tensor_str(x[:0], 3) == "[]"
+    assert text._str(x[0], tensor_contents="[...]").startswith("tensor([...]")
+    assert text._add_suffixes("t([0]", ["a=1", "b=2"], 2, force_newline=False) == "t([0], a=1, b=2)"
+    assert text._add_suffixes("t([0]", ["a=1", "b=2"], 2, force_newline=True) == "t([0],\n  a=1, b=2)"
+    assert text.PRINT_OPTS.edgeitems == 3 and not hasattr(text.PRINT_OPTS, "absent")
 
 
 def test_hub_reads_local_folders(tmp_path: Path) -> None:

@@ -91,3 +91,15 @@ def test_bad_options() -> None:
         models.VisionTransformer(32, 16, 1, 1, 8, 8)(torch.rand(1, 3, 16, 16))
     with pytest.raises(ValueError, match="Unknown model"):
         models.get_model("none")
+
+
+def test_dilated_networks_and_refused_weights() -> None:
+    make = models.segmentation.fcn_resnet50
+    with pytest.raises(NotImplementedError, match="create the network without"):
+        make(weights="DEFAULT", weights_backbone=None)
+    with pytest.raises(ValueError, match="3-element tuple"):
+        models.resnet50(replace_stride_with_dilation=[True])
+    with pytest.raises(NotImplementedError, match="dilation"):
+        models.resnet18(replace_stride_with_dilation=[False, False, True])
+    with pytest.raises(ValueError, match="return_layers are not present"):
+        models._utils.IntermediateLayerGetter(torch.nn.Sequential(torch.nn.ReLU()), {"1": "out"})

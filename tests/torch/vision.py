@@ -21,15 +21,22 @@ NETWORKS = {
     "mobilenet_v3_small": 64, "mnasnet0_5": 64, "shufflenet_v2_x0_5": 64, "googlenet": 64, "inception_v3": 96,
     "efficientnet_b0": 64, "efficientnet_v2_s": 64, "regnet_y_400mf": 64, "regnet_x_400mf": 64, "convnext_tiny": 64,
     "swin_t": 64, "swin_v2_t": 64, "vit_b_32": 224, "resnet18": 64,
+    "segmentation.lraspp_mobilenet_v3_large": 32, "segmentation.deeplabv3_mobilenet_v3_large": 32,
+    "segmentation.fcn_resnet50": 16,
 }  # fmt: skip
 
 
 def result(torch: Any, models: Any, name: str) -> dict[str, Any]:
     """Returns the keys and shapes of a network's state as a digest, their number, and logits of a random image."""
-    options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    options: dict[str, Any] = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    module, _, function = name.rpartition(".")
+    if module:
+        models, options = getattr(models, module), {"weights_backbone": None}
+    if "lraspp" not in name and module:
+        options["aux_loss"] = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = getattr(models, name)(num_classes=7, **options)
+        model = getattr(models, function)(num_classes=7, **options)
     state, generator = model.state_dict(), np.random.RandomState(0)
     with torch.no_grad():
         for key, tensor in state.items():
@@ -37,6 +44,8 @@ def result(torch: Any, models: Any, name: str) -> dict[str, Any]:
                 tensor.copy_(torch.tensor(_numbers(key, tuple(tensor.shape), generator)))
         size = NETWORKS[name]
         logits = model.eval()(torch.tensor(generator.randn(1, 3, size, size).astype(np.float32)))
+        if module:  # the scores of some pixels, by the classifiers' names
+            logits = torch.cat([scores[..., ::7, ::5].flatten(1) for scores in logits.values()], 1)
     keys = json.dumps([(key, list(tensor.shape)) for key, tensor in state.items()])
     return {"keys": hashlib.sha256(keys.encode()).hexdigest(), "count": len(state), "logits": logits[0].tolist()}
 

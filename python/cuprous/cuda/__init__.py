@@ -69,7 +69,7 @@ _EXPORTS = _Exports(
         "._mapped": "managed_array mapped_array mapped_array_like",
         "._vectorize": "guvectorize vectorize",
     },
-    modules=("bf16", "cg", "config", "libdevice", "nvtx", "random"),
+    modules=("bf16", "cg", "config", "cufft", "libdevice", "nvtx", "random"),
 )
 
 

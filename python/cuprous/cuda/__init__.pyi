@@ -144,6 +144,7 @@ from cuprous.cuda.types import void as void
 from . import bf16 as bf16
 from . import cg as cg
 from . import config as config
+from . import cufft as cufft
 from . import errors as errors
 from . import libdevice as libdevice
 from . import memory as memory

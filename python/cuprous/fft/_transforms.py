@@ -12,13 +12,12 @@ from typing import Any, TypeAlias
 from cuprous import _core
 from cuprous._common.arguments import along, ndarray
 from cuprous._common.casting import astype
+from cuprous.fft._plans import SINGLE, get_current_plan
 
 #: (array, points along each axis, the axes, forward, norm) -> transformed. Axes are distinct.
 Kernel: TypeAlias = "Callable[[ndarray, Sequence[Any], Sequence[int], bool, str | None], ndarray]"
 #: The divisors of a forward and of a backward transform.
 _DIVISORS = {"backward": ("one", "points"), "ortho": ("root", "root"), "forward": ("points", "one")}
-#: The dtypes that are transformed in single precision.
-_SINGLE = frozenset({"float16", "bfloat16", "float32", "complex64"})
 
 
 def divisor(norm: str | None, forward: bool) -> str:
@@ -61,11 +60,11 @@ def is_complex(a: ndarray) -> bool:
 
 
 def _real(a: ndarray) -> ndarray:
-    return astype(a, "float32" if a.dtype_name in _SINGLE else "float64")
+    return astype(a, "float32" if a.dtype_name in SINGLE else "float64")
 
 
 def _complex(a: ndarray) -> ndarray:
-    return astype(a, "complex64" if a.dtype_name in _SINGLE else "complex128")
+    return astype(a, "complex64" if a.dtype_name in SINGLE else "complex128")
 
 
 def _fitted_along(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> ndarray:
@@ -75,11 +74,18 @@ def _fitted_along(a: ndarray, points: Sequence[Any], axes: Sequence[int]) -> nda
     return a
 
 
+def _check_plan(value_type: str, a: ndarray, axes: Sequence[int], size: int) -> None:
+    """Checks a transform against the plan of the surrounding `with` block, if there is one."""
+    if (plan := get_current_plan()) is not None:
+        plan.check(value_type, a, axes, size)
+
+
 def complex_to_complex(
     a: ndarray, points: Sequence[Any], axes: Sequence[int], forward: bool, norm: str | None
 ) -> ndarray:
     """Transforms n points (by default all) to n values along each of the axes."""
     a = _fitted_along(a, points, axes)
+    _check_plan("C2C", a, axes, a.shape[axes[-1]])
     kind = ("forward" if is_complex(a) else "whole") if forward else "backward"
     a = _real(a) if kind == "whole" else _complex(a)
     return _core.fft(a, kind, axes, a.shape[axes[-1]], divisor(norm, forward))
@@ -96,6 +102,7 @@ def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
     by = divisor(norm, forward)
     if is_complex(a):
         raise TypeError(f"[fft] points must be real, not {a.dtype_name}; take .real, or use fft")
+    _check_plan("R2C", a, axes, a.shape[axes[-1]])
     half = _core.fft(_real(a), "real", axes, a.shape[axes[-1]], by)
     return half if forward else _core.map("conjugate", half)
 
@@ -105,6 +112,7 @@ def half_to_real(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
     whose conjugates are the other values, to n real points (by default an even number)."""
     n = count(points[-1], 2 * (a.shape[axes[-1]] - 1))
     values = _complex(_fitted_along(a, [*points[:-1], n // 2 + 1], axes))
+    _check_plan("C2R", values, axes, n)
     if forward and is_complex(a):
         values = _core.map("conjugate", values)
     return _core.fft(values, "half", axes, n, divisor(norm, forward))

@@ -10,7 +10,8 @@ from cuprous import _core
 from cuprous._exports import Exports
 
 _EXPORTS = Exports(
-    __name__, modules=("fft", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+    __name__,
+    modules=("fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "sparse", "spatial", "special", "stats"),
 )
 
 

@@ -4,6 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from . import fft as fft
+from . import fftpack as fftpack
 from . import interpolate as interpolate
 from . import linalg as linalg
 from . import ndimage as ndimage

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._core import Tensor
+from cuprous.torch._checks import get_default_device
 from cuprous.torch._placeholders import unsupported_name
 from cuprous.torch._random_numbers import Generator
 from cuprous.torch._types import device, dtype
@@ -29,6 +30,16 @@ def _get_accelerator(check: Any = None) -> device:
 
     found = accelerator.current_accelerator(check_available=True)
     return device("cpu") if found is None else found
+
+
+def _get_default_device() -> str:
+    """Returns the type of the device on which tensors are created: "cpu" or "cuda"."""
+    return get_default_device().type
+
+
+def _disabled_torch_function_impl(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Calls the function itself. As a class's `__torch_function__` it stands for not intercepting operations."""
+    return func(*args, **(kwargs or {}))
 
 
 def _ignored(*args: Any) -> bool:

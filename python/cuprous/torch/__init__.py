@@ -104,9 +104,10 @@ _EXPORTS = _exports.Exports(
         ".storage": "TypedStorage UntypedStorage",
         ".futures": "Future",
     },
-    modules=("_C", "_VF", "_dynamo", "_utils", "compiler", "cpu", "distributed", "distributions", "futures", "hub",
-             "jit", "library", "multiprocessing", "overrides", "profiler", "return_types", "serialization", "signal",
-             "sparse", "special", "storage", "testing", "torch_version", "types"),
+    modules=("__config__", "_C", "_VF", "_dynamo", "_tensor_str", "_utils", "compiler", "cpu", "distributed",
+             "distributions", "futures", "hub", "jit", "library", "multiprocessing", "overrides", "profiler",
+             "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
+             "types"),
 )  # fmt: skip
 
 

@@ -365,6 +365,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
     name, device_name = _options("arange", out, dtype, device, layout, "int64" if whole else None)
+    if not whole and not (DTYPES[name].is_floating_point or DTYPES[name].is_complex):  # PyTorch truncates the bounds
+        start, end, step, whole = int(start), int(end), int(step), True
     n = _count(start, end, step)
     if whole:
         values = _core.t_iota([n], [step], start, device_name)
@@ -429,7 +431,10 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
     requires_grad, pin_memory, out = (options.pop(name, None) for name in ("requires_grad", "pin_memory", "out"))
     if out is not None:
         options = {"dtype": out.dtype, "device": out.device} | options
-    powers = _core.t_map("power", base, linspace(start, end, steps, **options))
+    name = _options("logspace", out, options.pop("dtype", None), options.get("device"), options.get("layout"))[0]
+    kind = DTYPES[name]
+    exponents = linspace(start, end, steps, dtype=kind if kind.is_floating_point else DTYPES["float64"], **options)
+    powers = astype(_core.t_map("power", base, exponents), name)
     return _configured(powers, bool(requires_grad), bool(pin_memory), out)
 
 

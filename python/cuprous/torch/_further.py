@@ -71,7 +71,10 @@ def ldexp(input: Any, other: Any) -> Tensor:
         >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([3, 2]))
         tensor([ 8., 12.])
     """
-    return _map("multiply", input, _map("exp2", tensor_of(other).to(get_default_dtype())))
+    exponents = tensor_of(other)
+    if exponents.is_complex():
+        return _map("multiply", input, _map("exp", exponents * math.log(2)))
+    return _map("multiply", input, _map("exp2", exponents.to(get_default_dtype())))
 
 
 def frexp(input: Tensor) -> frexp_result:
@@ -398,7 +401,9 @@ def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any
         >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
         tensor([[6.]])
     """
-    product = _products.matmul(batch1, batch2).sum(0) * alpha
+    product = _products.matmul(batch1, batch2).sum(0)
+    alpha, beta = (_products.factor(product, x) for x in (alpha, beta))
+    product = product * alpha
     return product if beta == 0 else product + input * beta
 
 

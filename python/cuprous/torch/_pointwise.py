@@ -60,9 +60,58 @@ def _in_floats(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return recorded
 
 
+def _in_common(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records a row of floats, whose result has the dtype of its operands all the same."""
+
+    def recorded(row: str, *operands: Any) -> Tensor:
+        return astype(record(row, *operands), _core.t_result_type(*operands))
+
+    return recorded
+
+
+def _of_bools(record: Callable[..., Tensor], dtype: str) -> Callable[..., Tensor]:
+    """Returns a function that records a row without bools, which are their own result, of another dtype if need be."""
+
+    def recorded(row: str, input: Tensor) -> Tensor:
+        if input.dtype_name != "bool":
+            return record(row, input)
+        return _core.t_map("logical_and", input, True) if dtype == "bool" else astype(input, dtype)
+
+    return recorded
+
+
+#: The dtype of functions of bools whose result is the bool itself.
+_BOOLS = {"conj_physical": "bool", "sgn": "bool", "sign": "bool", "square": "int64"}
+
+
+def _complex_sinc(x: Tensor) -> Tensor:
+    zero = _map("equal", x, 0)
+    scaled = _map("where", zero, 1, x * math.pi)
+    return _map("where", zero, 1, _map("divide", _map("sin", scaled), scaled))
+
+
+#: Functions of complex numbers whose row is for real ones.
+_COMPLEX: dict[str, Callable[[Tensor], Tensor]] = {
+    "rsqrt": lambda x: _map("divide", 1, _map("sqrt", x)),
+    "sigmoid": lambda x: _map("divide", 1, 1 + _map("exp", -x)),
+    "sinc": _complex_sinc,
+}
+
+
+def _with_complex(record: Callable[..., Tensor], formula: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records a row, and a formula for complex numbers."""
+    return lambda row, input: formula(input) if input.is_complex() else record(row, input)
+
+
 def _recorder(name: str) -> Callable[..., Tensor]:
     """Returns the native function that records rows of the operation table for a function."""
     record = _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
+    if name in _BOOLS:
+        return _of_bools(record, _BOOLS[name])
+    if name in _COMPLEX:
+        return _with_complex(record, _COMPLEX[name])
+    if name == "heaviside":
+        return _in_common(record)
     return _in_floats(record) if name in ("angle", "reciprocal") else record
 
 
@@ -593,6 +642,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
         >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
         tensor([ True, False])
     """
+    if input.dtype_name == other.dtype_name == "bool":
+        return _map("equal", input, other)
     near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))
     near = _map("logical_or", _map("logical_and", near, _map("isfinite", other)), _map("equal", input, other))
     if equal_nan:

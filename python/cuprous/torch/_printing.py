@@ -41,6 +41,15 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     _options["sci_mode"] = sci_mode
 
 
+def option(name: str) -> Any:
+    """Returns an option of `set_printoptions`.
+
+    Raises:
+        KeyError: if there is no such option.
+    """
+    return _options[name]
+
+
 class _Formatter:
     """Formats all numbers of a tensor with one width and one notation."""
 
@@ -147,8 +156,8 @@ def html(self: Tensor) -> str | None:
     return "<div>" + markup.heading(title, ", ".join(notes)) + markup.preformatted(shown) + "</div>"
 
 
-def text(self: Tensor, prefix: str = "tensor(") -> str:
-    """Returns the text of a tensor: `tensor([...], dtype, device, grad_fn)`."""
+def text(self: Tensor, prefix: str = "tensor(", contents: str | None = None) -> str:
+    """Returns the text of a tensor: `tensor([...], dtype, device, grad_fn)`. `contents` replaces its elements."""
     name = self.dtype_name
     suffixes = []
     if self.device_name != "cpu":
@@ -161,7 +170,7 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
     else:
         if name not in (default, "int64", "bool", "complex128" if default == "float64" else "complex64"):
             suffixes.append(f"dtype=torch.{name}")
-        body = values(self, prefix)
+        body = values(self, prefix) if contents is None else contents
     if self.grad_fn is not None:
         suffixes.append(f"grad_fn={self.grad_fn!r}")
     elif self.requires_grad:
@@ -169,13 +178,13 @@ def text(self: Tensor, prefix: str = "tensor(") -> str:
     return joined(prefix + body, suffixes)
 
 
-def joined(text: str, suffixes: list[str]) -> str:
+def joined(text: str, suffixes: list[str], indent: int = 7) -> str:
     """Returns the text with further parts, in lines of the set width, and the closing bracket."""
     last = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > int(_options["linewidth"]):
-            text += ",\n       " + suffix
-            last = 7 + len(suffix)
+            text += ",\n" + " " * indent + suffix
+            last = indent + len(suffix)
         else:
             text += ", " + suffix
             last += len(suffix) + 2

@@ -75,9 +75,15 @@ dot = _of_dims("dot", 1, 1, "()", "tensor(5.)")
 dot = _autocast.policy(dot)
 
 
+def factor(product: Tensor, value: Any) -> Any:
+    """Returns a factor as PyTorch takes it: of integers it is truncated."""
+    return value if product.is_floating_point() or product.is_complex() else int(value)
+
+
 def _adding(name: str, product: Callable[..., Tensor], operands: str, result: str) -> Callable[..., Tensor]:
     def add(input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         result = product(first, second)
+        alpha, beta = factor(result, alpha), factor(result, beta)
         result = result if alpha == 1 else _map("multiply", result, alpha)
         return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
 

@@ -210,11 +210,17 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, generator: Any = None) -> Tensor:
-    """Returns uniform ("unit") or normal random numbers of a float dtype.
+    """Returns uniform ("unit") or normal random numbers of a float or complex dtype. Complex ones have independent
+    parts; the parts of normal ones have variance 1/2.
 
     Raises:
-        RuntimeError: for dtypes other than floats.
+        RuntimeError: for other dtypes.
     """
+    if name in ("complex64", "complex128"):
+        part = "float32" if name == "complex64" else "float64"
+        real, imaginary = (draw_floats(kind, shape, part, device_name, generator) for _ in range(2))
+        drawn = _core.t_map("make_complex", real, imaginary)
+        return drawn if kind == "unit" else _core.t_map("multiply", drawn, math.sqrt(0.5))
     if name not in ("float16", "bfloat16", "float32", "float64"):
         raise RuntimeError(f'"{kind}" not implemented for {name!r}')
     wide = name == "float64"

@@ -495,7 +495,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
         >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
         tensor(1000.6932)
     """
-    top = _reduce("max", input.detach(), dims_of(dim), True)
+    real = _map("real", input.detach()) if input.is_complex() else input.detach()
+    top = _reduce("max", real, dims_of(dim), True)
     top = _map("where", _map("isfinite", top), top, 0)
     total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
     return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))

@@ -153,6 +153,11 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = wrap_dim(dim, input.ndim)
+    if not input.ndim and not source.ndim and index.numel() == 1:
+        whole = index_reduce(
+            input.reshape(1), 0, index.reshape(1), source.reshape(1), reduce, include_self=include_self
+        )
+        return whole.reshape(())
     if index.ndim > 1 or source.ndim != input.ndim or source.dims[dim] != index.numel():
         raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip

@@ -40,6 +40,10 @@ def _differentiable(of_arrays: Any, derivatives: Sequence[_Derivative | None]) -
     def compute(*operands: Any) -> Tensor:
         like = next((x for x in operands if isinstance(x, Tensor)), None)
         tensors = [tensor_of(x, like) for x in operands]
+        if not all(x.is_floating_point() for x in tensors):  # integers are cast to the dtype of the others
+            floats = [x for x in tensors if x.is_floating_point()]
+            dtype = _core.t_result_type(*floats) if floats else _core.t_default_dtype()
+            tensors = [x if x.is_floating_point() else astype(x, dtype) for x in tensors]
         if _core.is_grad_enabled():
             for x, derivative in zip(tensors, derivatives, strict=True):
                 if x.requires_grad and derivative is None:
@@ -173,13 +177,15 @@ def polygamma_of(n: int, input: Tensor) -> Tensor:
 def recurrence(first: _Start, second: _Start, step: _Step, x: Any, n: Any) -> Tensor:
     """Returns polynomials of an orthogonal family by their recurrence: P(k + 1) = step(k, x, P(k), P(k - 1)).
 
-    The degrees are read on the host. Negative ones give 0.
+    The degrees are read on the host and truncated to integers. Negative ones give 0.
     """
-    x = tensor_of(x, n if isinstance(n, Tensor) else None)
+    x = _floating(tensor_of(x, n if isinstance(n, Tensor) else None))
     if not isinstance(n, Tensor):
         return _degree(first, second, step, x, int(n))
+    n = _map("trunc", n) if n.is_floating_point() else n
     degrees = n.tolist() if n.ndim else [n.item()]
-    found = (x + n) * 0
+    found = _constant(x + n, 0)
+    x = astype(x, found.dtype_name)
     for degree in sorted({int(d) for d in _flat(degrees)}):
         found = _map("where", _map("equal", n, degree), _degree(first, second, step, x, degree), found)
     return found
@@ -192,7 +198,7 @@ def _flat(values: Any) -> list[Any]:
 def _degree(first: _Start, second: _Start, step: _Step, x: Tensor, n: int) -> Tensor:
     before, now = first(x), second(x)
     if n < 1:
-        return before if n == 0 else x * 0
+        return before if n == 0 else _constant(x, 0)
     for k in range(1, n):
         before, now = now, step(k, x, now, before)
     return now
@@ -202,8 +208,16 @@ _Start = Callable[[Tensor], Tensor]
 _Step = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
+def _floating(x: Tensor) -> Tensor:
+    return x if x.is_floating_point() else astype(x, _core.t_default_dtype())
+
+
+def _constant(x: Tensor, value: float) -> Tensor:
+    return _core.t_full(list(x.dims), value, x.dtype_name, x.device_name)
+
+
 def _one(x: Tensor) -> Tensor:
-    return x * 0 + 1
+    return _constant(x, 1)
 
 
 def _twice(_: int, x: Tensor, now: Tensor, before: Tensor) -> Tensor:
@@ -240,7 +254,7 @@ def _family(name: str) -> Callable[..., Tensor]:
     summary, second, step, shifted, shown = _FAMILIES[name]
 
     def evaluate(input: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
-        x = 2 * tensor_of(input) - 1 if shifted else input
+        x = 2 * _floating(tensor_of(input)) - 1 if shifted else input
         return write_out(out, recurrence(_one, second, step, x, n))
 
     return named(

@@ -127,7 +127,7 @@ def _levels(name: str, input: Tensor, q: Any, interpolation: str) -> tuple[list[
 
 def _joined(found: list[Tensor], input: Tensor, dim: int | None, keepdim: bool, several: bool) -> Tensor:
     """Returns quantiles that were reduced along one axis in the shape that was requested."""
-    if dim is None and keepdim:
+    if keepdim and (dim is None or not input.ndim):
         found = [part.reshape((1,) * input.ndim) for part in found]
     elif not keepdim:
         found = [_shape.squeeze(part, 0 if dim is None else wrap_dim(dim, input.ndim)) for part in found]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cuprous.torch import _placeholders
+from cuprous.torch import _aten, _placeholders
 from cuprous.torch._placeholders import UnsupportedError
 from cuprous.torch.autograd import Function
 
@@ -144,6 +144,8 @@ class _Namespace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._name == "aten":
+            return _aten.operation(name)
         raise UnsupportedError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}': only operations of "
                                "torch.library.custom_op are there")  # fmt: skip
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torchmetrics
 import transformers as T
+from lightning.fabric.plugins.environments import LightningEnvironment
 from torch.utils.data import DataLoader, TensorDataset
 
 warnings.simplefilter("ignore")
@@ -71,20 +72,21 @@ class Sentences(torch.utils.data.Dataset):
 
 
 def trainer():
-    """transformers' Trainer: 20 steps with a schedule, clipping, evaluation and checkpoints, a model that is saved and
+    """transformers' Trainer: 50 steps with a schedule, clipping, evaluation and checkpoints, a model that is saved and
     loaded, and a run that goes on from a checkpoint."""
     config = T.BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=48,
                           vocab_size=99, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        options = T.TrainingArguments(folder, per_device_train_batch_size=8, max_steps=20, learning_rate=1e-3,
-                                      save_steps=10, lr_scheduler_type="cosine", warmup_steps=3, report_to=[],
+        options = T.TrainingArguments(folder, per_device_train_batch_size=8, max_steps=50, learning_rate=5e-3,
+                                      save_steps=25, lr_scheduler_type="cosine", warmup_steps=3, report_to=[],
                                       use_cpu=True,
-                                      disable_tqdm=True, logging_steps=5)  # fmt: skip
+                                      disable_tqdm=True, logging_steps=10)  # fmt: skip
         model = filled(T.BertForSequenceClassification(config), 0.1)
         made = T.Trainer(model, options, train_dataset=Sentences(), eval_dataset=Sentences(), optimizers=(None, None))
         made.get_train_dataloader = lambda: DataLoader(Sentences(), 8)
         loss = made.train().training_loss
-        found = [loss, made.evaluate()["eval_loss"]]
+        curve = [entry["loss"] for entry in made.state.log_history if "loss" in entry]
+        found = [loss, made.evaluate()["eval_loss"], *curve]
         made.save_model(f"{folder}/model")
         loaded = T.BertForSequenceClassification.from_pretrained(f"{folder}/model")
         same = all(
@@ -92,7 +94,7 @@ def trainer():
         )
         again = T.Trainer(loaded, options, train_dataset=Sentences())
         again.get_train_dataloader = made.get_train_dataloader
-        again.train(resume_from_checkpoint=f"{folder}/checkpoint-10")
+        again.train(resume_from_checkpoint=f"{folder}/checkpoint-25")
         rest = max(float((a - b).abs().max()) for a, b in zip(model.parameters(), loaded.parameters(), strict=True))
         return [*found, same, rest < 1e-6]
 
@@ -121,7 +123,9 @@ class Regression(lightning.LightningModule):
 def fit():
     """lightning's Trainer.fit with a checkpoint, and a run that goes on from it."""
     with tempfile.TemporaryDirectory() as folder:
-        options = {"accelerator": "cpu", "default_root_dir": folder, "logger": False, "enable_progress_bar": False}
+        # Named, because lightning looks for others by importing mpi4py, which fails where there is no MPI.
+        options = {"accelerator": "cpu", "default_root_dir": folder, "logger": False, "enable_progress_bar": False,
+                   "plugins": [LightningEnvironment()]}  # fmt: skip
         made = lightning.Trainer(max_epochs=4, gradient_clip_val=1.0, **options)
         made.fit(Regression(), examples(), examples())
         path = made.checkpoint_callback.best_model_path

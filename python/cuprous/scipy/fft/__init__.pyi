@@ -8,6 +8,7 @@ from cuprous.fft._frequencies import fftfreq as fftfreq
 from cuprous.fft._frequencies import fftshift as fftshift
 from cuprous.fft._frequencies import ifftshift as ifftshift
 from cuprous.fft._frequencies import rfftfreq as rfftfreq
+from cuprous.fft._plans import get_fft_plan as get_fft_plan
 from cuprous.scipy.fft._spectra import Points
 from cuprous.scipy.fft._workers import get_workers as get_workers
 from cuprous.scipy.fft._workers import next_fast_len as next_fast_len
@@ -289,6 +290,7 @@ __all__ = [
     "fftfreq",
     "fftn",
     "fftshift",
+    "get_fft_plan",
     "get_workers",
     "hfft",
     "hfft2",

@@ -8,11 +8,20 @@ from typing import Any, TypeAlias
 
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 from cuprous._common.naming import named
+from cuprous.fft._plans import given
 from cuprous.fft._transforms import Kernel, complex_to_complex, half_to_real, real_to_half
 from cuprous.scipy.fft._workers import check
 
 Points: TypeAlias = "int | Sequence[int] | None"
 Axes: TypeAlias = "int | Sequence[int] | None"
+#: Transforms of Hermitian input take no plans, as in CuPy.
+_WITHOUT_PLANS = ("hfft", "ihfft")
+#: What the documentation says of plans: for transforms with them, and without.
+_PLANS = (
+    ("what `get_fft_plan` returned; the transform must be its own",
+     "RuntimeError: for a `plan` in a `with` block of another one."),
+    ("not supported", "NotImplementedError: for a `plan`."),
+)  # fmt: skip
 
 
 def _integers(values: Any, name: str) -> list[int]:
@@ -56,9 +65,10 @@ def _lines(name: str, kernel: Kernel, forward: bool, doc: str) -> Any:
         x: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
         workers: int | None = None, *, plan: Any = None,
     ) -> ndarray:  # fmt: skip
-        check(workers, plan)
+        check(workers, plan if name in _WITHOUT_PLANS else None)
         a = array(x)
-        return kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
+        with given(plan):
+            return kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
 
     return named(transform, name, doc)
 
@@ -70,7 +80,7 @@ def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) 
         x: ArrayLike, s: Points = None, axes: Axes = None if all_axes else (-2, -1), norm: str | None = None,
         overwrite_x: bool = False, workers: int | None = None, *, plan: Any = None,
     ) -> ndarray:  # fmt: skip
-        check(workers, plan)
+        check(workers, plan if name[:-1] in _WITHOUT_PLANS else None)
         a = array(x)
         points, chosen = axes_and_points(a, s, axes)
         if not chosen:
@@ -79,7 +89,8 @@ def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) 
             return a
         if kernel is half_to_real and s is None:
             points[-1] = 2 * (points[-1] - 1)
-        return kernel(a, points[: len(chosen)], chosen, forward, norm)
+        with given(plan):
+            return kernel(a, points[: len(chosen)], chosen, forward, norm)
 
     return named(transform, name, doc)
 
@@ -126,7 +137,7 @@ Args:
         one for "forward". With "ortho" both are divided by its root.
     overwrite_x: has no effect.
     workers: only validated; has no effect.
-    plan: not supported.
+    plan: {plan}.
 
 Returns:
     A complex array, or a real one for `irfft`, `hfft` and similar: in single precision for single and half precision,
@@ -135,7 +146,7 @@ Returns:
 Raises:
     ValueError: for fewer than one point, or any other `norm`.
     TypeError: for complex points where real ones are needed.
-    NotImplementedError: for a `plan`.
+    {error}
 
 Examples:
     >>> cp.scipy.fft.{name}({example}).round(6)
@@ -147,6 +158,7 @@ def _documented(name: str, end: str) -> str:
     where, points, axes, each, default = _WORDS[end]
     return _DOC.format(
         what=_TABLE[name][2], where=where, points=points, axes=axes, each=each, default=default, name=name + end,
+        plan=_PLANS[name in _WITHOUT_PLANS][0], error=_PLANS[name in _WITHOUT_PLANS][1],
         example=_EXAMPLES[end], result=_RESULTS[name + end].replace("\n", "\n    "),
     )  # fmt: skip
 

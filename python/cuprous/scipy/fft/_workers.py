@@ -32,7 +32,7 @@ def check(workers: int | None, plan: Any) -> None:
     """
     _count(workers)
     if plan is not None:
-        raise NotImplementedError("[fft] the engine creates and caches plans itself; leave out plan=")
+        raise NotImplementedError("[hfft] plans are not yet supported for this transform; leave out plan=")
 
 
 def get_workers() -> int:

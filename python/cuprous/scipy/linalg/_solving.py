@@ -157,8 +157,8 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
     """Returns X with A X = b for triangular A, of which only the triangle is read.
 
     Args:
-        a: a square matrix.
-        b: a vector or a matrix.
+        a: square matrices in the last two axes.
+        b: a vector, or matrices in the last two axes that broadcast with `a`.
         trans: 0 or "N" for A, 1 or "T" for its transpose, 2 or "C" for its adjoint.
         lower: whether A is lower triangular.
         unit_diagonal: whether the diagonal of A counts as 1.
@@ -177,14 +177,14 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
         array([1., 2.])
     """
     matrix, right = inexact(_matrix(a, check_finite, square=True), array(b))
-    if right.ndim not in (1, 2) or right.shape[0] != matrix.shape[0]:
+    if not right.ndim or right.shape[max(right.ndim - 2, 0)] != matrix.shape[-1]:
         raise ValueError(f"shapes of a {matrix.shape} and b {right.shape} are incompatible")
     if check_finite and not bool(all_(isfinite(right))):
         raise ValueError("array must not contain infs or NaNs")
     shift = int(unit_diagonal)
     triangle = tril(matrix, -shift) if lower else triu(matrix, shift)
     if unit_diagonal:
-        triangle = triangle + eye(matrix.shape[0], dtype=matrix.dtype)
+        triangle = triangle + eye(matrix.shape[-1], dtype=matrix.dtype)
     kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
     if kind:
         triangle = _swapped(triangle) if kind == 1 else conj(_swapped(triangle))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.casting import astype
 from cuprous._common.convert import c_strides
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.index_routines import split_index
@@ -151,9 +152,9 @@ def _requested(
 
 def distance_transform_edt(
     input: ArrayLike, sampling: Any = None, return_distances: bool = True, return_indices: bool = False,
-    distances: Any = None, indices: Any = None,
+    distances: Any = None, indices: Any = None, *, block_params: Any = None, float64_distances: bool = True,
 ) -> Any:  # fmt: skip
-    """Returns the Euclidean distance of each element to the nearest zero, in float64; inf if there is no zero.
+    """Returns the Euclidean distance of each element to the nearest zero; inf if there is no zero.
 
     Args:
         input: a real array of any shape; a 0-d array counts as an array with one element.
@@ -161,8 +162,10 @@ def distance_transform_edt(
         return_distances: whether to return the distances.
         return_indices: whether to return the coordinates of the nearest zero, in int32, one row for each axis; an
             element's own coordinates if there is no zero.
-        distances: a float64 array that receives the distances, which are then not returned.
+        distances: an array of the distances' dtype that receives them; they are then not returned.
         indices: an int32 array that receives the coordinates, which are then not returned.
+        block_params: for CuPy's signature, in which it sets the blocks of a kernel; it has no effect.
+        float64_distances: whether distances are float64; otherwise they are float32.
 
     Returns:
         The distances, the coordinates, a pair of both, or None, depending on what was requested.
@@ -177,10 +180,11 @@ def distance_transform_edt(
     """
     a = source(input)
     a = a.reshape([1]) if a.ndim == 0 else a
-    _check(distances, "float64", a.shape, return_distances, return_indices, indices, RuntimeError)
+    dtype = "float64" if float64_distances else "float32"
+    _check(distances, dtype, a.shape, return_distances, return_indices, indices, RuntimeError)
     count = "columns" if return_indices else None
     far, near = _distances(a, "euclidean", sampling, count)
-    return _requested(_core.map("sqrt", far), near, count, return_distances, distances, indices)
+    return _requested(astype(_core.map("sqrt", far), dtype), near, count, return_distances, distances, indices)
 
 
 def distance_transform_cdt(

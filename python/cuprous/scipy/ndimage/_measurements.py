@@ -14,6 +14,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.casting import astype
 from cuprous._common.operands import is_scalar
 from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, source
 
@@ -505,12 +506,15 @@ def labeled_comprehension(
     return result[0] if single else result
 
 
-def value_indices(arr: ArrayLike, *, ignore_value: Any = None) -> dict[Any, tuple[ndarray, ...]]:
+def value_indices(
+    arr: ArrayLike, *, ignore_value: Any = None, adaptive_index_dtype: bool = False
+) -> dict[Any, tuple[ndarray, ...]]:
     """Returns the indices of each value of an integer array.
 
     Args:
         arr: an array of integers.
         ignore_value: a value to leave out.
+        adaptive_index_dtype: whether indices have the smallest signed dtype that holds them, in place of int64.
 
     Returns:
         A dictionary from a value (a NumPy scalar) to a tuple of index arrays, one for each axis.
@@ -526,4 +530,9 @@ def value_indices(arr: ArrayLike, *, ignore_value: Any = None) -> dict[Any, tupl
     if _dtypes.kind(a.dtype_name) not in "iu":
         raise ValueError("Parameter 'arr' must be an integer array")
     values = _core.to_numpy(cp.unique(a))
-    return {value: cp.nonzero(a == value) for value in values if ignore_value is None or value != ignore_value}
+    dtype = cp.min_scalar_type(-max(a.shape, default=0) - 1) if adaptive_index_dtype else "int64"
+
+    def indices(value: Any) -> tuple[ndarray, ...]:
+        return tuple(astype(index, str(dtype)) for index in cp.nonzero(a == value))
+
+    return {value: indices(value) for value in values if ignore_value is None or value != ignore_value}

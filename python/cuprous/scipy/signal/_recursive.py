@@ -24,6 +24,7 @@ from cuprous._common.arguments import array, ndarray, normalize_axis
 from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._filters import extended
+from cuprous.scipy.signal._gustafsson import filtered
 from cuprous.scipy.signal._realization import realization
 
 _map = _core.map
@@ -399,6 +400,17 @@ def _both_ways(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
     return cp.moveaxis(y[..., edge : y.shape[-1] - edge], -1, axis)
 
 
+def _from_best_states(b: Any, a: Any, rows: ndarray, irlen: int | None) -> ndarray:
+    order = max(b.size, a.size) - 1
+    if not order:
+        return rows * ((b[0] / a[0]) ** 2).item()
+
+    def run(x: ndarray, states: ndarray | None = None) -> ndarray:
+        return lfilter(b, a, x) if states is None else lfilter(b, a, x, -1, states)[0]
+
+    return filtered(run, rows, order, irlen)
+
+
 def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad",
     irlen: int | None = None,
@@ -412,15 +424,15 @@ def filtfilt(
         axis: the axis.
         padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
         padlen: the length of the extension; 3 max(len(a), len(b)) by default.
-        method: must be "pad".
-        irlen: only for the method "gust", which is not supported.
+        method: "pad", or "gust" for the initial states that make the result independent of the direction that comes
+            first; it takes no padding.
+        irlen: for "gust", the length of the filter's response, by default that of the signal.
 
     Returns:
         An array of the shape of `x`.
 
     Raises:
         ValueError: for an unknown method or padtype, and a signal that is not longer than `padlen`.
-        NotImplementedError: for the method "gust".
 
     Examples:
         >>> cp.scipy.signal.filtfilt([0.5, 0.5], [1.0], cp.arange(20.0)).shape
@@ -428,11 +440,11 @@ def filtfilt(
     """
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
-    if method == "gust":
-        raise NotImplementedError("[filtfilt] method='gust' is not supported; use 'pad'")
     signal = array(x)
     axis = normalize_axis(axis, signal.ndim)
     numerator, denominator = (host(v).reshape(-1) for v in (b, a))
+    if method == "gust":
+        return cp.moveaxis(_from_best_states(numerator, denominator, cp.moveaxis(signal, axis, -1), irlen), -1, axis)
     rows, edge = _extended(signal, axis, padtype, padlen, 3 * max(numerator.size, denominator.size))
     state = lfilter_zi(numerator, denominator)
     return _both_ways(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)

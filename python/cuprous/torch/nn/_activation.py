@@ -72,6 +72,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
         tensor([-1.0000,  0.5000,  1.0000])
     """
+    if not input.is_floating_point():
+        min_val, max_val = int(min_val), int(max_val)
     low = _map("where", _map("less_equal", input, min_val), min_val, input)
     return written(input, _map("where", _map("greater_equal", input, max_val), max_val, low), inplace)
 

@@ -23,6 +23,9 @@ from cuprous.torchvision.models import (
     swin_transformer,
     vision_transformer,
 )
+from cuprous.torchvision.models import (
+    segmentation as segmentation,
+)
 from cuprous.torchvision.models._inceptions import (
     GoogLeNet,
     GoogLeNetOutputs,

@@ -12,8 +12,8 @@ from cuprous.torchvision.models._build import named_network, with_weights
 from cuprous.torchvision.models._weights import chosen
 
 
-def _conv(channels: int, out: int, size: int, stride: int = 1, groups: int = 1) -> nn.Module:
-    return nn.Conv2d(channels, out, size, stride, size // 2, groups=groups, bias=False)
+def _conv(channels: int, out: int, size: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Module:
+    return nn.Conv2d(channels, out, size, stride, size // 2 * dilation, dilation, groups, bias=False)
 
 
 class _Residual(nn.Module):
@@ -35,9 +35,10 @@ class _Residual(nn.Module):
 class BasicBlock(_Residual):
     """The residual block with two 3x3 convolutions."""
 
-    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
+    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64,
+                 dilation: int = 1) -> None:  # fmt: skip
         super().__init__()
-        unsupported("BasicBlock", groups=(groups, 1), base_width=(base_width, 64))
+        unsupported("BasicBlock", groups=(groups, 1), base_width=(base_width, 64), dilation=(dilation, 1))
         self.conv1, self.bn1 = _conv(channels, width, 3, stride), nn.BatchNorm2d(width)
         self.conv2, self.bn2 = _conv(width, width, 3), nn.BatchNorm2d(width)
         self._project(channels, width, stride)
@@ -52,11 +53,12 @@ class Bottleneck(_Residual):
 
     expansion = 4
 
-    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
+    def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64,
+                 dilation: int = 1) -> None:  # fmt: skip
         super().__init__()
         inner, out = width * base_width // 64 * groups, width * self.expansion
         self.conv1, self.bn1 = _conv(channels, inner, 1), nn.BatchNorm2d(inner)
-        self.conv2, self.bn2 = _conv(inner, inner, 3, stride, groups), nn.BatchNorm2d(inner)
+        self.conv2, self.bn2 = _conv(inner, inner, 3, stride, groups, dilation), nn.BatchNorm2d(inner)
         self.conv3, self.bn3 = _conv(inner, out, 1), nn.BatchNorm2d(out)
         self._project(channels, out, stride)
 
@@ -70,8 +72,15 @@ class ResNet(nn.Module):
     """A residual network (He et al., 2016); `layers` has the number of blocks in each of the four stages."""
 
     def __init__(self, block: type[_Residual], layers: list[int], num_classes: int = 1000,
-                 zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64) -> None:  # fmt: skip
+                 zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
+                 replace_stride_with_dilation: list[bool] | None = None) -> None:  # fmt: skip
         super().__init__()
+        dilated = [False, *(replace_stride_with_dilation or [False] * 3)]
+        if len(dilated) != 4:
+            raise ValueError(
+                f"replace_stride_with_dilation should be None or a 3-element tuple, got {replace_stride_with_dilation}"
+            )
+        dilation = 1
         self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
         make: Callable[..., _Residual] = block
@@ -79,8 +88,10 @@ class ResNet(nn.Module):
         for stage, count in enumerate(layers):
             blocks = []
             for k in range(count):
-                stride = 2 if stage and not k else 1
-                blocks.append(make(channels, 64 << stage, stride, groups, width_per_group))
+                stride = 2 if stage and not k and not dilated[stage] else 1
+                blocks.append(make(channels, 64 << stage, stride, groups, width_per_group, dilation))
+                if dilated[stage] and not k:
+                    dilation *= 2
                 channels = (64 << stage) * block.expansion
             setattr(self, f"layer{stage + 1}", nn.Sequential(*blocks))
         self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(channels, num_classes)

@@ -46,6 +46,26 @@ _LOSSES: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
 }  # fmt: skip
 
 
+class _Loss(Module):
+    """The base class of losses, from which programs derive their own. `reduction` is "mean", "sum" or "none"."""
+
+    reduction: str
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = legacy(size_average, reduce, reduction)
+
+
+class _WeightedLoss(_Loss):
+    """The base class of losses with a buffer `weight`."""
+
+    def __init__(
+        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
 def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str, Any]) -> type[Module]:
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
@@ -70,7 +90,7 @@ def _loss(name: str, function: Any, buffers: tuple[str, ...], settings: dict[str
     forward = plain if passed == ("reduction",) else forward
     body = {"__init__": __init__, "forward": forward, "__doc__": LayerDocumentation(function, settings),
             "__signature__": LayerSignature(settings), "__module__": __name__}  # fmt: skip
-    return type(name, (Module,), body)
+    return type(name, (_WeightedLoss if "weight" in buffers else _Loss,), body)
 
 
 for _name, (_function, _buffers, _settings) in _LOSSES.items():

@@ -1,0 +1,245 @@
+"""The older interface of Fourier transforms, `scipy.fftpack`, for device arrays; `cuprous.scipy.fft` is the newer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cuprous import _core
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
+from cuprous._functions.joining import concatenate
+from cuprous._functions.manipulation import moveaxis
+from cuprous.fft._plans import Plan, get_fft_plan, given
+from cuprous.fft._transforms import count, fitted, half_to_real, is_complex, real_to_half
+from cuprous.scipy.fft import _spectra
+
+Shape = int | Sequence[int] | None
+Axes = int | Sequence[int] | None
+
+
+def fft(
+    x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Returns the discrete Fourier transform along an axis.
+
+    Args:
+        x: real or complex points.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.fft([1.0, 2.0, 3.0, 4.0]).round(6)
+        array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+    return _spectra.FUNCTIONS["fft"](x, n, axis, plan=plan)
+
+
+def ifft(
+    x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Computes the inverse of `fft`.
+
+    Args:
+        x: real or complex values.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.ifft([4.0, 0.0]).round(6)
+        array([2.+0.j, 2.+0.j])
+    """
+    return _spectra.FUNCTIONS["ifft"](x, n, axis, plan=plan)
+
+
+def fft2(
+    x: ArrayLike, shape: Shape = None, axes: Axes = (-2, -1), overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Returns the discrete Fourier transform along two axes.
+
+    Args:
+        x: real or complex points.
+        shape: the number of points along each axis: the array is truncated or padded with zeros.
+        axes: the axes.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.fft2([[1.0, 2.0], [3.0, 4.0]]).real
+        array([[10., -2.],
+               [-4.,  0.]])
+    """
+    return _spectra.FUNCTIONS["fft2"](x, shape, axes, plan=plan)
+
+
+def ifft2(
+    x: ArrayLike, shape: Shape = None, axes: Axes = (-2, -1), overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Computes the inverse of `fft2`.
+
+    Args:
+        x: real or complex values.
+        shape: the number of points along each axis: the array is truncated or padded with zeros.
+        axes: the axes.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
+        array([[1., 1.],
+               [1., 1.]])
+    """
+    return _spectra.FUNCTIONS["ifft2"](x, shape, axes, plan=plan)
+
+
+def fftn(
+    x: ArrayLike, shape: Shape = None, axes: Axes = None, overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Returns the discrete Fourier transform along several axes, by default all.
+
+    Args:
+        x: real or complex points.
+        shape: the number of points along each axis: the array is truncated or padded with zeros.
+        axes: the axes.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.fftn([[1.0, 2.0], [3.0, 4.0]]).real
+        array([[10., -2.],
+               [-4.,  0.]])
+    """
+    return _spectra.FUNCTIONS["fftn"](x, shape, axes, plan=plan)
+
+
+def ifftn(
+    x: ArrayLike, shape: Shape = None, axes: Axes = None, overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Computes the inverse of `fftn`.
+
+    Args:
+        x: real or complex values.
+        shape: the number of points along each axis: the array is truncated or padded with zeros.
+        axes: the axes.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned; the transform must be its own.
+
+    Returns:
+        A complex array.
+
+    Raises:
+        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.ifftn([[4.0, 0.0], [0.0, 0.0]]).real
+        array([[1., 1.],
+               [1., 1.]])
+    """
+    return _spectra.FUNCTIONS["ifftn"](x, shape, axes, plan=plan)
+
+
+def rfft(
+    x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False, plan: Plan | None = None
+) -> ndarray:
+    """Returns the first half of the discrete Fourier transform of real points, as real numbers: y[0], then the real and
+    the imaginary part of y[1], and so on.
+
+    Args:
+        x: real points.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis.
+        overwrite_x: has no effect.
+        plan: what `get_fft_plan` returned with `value_type="R2C"`; the transform must be its own.
+
+    Returns:
+        A real array with n elements along the axis.
+
+    Raises:
+        TypeError: for complex points.
+        ValueError: for fewer than one point, or a `plan` of another transform.
+
+    Examples:
+        >>> cp.scipy.fftpack.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
+        array([10., -2.,  2., -2.])
+    """
+    a = array(x)
+    if is_complex(a):
+        raise TypeError("1st argument must be real sequence")
+    axis = normalize_axis(axis, a.ndim)
+    size = count(n, a.shape[axis])
+    with given(plan):
+        half = moveaxis(real_to_half(a, (size,), (axis,), True, None), axis, -1)
+    packed = _core.empty((*half.shape[:-1], size), half.real.dtype_name)
+    _core.update(packed[..., :1], half.real[..., :1])
+    _core.update(packed[..., 1::2], half.real[..., 1:])
+    _core.update(packed[..., 2::2], half.imag[..., 1 : (size - 1) // 2 + 1])
+    return moveaxis(packed, -1, axis)
+
+
+def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False) -> ndarray:
+    """Computes the inverse of `rfft`.
+
+    Args:
+        x: real values in the order of `rfft`.
+        n: the number of points: the array is truncated or padded with zeros.
+        axis: the axis.
+        overwrite_x: has no effect.
+
+    Returns:
+        A real array.
+
+    Raises:
+        TypeError: for complex values.
+        ValueError: for fewer than one point.
+
+    Examples:
+        >>> cp.scipy.fftpack.irfft([10.0, -2.0, 2.0, -2.0]).round(6)
+        array([1., 2., 3., 4.])
+    """
+    a = array(x)
+    if is_complex(a):
+        raise TypeError("1st argument must be real sequence")
+    axis = normalize_axis(axis, a.ndim)
+    size = count(n, a.shape[axis])
+    packed = moveaxis(fitted(a, size, axis), axis, -1)
+    packed = packed if packed.dtype_name in ("float32", "float64") else packed * 1.0
+    real = concatenate([packed[..., :1], packed[..., 1::2]], -1)
+    imaginary = _core.full(real.shape, 0, real.dtype_name)
+    _core.update(imaginary[..., 1 : (size - 1) // 2 + 1], packed[..., 2::2])
+    half = real + imaginary * 1j
+    return moveaxis(half_to_real(half, (size,), (half.ndim - 1,), False, None), -1, axis)
+
+
+__all__ = ["fft", "fft2", "fftn", "get_fft_plan", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
