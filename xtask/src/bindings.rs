@@ -1,4 +1,4 @@
-//! Generates bindings to NVIDIA's libraries, for the functions that Cuprous calls.
+//! Generates bindings to the libraries of NVIDIA and AMD, for the functions that Cuprous calls.
 
 use std::path::Path;
 
@@ -7,6 +7,8 @@ use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallb
 use crate::{HEADER, Result};
 
 struct Library {
+    /// The crate that the file belongs to.
+    room: &'static str,
     file: &'static str,
     /// The name of the generated struct that holds the loaded symbols.
     name: &'static str,
@@ -17,6 +19,7 @@ struct Library {
 }
 
 const DRIVER: Library = Library {
+    room: "cuda-sys",
     file: "driver",
     name: "DriverApi",
     // The `_v2` of cuEventElapsedTime needs a 12.8 driver. All drivers have the first version.
@@ -97,6 +100,7 @@ const DRIVER: Library = Library {
 };
 
 const NVRTC: Library = Library {
+    room: "cuda-sys",
     file: "nvrtc",
     name: "NvrtcApi",
     source: "#include <nvrtc.h>\n",
@@ -117,6 +121,7 @@ const NVRTC: Library = Library {
 };
 
 const NVJITLINK: Library = Library {
+    room: "cuda-sys",
     file: "nvjitlink",
     name: "NvJitLinkApi",
     // The functions of the header are inline and call symbols with a version in their names. All versions of the
@@ -151,6 +156,7 @@ const NVJITLINK: Library = Library {
 };
 
 const CUBLASLT: Library = Library {
+    room: "cuda-sys",
     file: "cublaslt",
     name: "CublasLtApi",
     // The half-precision headers need CCCL. Only the names of their types matter here.
@@ -179,6 +185,7 @@ const CUBLASLT: Library = Library {
 };
 
 const CUFFT: Library = Library {
+    room: "cuda-sys",
     file: "cufft",
     name: "CufftApi",
     source: "#include <cufftXt.h>\n",
@@ -196,6 +203,7 @@ const CUFFT: Library = Library {
 };
 
 const CUSOLVER: Library = Library {
+    room: "cuda-sys",
     file: "cusolver",
     name: "CusolverApi",
     // Its header includes the half-precision headers, as cuBLASLt's does.
@@ -239,6 +247,7 @@ const CUSOLVER: Library = Library {
 };
 
 const CUSPARSE: Library = Library {
+    room: "cuda-sys",
     file: "cusparse",
     name: "CusparseApi",
     source: "#include <cusparse.h>\n",
@@ -264,6 +273,7 @@ const CUSPARSE: Library = Library {
 };
 
 const CUDNN: Library = Library {
+    room: "cuda-sys",
     file: "cudnn",
     name: "CudnnApi",
     source: "#include <cudnn_graph.h>\n#include <cudnn_adv.h>\n",
@@ -309,7 +319,30 @@ const CUDNN: Library = Library {
 };
 
 /// The members that are used of enums that grow with each CUDA release.
-const KEPT_MEMBERS: [(&str, &[&str]); 10] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
+    (
+        "hipDeviceAttribute",
+        &[
+            "ClockRate",
+            "Integrated",
+            "L2CacheSize",
+            "MaxBlocksPerMultiProcessor",
+            "MaxGridDimX",
+            "MaxGridDimY",
+            "MaxGridDimZ",
+            "MaxRegistersPerBlock",
+            "MaxSharedMemoryPerBlock",
+            "MaxSharedMemoryPerMultiprocessor",
+            "MaxThreadsPerBlock",
+            "MaxThreadsPerMultiProcessor",
+            "MemoryBusWidth",
+            "MemoryClockRate",
+            "MultiprocessorCount",
+        ],
+    ),
+    ("hipError", &["NotSupported"]),
+    ("hipMemcpy", &["DeviceToDevice"]),
+    ("hipComputeMode", &[]),
     (
         "CU_JIT_",
         &[
@@ -525,11 +558,42 @@ impl ParseCallbacks for HideUnused {
     }
 }
 
-/// Writes one file for each library, or for one of them.
-pub(crate) fn generate(include: &[String], only: Option<&str>, out: &Path) -> Result<()> {
-    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
-    for library in all.into_iter().filter(|library| only.is_none_or(|name| library.file == name)) {
+/// The driver of AMD's GPUs. Functions that the headers of HIP 5.2 lack are declared here, with types of theirs.
+const HIP: Library = Library {
+    room: "hip-sys",
+    file: "hip",
+    name: "HipApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n\
+             hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);\n\
+             hipError_t hipGetDevicePropertiesR0600(void *properties, int device);\n",
+    functions: &[
+        "hipDeviceEnablePeerAccess",
+        "hipDeviceGetAttribute",
+        "hipDriverGetVersion",
+        "hipGetDevice",
+        "hipGetDeviceProperties",
+        "hipGetDevicePropertiesR0600",
+        "hipGetErrorName",
+        "hipGetErrorString",
+        "hipGraphAddKernelNode",
+        "hipGraphAddMemcpyNode1D",
+        "hipGraphExecKernelNodeSetParams",
+        "hipGraphExecMemcpyNodeSetParams1D",
+        "hipGraphUpload",
+        "hipMemcpyPeerAsync",
+        "hipSetDevice",
+    ],
+    types: &[],
+};
+
+/// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
+pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) -> Result<()> {
+    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP];
+    // Headers of both makers are rarely on one machine, so those of AMD are read only by name.
+    let wanted = |library: &Library| only.map_or(library.room == "cuda-sys", |name| library.file == name);
+    for library in all.into_iter().filter(wanted) {
+        let out = crates.join(library.room).join("src/generated");
+        std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

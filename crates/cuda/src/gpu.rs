@@ -9,7 +9,7 @@ use cuprous_core::{Error, presence};
 use cuprous_plan::device::Mark;
 
 use crate::cache::DiskCache;
-use crate::codegen::Arch;
+use crate::codegen::{Arch, Vendor};
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
 use crate::cudnn::Cudnn;
 use crate::cufft;
@@ -114,6 +114,7 @@ impl Gpu {
         let info: DeviceInfo = driver::device_info(ordinal)?;
         let (major, minor) = info.compute_capability;
         let arch = Arch {
+            vendor: Vendor::Nvidia,
             major,
             minor,
             sms: info.sm_count,

@@ -18,6 +18,7 @@ mod device;
 pub mod driver;
 pub mod error;
 mod gpu;
+mod hiprtc;
 pub mod graph;
 mod kernel;
 mod link;

@@ -71,7 +71,7 @@ impl Product {
         let version = gpu.with_dnn(|dnn| Ok(dnn.version()))?;
         let sms = gpu.arch.sms;
         let name = format!("cuDNN {version}, {candidates} engines for {:?} on {sms} multiprocessors", self.problem);
-        let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity()?);
+        let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity(&gpu.target)?);
         let known = gpu.cache.get(&key).and_then(|bytes| bytes.first().copied());
         let best = match known {
             Some(best) => usize::from(best),

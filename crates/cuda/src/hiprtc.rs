@@ -1,0 +1,118 @@
+//! Compiles CUDA C++ for GPUs of AMD with hiprtc, behind a header by which HIP has CUDA's names. Needs no GPU and no
+//! driver.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use cuprous_hip_sys as sys;
+use cuprous_kernel::libdevice;
+
+use crate::error::{CudaError, Result};
+use crate::nvrtc::{CompileOptions, Compiled, compile_with, file_identity, refused};
+
+/// CUDA's names by HIP's.
+const HEADER: &str = include_str!("prelude/hip.cuh");
+
+/// Compiles a source, which messages call `name`.
+///
+/// # Errors
+/// hiprtc is not installed, an option has no counterpart, or the source has errors.
+pub(crate) fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
+    compile_with(sys::hiprtc()?, &unit(source, name), (name, source), &arguments(options)?, true)
+}
+
+/// Returns a string that identifies the compiler and the header.
+///
+/// # Errors
+/// hiprtc is not installed.
+pub(crate) fn identity() -> Result<String> {
+    // hiprtc calls the compiler in a library of its own.
+    let files: Vec<String> = sys::hiprtc_files()?.iter().filter_map(|path| file_identity(path)).collect();
+    Ok(format!("{} {}", files.join(" "), header_identity()))
+}
+
+fn header_identity() -> String {
+    let mut hash = DefaultHasher::new();
+    HEADER.hash(&mut hash);
+    format!("{:016x}", hash.finish())
+}
+
+/// Returns a translation unit: the header, and the source with the line numbers that it has alone.
+fn unit(source: &str, name: &str) -> String {
+    let source = if source.contains("__nv_") { libdevice::by_cuda_names(source) } else { source.into() };
+    format!("{HEADER}\n#line 1 \"{name}\"\n{source}")
+}
+
+/// Returns the options of HIP's compilers.
+fn arguments(options: &CompileOptions) -> Result<Vec<String>> {
+    let mut list = vec![format!("--gpu-architecture={}", options.arch)];
+    list.extend(language_arguments(options)?);
+    Ok(list)
+}
+
+fn language_arguments(options: &CompileOptions) -> Result<Vec<String>> {
+    let has = |option: &str| options.extra.iter().any(|e| e.trim_start_matches('-').starts_with(option));
+    let mut list = vec![String::from("-O3")];
+    if !(options.user_source && has("std")) {
+        list.push("-std=c++17".into());
+    }
+    // HIP contracts across statements if it is not told otherwise.
+    let fmad = options.fmad && !has("fmad=false");
+    list.push(if fmad { "-ffp-contract=fast" } else { "-ffp-contract=off" }.into());
+    for option in &options.extra {
+        list.extend(translated(option)?);
+    }
+    Ok(list)
+}
+
+/// Returns an option of NVRTC by the names of clang. `None` if it changes no result.
+fn translated(option: &str) -> Result<Option<String>> {
+    let name = option.trim_start_matches('-');
+    let kept = ["-D", "-U", "-I", "-std=", "-f", "-O"].iter().any(|start| option.starts_with(start));
+    Ok(match name.split_once('=').unwrap_or((name, "")) {
+        _ if kept => Some(option.into()),
+        ("std", version) => Some(format!("-std={version}")),
+        ("include-path", folder) => Some(format!("-I{folder}")),
+        ("define-macro", definition) => Some(format!("-D{definition}")),
+        ("use_fast_math", _) => Some("-ffast-math".into()),
+        ("fmad" | "ptxas-options" | "maxrregcount" | "generate-line-info" | "lineinfo" | "device-debug" | "G", _) => None,
+        _ => {
+            return Err(CudaError::Unsupported(format!(
+                "{option} is an option of NVIDIA's compiler, which GPUs of AMD have no counterpart of; leave it out"
+            )));
+        }
+    })
+}
+
+/// Compiles a source by a clang, for tests: `command` is how to run it for HIP, without target and source. The code is
+/// generated and thrown away.
+///
+/// # Errors
+/// The command cannot be run, or the source has errors.
+pub(crate) fn compile_by_clang(
+    command: &str,
+    source: &str,
+    name: &str,
+    options: &CompileOptions,
+) -> Result<Compiled> {
+    let failed = |error: std::io::Error| CudaError::Unsupported(format!("{command}: {error}"));
+    let mut words = command.split_whitespace();
+    let mut clang = Command::new(words.next().unwrap_or_default());
+    clang.args(words).arg(format!("--offload-arch={}", options.arch)).args(language_arguments(options)?);
+    clang.args(["-S", "-o", "/dev/null", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = clang.spawn().map_err(failed)?;
+    let written = running.stdin.take().map_or(Ok(()), |mut input| input.write_all(unit(source, name).as_bytes()));
+    let output = running.wait_with_output().map_err(failed)?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(refused((name, source), log, output.status.to_string()));
+    }
+    written.map_err(failed)?;
+    Ok(Compiled { cubin: Vec::new(), log })
+}
+
+/// Returns a string that identifies a clang and the header.
+pub(crate) fn clang_identity(command: &str) -> String {
+    format!("{command} {}", header_identity())
+}

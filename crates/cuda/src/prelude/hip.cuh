@@ -1,0 +1,99 @@
+// CUDA's names by HIP's, for code that HIP's compilers compile for GPUs of AMD. It comes before all other code.
+//
+// A warp has 32 threads here too: a wave of 32, or one half of a wave of 64. No shuffle leaves its half, and votes are
+// those of the own half. The halves of a wave may be at different places; within a warp the hardware keeps the threads
+// together between branches.
+#define CUPROUS_HIP
+#define __grid_constant__
+// HIP's second bound counts waves, not blocks.
+#undef __launch_bounds__
+#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+
+// --- lanes
+#define HIP_DEV __device__ inline __attribute__((always_inline))
+HIP_DEV unsigned hip_lane() { return __lane_id() & 31; }
+HIP_DEV unsigned hip_votes(bool yes) { return (unsigned)(__ballot(yes) >> (__lane_id() & 32)); }
+// Words of four bytes, whatever the type.
+template <class T, class F> HIP_DEV T hip_by_words(T x, F move) {
+    union words { T value; int word[(sizeof(T) + 3) / 4]; HIP_DEV words() {} } u;
+    u.value = x;
+#pragma unroll
+    for (int& word : u.word) word = move(word);
+    return u.value;
+}
+template <class T> HIP_DEV T hip_shfl(T x, int from, int width = 32) {
+    return hip_by_words(x, [=](int word) { return __shfl(word, from, width); });
+}
+template <class T> HIP_DEV T hip_shfl_xor(T x, int with, int width = 32) {
+    return hip_by_words(x, [=](int word) { return __shfl_xor(word, with, width); });
+}
+template <class T> HIP_DEV T hip_shfl_up(T x, unsigned by, int width = 32) {
+    return hip_by_words(x, [=](int word) { return __shfl_up(word, by, width); });
+}
+template <class T> HIP_DEV T hip_shfl_down(T x, unsigned by, int width = 32) {
+    return hip_by_words(x, [=](int word) { return __shfl_down(word, by, width); });
+}
+HIP_DEV void hip_syncwarp(unsigned = ~0u) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+// The lanes whose values have the same bits: a vote for each bit.
+template <class T> HIP_DEV unsigned hip_match_any(unsigned mask, T x) {
+    union words { T value; unsigned word[(sizeof(T) + 3) / 4]; HIP_DEV words() : word() {} } u;
+    u.value = x;
+    unsigned same = mask;
+#pragma unroll
+    for (int b = 0; b < 8 * (int)sizeof(T); b++) {
+        const bool one = u.word[b / 32] >> b % 32 & 1;
+        const unsigned votes = hip_votes(one);
+        same &= one ? votes : ~votes;
+    }
+    return same;
+}
+template <class T> HIP_DEV unsigned hip_match_all(unsigned mask, T x, int* all) {
+    *all = hip_match_any(mask, x) == mask;
+    return *all ? mask : 0;
+}
+// Combines the values of the lanes of a mask in an order that is the same for all of them.
+template <class T, class F> HIP_DEV T hip_combine(unsigned mask, T x, F combine) {
+    if (mask == ~0u) {
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) x = combine(x, hip_shfl_xor(x, d));
+        return x;
+    }
+    T total = hip_shfl(x, __ffs((int)mask) - 1);
+    for (unsigned rest = mask & (mask - 1); rest; rest &= rest - 1) total = combine(total, hip_shfl(x, __ffs((int)rest) - 1));
+    return total;
+}
+// Later versions of HIP have some of these names, for masks of 64 bits.
+#define __shfl_sync(mask, ...) hip_shfl(__VA_ARGS__)
+#define __shfl_xor_sync(mask, ...) hip_shfl_xor(__VA_ARGS__)
+#define __shfl_up_sync(mask, ...) hip_shfl_up(__VA_ARGS__)
+#define __shfl_down_sync(mask, ...) hip_shfl_down(__VA_ARGS__)
+#define __ballot_sync(mask, yes) (hip_votes(yes) & (mask))
+#define __any_sync(mask, yes) ((hip_votes(yes) & (mask)) != 0)
+#define __all_sync(mask, yes) ((hip_votes(!(yes)) & (mask)) == 0)
+#define __activemask() hip_votes(true)
+#define __syncwarp hip_syncwarp
+#define __match_any_sync hip_match_any
+#define __match_all_sync hip_match_all
+#define __reduce_add_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a + b; })
+#define __reduce_min_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a < b ? a : b; })
+#define __reduce_max_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a > b ? a : b; })
+#define __reduce_and_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a & b; })
+#define __reduce_or_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a | b; })
+#define __reduce_xor_sync(mask, x) hip_combine(mask, x, [](auto a, auto b) { return a ^ b; })
+#define __nanosleep(ns) __builtin_amdgcn_s_sleep(1)
+#define __trap() __builtin_trap()
+#undef warpSize
+#define warpSize 32
+
+// --- what HIP lacks for some types
+HIP_DEV void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
+HIP_DEV long long atomicMax(long long* p, long long x) {
+    return __hip_atomic_fetch_max(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+HIP_DEV long long atomicMin(long long* p, long long x) {
+    return __hip_atomic_fetch_min(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}

@@ -1,0 +1,105 @@
+//! Finds AMD's libraries.
+//!
+//! Search order: `CUPROUS_ROCM_PATH`, the folders given by the caller (those of wheels), `ROCM_PATH`, `HIP_PATH`,
+//! `/opt/rocm` and `/opt/rocm-*`, then the bare file name for the system's loader. In each, newer versions come first.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use cuprous_cuda_sys::MissingLibrary;
+
+/// A library: its name in messages, and the names of its files.
+pub(crate) struct Library {
+    name: &'static str,
+    files: &'static [&'static str],
+    /// How to install it.
+    cure: &'static str,
+}
+
+const CURE: &str = "install ROCm, or name its folder in CUPROUS_ROCM_PATH";
+
+/// Before ROCm 5.5 hiprtc was a part of the driver.
+pub(crate) const HIPRTC: Library = Library {
+    name: "hiprtc",
+    files: &["libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libamdhip64.so.5"],
+    cure: CURE,
+};
+/// The compiler that hiprtc calls.
+const COMGR: Library = Library { name: "comgr", files: &["libamd_comgr.so.3", "libamd_comgr.so.2"], cure: CURE };
+
+static ROOTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Sets the folders in which wheels install their libraries, for libraries that are not loaded yet.
+pub fn set_roots(roots: Vec<PathBuf>) {
+    *ROOTS.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+}
+
+/// Returns the files of the run-time compiler, without opening them: hiprtc and the compiler that it calls. Files that the
+/// system's loader finds are missing.
+///
+/// # Errors
+/// hiprtc is not installed.
+pub fn hiprtc_files() -> Result<Vec<PathBuf>, MissingLibrary> {
+    let files: Vec<PathBuf> = [HIPRTC, COMGR].iter().filter_map(Library::file).collect();
+    if files.is_empty() {
+        crate::hiprtc()?;
+    }
+    Ok(files)
+}
+
+/// Returns the folders to search, in order.
+fn folders() -> Vec<PathBuf> {
+    let variable = |name: &str| -> Vec<PathBuf> {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty());
+        value.map(|value| std::env::split_paths(&value).collect()).unwrap_or_default()
+    };
+    let mut installed: Vec<PathBuf> = std::fs::read_dir("/opt")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rocm")))
+        .collect();
+    // The newest of several versions; `rocm` itself is before `rocm-6.4.0`.
+    installed.sort_by_key(|path| (path.file_name() != Some("rocm".as_ref()), std::cmp::Reverse(path.clone())));
+    let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let bases = [variable("CUPROUS_ROCM_PATH"), roots, variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
+    bases.into_iter().flat_map(|base| [base.clone(), base.join("lib"), base.join("lib64")]).collect()
+}
+
+impl Library {
+    /// Returns the file that would be opened. `None` if the system's loader has to find it.
+    fn file(&self) -> Option<PathBuf> {
+        let folders = folders();
+        let mut candidates = self.files.iter().flat_map(|file| folders.iter().map(move |folder| folder.join(file)));
+        candidates.find(|path| path.exists())
+    }
+
+    /// Opens the first file that loads.
+    pub(crate) fn open<T>(
+        &self,
+        open: impl Fn(&Path) -> Result<T, libloading::Error>,
+    ) -> Result<T, MissingLibrary> {
+        let (mut searched, mut refused) = (Vec::new(), None);
+        for path in folders().iter().flat_map(|folder| self.files.iter().map(move |file| folder.join(file))) {
+            if !path.exists() {
+                searched.push(path.display().to_string());
+                continue;
+            }
+            match open(&path) {
+                Ok(library) => return Ok(library),
+                Err(error) => {
+                    searched.push(format!("{}: {error}", path.display()));
+                    refused.get_or_insert((path, error.to_string()));
+                }
+            }
+        }
+        for file in self.files {
+            match open(Path::new(file)) {
+                Ok(library) => return Ok(library),
+                Err(error) => searched.push(format!("{file}: {error}")),
+            }
+        }
+        Err(MissingLibrary { library: self.name, cure: self.cure.into(), searched, refused })
+    }
+}
