@@ -132,6 +132,13 @@ build/sim/.built: $(SOURCES)
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 
+# HIP on CUDA's driver, for CUPROUS_TEST_DEVICE=hip:32 and hip:64: what the device does on a GPU of AMD, on the simulated GPU.
+build/fake-hip/.built: $(SOURCES)
+	$(CARGO) build $(CHECKED) --package cuprous-fake-hip --quiet
+	rm -rf build/fake-hip; mkdir -p build/fake-hip
+	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
+	touch $@
+
 build/site/.installed: $(WHEEL)
 	rm -rf build/site
 	$(PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --target build/site $(WHEEL)

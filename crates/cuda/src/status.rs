@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::codegen::Vendor;
 use crate::driver;
 use crate::error::translate;
 
@@ -11,7 +12,8 @@ pub fn device_count() -> u32 {
     if !driver::is_available() {
         return 0;
     }
-    if driver::is_started() {
+    // HIP starts in a few milliseconds.
+    if driver::is_started() || driver::vendor() == Vendor::Amd {
         return driver::device_count().map_or(0, |n| n as u32);
     }
     let nodes = (0..64).filter(|k| std::path::Path::new(&format!("/dev/nvidia{k}")).exists()).count();
@@ -27,7 +29,7 @@ pub fn device_count() -> u32 {
 
 /// Returns the reason why a visible GPU cannot be used. `None` if none is visible or it can be used.
 pub fn unusable_reason() -> Option<String> {
-    let visible = std::path::Path::new("/dev/nvidia0").exists() || std::path::Path::new("/dev/dxg").exists();
+    let visible = ["/dev/nvidia0", "/dev/dxg", "/dev/kfd"].iter().any(|node| std::path::Path::new(node).exists());
     if !visible { None } else { driver::why_unavailable() }
 }
 

@@ -18,6 +18,12 @@ pub(crate) struct Library {
 
 const CURE: &str = "install ROCm, or name its folder in CUPROUS_ROCM_PATH";
 
+/// The driver: HIP's own library.
+pub(crate) const DRIVER: Library = Library {
+    name: "HIP (libamdhip64.so)",
+    files: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"],
+    cure: CURE,
+};
 /// Before ROCm 5.5 hiprtc was a part of the driver.
 pub(crate) const HIPRTC: Library = Library {
     name: "hiprtc",
@@ -47,12 +53,23 @@ pub fn hiprtc_files() -> Result<Vec<PathBuf>, MissingLibrary> {
     Ok(files)
 }
 
+fn variable(name: &str) -> Vec<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(|value| std::env::split_paths(&value).collect()).unwrap_or_default()
+}
+
+/// Returns each folder, and those of the libraries in it.
+fn with_libraries(bases: Vec<PathBuf>) -> Vec<PathBuf> {
+    bases.into_iter().flat_map(|base| [base.clone(), base.join("lib"), base.join("lib64")]).collect()
+}
+
+/// Returns the folders that `CUPROUS_ROCM_PATH` names.
+pub(crate) fn named_folders() -> Vec<PathBuf> {
+    with_libraries(variable("CUPROUS_ROCM_PATH"))
+}
+
 /// Returns the folders to search, in order.
 fn folders() -> Vec<PathBuf> {
-    let variable = |name: &str| -> Vec<PathBuf> {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty());
-        value.map(|value| std::env::split_paths(&value).collect()).unwrap_or_default()
-    };
     let mut installed: Vec<PathBuf> = std::fs::read_dir("/opt")
         .into_iter()
         .flatten()
@@ -64,14 +81,18 @@ fn folders() -> Vec<PathBuf> {
     installed.sort_by_key(|path| (path.file_name() != Some("rocm".as_ref()), std::cmp::Reverse(path.clone())));
     let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let bases = [variable("CUPROUS_ROCM_PATH"), roots, variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
-    bases.into_iter().flat_map(|base| [base.clone(), base.join("lib"), base.join("lib64")]).collect()
+    with_libraries(bases)
 }
 
 impl Library {
     /// Returns the file that would be opened. `None` if the system's loader has to find it.
     fn file(&self) -> Option<PathBuf> {
-        let folders = folders();
-        let mut candidates = self.files.iter().flat_map(|file| folders.iter().map(move |folder| folder.join(file)));
+        self.file_in(&folders())
+    }
+
+    /// Returns the file in the first of the folders that has one.
+    pub(crate) fn file_in(&self, folders: &[PathBuf]) -> Option<PathBuf> {
+        let mut candidates = folders.iter().flat_map(|folder| self.files.iter().map(move |file| folder.join(file)));
         candidates.find(|path| path.exists())
     }
 

@@ -31,8 +31,8 @@ pub(crate) fn by_number(number: u8) -> &'static Arc<Engine> {
     ENGINES[number as usize].get().expect("an array's engine has been started")
 }
 
-/// Returns the number of a device name: `cpu`, `cuda`, `cuda:k`, `gpu`, `auto`. Without a usable GPU, "auto" is the
-/// CPU.
+/// Returns the number of a device name: `cpu`, `cuda`, `cuda:k`, `gpu`, `hip`, `hip:k`, `auto`. Without a usable GPU,
+/// "auto" is the CPU. "cuda" is a GPU of any maker, as in PyTorch; "hip" is one of AMD.
 fn number(name: &str) -> Result<u8> {
     if name == "cpu" {
         return Ok(0);
@@ -40,9 +40,12 @@ fn number(name: &str) -> Result<u8> {
     if name == "auto" {
         return Ok(if ENGINES[AUTO as usize].get().is_some() || no_gpu_reason().is_none() { AUTO } else { 0 });
     }
+    if name.split(':').next() == Some("hip") {
+        cuprous_cuda::driver::request(cuprous_cuda::codegen::Vendor::Amd).map_err(|e| Error::runtime(e.to_string()))?;
+    }
     let index = match name.split_once(':') {
-        None if name == "cuda" || name == "gpu" => Some(0),
-        Some(("cuda" | "gpu", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
+        None if ["cuda", "gpu", "hip"].contains(&name) => Some(0),
+        Some(("cuda" | "gpu" | "hip", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
         _ => None,
     };
     index

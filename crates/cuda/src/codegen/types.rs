@@ -20,6 +20,15 @@ impl Vendor {
     pub fn of_target(target: &str) -> Vendor {
         if target.starts_with("gfx") { Vendor::Amd } else { Vendor::Nvidia }
     }
+
+    /// Returns the name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Vendor::Nvidia => "NVIDIA",
+            Vendor::Amd => "AMD",
+        }
+    }
 }
 
 /// The device that code is generated for.

@@ -3,6 +3,7 @@
 // A warp has 32 threads here too: a wave of 32, or one half of a wave of 64. No shuffle leaves its half, and votes are
 // those of the own half. The halves of a wave may be at different places; within a warp the hardware keeps the threads
 // together between branches.
+#ifdef __HIP__
 #define CUPROUS_HIP
 #define __grid_constant__
 // HIP's second bound counts waves, not blocks.
@@ -97,3 +98,38 @@ HIP_DEV long long atomicMax(long long* p, long long x) {
 HIP_DEV long long atomicMin(long long* p, long long x) {
     return __hip_atomic_fetch_min(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+
+// --- names that HIP lacks
+#define HIP_LOADS(name) template <class T> HIP_DEV T name(const T* p) { return *p; }
+HIP_LOADS(__ldca) HIP_LOADS(__ldcg) HIP_LOADS(__ldcs) HIP_LOADS(__ldlu)
+template <class T> HIP_DEV T __ldcv(const T* p) { return *(const volatile T*)p; }
+#define HIP_STORES(name) template <class T> HIP_DEV void name(T* p, T x) { *p = x; }
+HIP_STORES(__stcg) HIP_STORES(__stcs) HIP_STORES(__stwb)
+template <class T> HIP_DEV void __stwt(T* p, T x) { *(volatile T*)p = x; }
+HIP_DEV int finitef(float x) { return __builtin_isfinite(x); }
+HIP_DEV int isfinited(double x) { return __builtin_isfinite(x); }
+HIP_DEV int isinff(float x) { return __builtin_isinf(x); }
+HIP_DEV int isinfd(double x) { return __builtin_isinf(x); }
+HIP_DEV int isnanf(float x) { return x != x; }
+HIP_DEV int isnand(double x) { return x != x; }
+HIP_DEV int signbitf(float x) { return __builtin_signbitf(x); }
+HIP_DEV int signbitd(double x) { return __builtin_signbit(x); }
+HIP_DEV unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
+HIP_DEV unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+HIP_DEV long long llmax(long long a, long long b) { return a > b ? a : b; }
+HIP_DEV long long llmin(long long a, long long b) { return a < b ? a : b; }
+HIP_DEV unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
+HIP_DEV unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+#define __float2half_rn hip_half_bits
+#define __half2float hip_from_half_bits
+HIP_DEV short hip_half_bits(float x) { return __builtin_bit_cast(short, (_Float16)x); }
+HIP_DEV float hip_from_half_bits(short x) { return (float)__builtin_bit_cast(_Float16, x); }
+
+// A rounding that HIP cannot compute is an error where it is used.
+#define HIP_LACKS(name) \
+    template <class... A> __device__ double name(A...) __attribute__((unavailable("HIP rounds to nearest only")));
+#define HIP_NEAREST(name) HIP_LACKS(name##_rd) HIP_LACKS(name##_ru) HIP_LACKS(name##_rz)
+HIP_NEAREST(__fadd) HIP_NEAREST(__fsub) HIP_NEAREST(__fmul) HIP_NEAREST(__fdiv) HIP_NEAREST(__fmaf)
+HIP_NEAREST(__fsqrt) HIP_NEAREST(__frcp) HIP_NEAREST(__dadd) HIP_NEAREST(__dmul) HIP_NEAREST(__ddiv)
+HIP_NEAREST(__fma) HIP_NEAREST(__dsqrt) HIP_NEAREST(__drcp)
+#endif

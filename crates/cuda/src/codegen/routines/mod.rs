@@ -350,6 +350,34 @@ impl Launch {
         self
     }
 
+    /// Adds a scalar of the program that no template gets as it is.
+    pub(crate) fn value(mut self, name: &str, slot: u32, dtype: DType) -> Launch {
+        self.declare(ctype(dtype), name, Arg::Scalar { slot, dtype });
+        self
+    }
+
+    /// Adds a pointer to an operand's first element that no template gets as it is; null if there is none.
+    pub(crate) fn operand(mut self, name: &str, ctype: &str, source: Option<Source>) -> Launch {
+        if let Some(source) = source {
+            self.declare(&format!("const {ctype}*"), &format!("{name}_start"), source.at);
+            self.declare("int64", &format!("{name}_offset"), Arg::I64(source.offset));
+            return self.line(format!("const {ctype}* {name} = {name}_start + {name}_offset;"));
+        }
+        self.line(format!("const {ctype}* {name} = nullptr;"))
+    }
+
+    /// Adds a line before the template's call.
+    pub(crate) fn line(mut self, line: String) -> Launch {
+        self.lines.push(line);
+        self
+    }
+
+    /// Passes an expression to the template.
+    pub(crate) fn passing(mut self, expression: String) -> Launch {
+        self.passed.push(expression);
+        self
+    }
+
     /// Adds a pointer to an operand's first element; null if there is none.
     pub(crate) fn optional(self, name: &str, ctype: &str, source: Option<Source>) -> Launch {
         self.source(name, ctype, source.unwrap_or(Source { at: Arg::I64(0), offset: 0 }))
