@@ -44,4 +44,4 @@ pub fn source(program: &cuprous_plan::Program) -> String {
 pub use checker::Checker;
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};
-pub use status::{Property, device_count, properties, set_library_roots, unusable_reason};
+pub use status::{Property, device_count, hip_version, properties, set_library_roots, set_sites, unusable_reason};

@@ -38,6 +38,20 @@ pub fn set_library_roots(roots: Vec<PathBuf>) {
     cuprous_cuda_sys::set_roots(roots);
 }
 
+/// Sets the folders in which wheels are installed, where AMD's libraries are searched for.
+pub fn set_sites(sites: Vec<PathBuf>) {
+    cuprous_hip_sys::set_sites(sites);
+}
+
+/// Returns the version of HIP, such as `6.4`, if this process uses GPUs of AMD.
+pub fn hip_version() -> Option<String> {
+    if driver::vendor() == Vendor::Nvidia {
+        return None;
+    }
+    let (major, minor) = driver::version().ok()?;
+    Some(format!("{major}.{minor}"))
+}
+
 /// The value of a device property.
 pub enum Property {
     /// A text.

@@ -1,7 +1,8 @@
 //! Finds AMD's libraries.
 //!
-//! Search order: `CUPROUS_ROCM_PATH`, the folders given by the caller (those of wheels), `ROCM_PATH`, `HIP_PATH`,
-//! `/opt/rocm` and `/opt/rocm-*`, then the bare file name for the system's loader. In each, newer versions come first.
+//! Search order: `CUPROUS_ROCM_PATH`, the wheels of ROCm and of a PyTorch for it in the folders that Python imports from,
+//! `ROCM_PATH`, `HIP_PATH`, `/opt/rocm` and `/opt/rocm-*`, then the bare file name for the system's loader. In each, newer
+//! versions come first. A wheel has files without a version in their names.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -21,23 +22,47 @@ const CURE: &str = "install ROCm, or name its folder in CUPROUS_ROCM_PATH";
 /// The driver: HIP's own library.
 pub(crate) const DRIVER: Library = Library {
     name: "HIP (libamdhip64.so)",
-    files: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"],
+    files: &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"],
     cure: CURE,
 };
 /// Before ROCm 5.5 hiprtc was a part of the driver.
 pub(crate) const HIPRTC: Library = Library {
     name: "hiprtc",
-    files: &["libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libamdhip64.so.5"],
+    files: &["libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "libamdhip64.so.5"],
     cure: CURE,
 };
 /// The compiler that hiprtc calls.
-const COMGR: Library = Library { name: "comgr", files: &["libamd_comgr.so.3", "libamd_comgr.so.2"], cure: CURE };
+const COMGR: Library = Library {
+    name: "comgr",
+    files: &["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"],
+    cure: CURE,
+};
 
-static ROOTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static SITES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Sets the folders in which wheels install their libraries, for libraries that are not loaded yet.
-pub fn set_roots(roots: Vec<PathBuf>) {
-    *ROOTS.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+/// Sets the folders in which wheels are installed, for libraries that are not loaded yet.
+pub fn set_sites(sites: Vec<PathBuf>) {
+    *SITES.lock().unwrap_or_else(PoisonError::into_inner) = sites;
+}
+
+/// Returns the folders of wheels that contain AMD's libraries.
+fn wheels() -> Vec<PathBuf> {
+    let sites = SITES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let of_site = |site: PathBuf| {
+        let names = std::fs::read_dir(site).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> = names
+            .filter(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                name.starts_with("_rocm_sdk_") || name == "torch"
+            })
+            .map(|entry| entry.path())
+            .collect();
+        // ROCm's own wheels come before PyTorch's.
+        found.sort();
+        found
+    };
+    sites.into_iter().flat_map(of_site).collect()
 }
 
 /// Returns the files of the run-time compiler, without opening them: hiprtc and the compiler that it calls. Files that the
@@ -79,8 +104,7 @@ fn folders() -> Vec<PathBuf> {
         .collect();
     // The newest of several versions; `rocm` itself is before `rocm-6.4.0`.
     installed.sort_by_key(|path| (path.file_name() != Some("rocm".as_ref()), std::cmp::Reverse(path.clone())));
-    let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let bases = [variable("CUPROUS_ROCM_PATH"), roots, variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
+    let bases = [variable("CUPROUS_ROCM_PATH"), wheels(), variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
     with_libraries(bases)
 }
 

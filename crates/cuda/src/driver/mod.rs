@@ -120,6 +120,7 @@ fn start() -> Result<&'static DriverApi> {
     if let Some(api) = STARTED.get() {
         return Ok(api);
     }
+    vendor::settle();
     let found = version()?;
     let needed = vendor::oldest_version();
     if found < needed {

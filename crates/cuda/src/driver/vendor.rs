@@ -1,7 +1,7 @@
 //! Whose GPUs this process uses. The driver of AMD's has the table of CUDA's.
 //!
-//! A process uses the GPUs of one maker: NVIDIA's if there are any and AMD's were not requested before the driver was
-//! started, else AMD's.
+//! A process uses the GPUs of one maker: the one that was requested first, else AMD's if `CUPROUS_ROCM_PATH` names a HIP,
+//! else NVIDIA's if there are any.
 
 use std::sync::OnceLock;
 
@@ -15,12 +15,17 @@ use crate::error::{CudaError, Result};
 
 static CHOSEN: OnceLock<Vendor> = OnceLock::new();
 
-/// Returns the maker of the GPUs that this process uses.
+/// Returns the maker of the GPUs that this process uses, or would use if the driver were started now.
 pub fn vendor() -> Vendor {
-    *CHOSEN.get_or_init(|| {
-        let amd = !has_gpus(Vendor::Nvidia) && has_gpus(Vendor::Amd);
+    CHOSEN.get().copied().unwrap_or_else(|| {
+        let amd = hip::driver_file().is_some() || (!has_gpus(Vendor::Nvidia) && has_gpus(Vendor::Amd));
         if amd { Vendor::Amd } else { Vendor::Nvidia }
     })
+}
+
+/// Settles on a maker before the driver is started.
+pub(super) fn settle() {
+    CHOSEN.get_or_init(vendor);
 }
 
 /// Requests the GPUs of a maker.
