@@ -85,7 +85,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
         lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
@@ -244,13 +244,26 @@ SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/
                 tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
 SIM_PROGRAMS ?= 300
-test-sim: $(TEST_READY) build/sim/.built
+test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 	tests="$(SIM_TESTS)"; for device in sim:32 sim:64; do \
 	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
 	  tests="$(filter-out $(SIM_ONCE),$(SIM_TESTS)) $(SIM_ONCE:%=--ignore=%)"; done
+
+# The kernels of these tests compile for GPUs of AMD, each for one of the targets by its code. The compiler is Debian's clang-19,
+# with the headers of libamdhip64-dev under HIP_PATH; hiprtc of CUPROUS_ROCM_PATH with HIP_CLANG= and AMD='gfx90a|gfx1030'.
+AMD       ?= gfx90a|gfx942|gfx1030|gfx1100|gfx1201
+HIP_PATH  ?= /usr
+HIP_CLANG ?= $(firstword $(wildcard $(HIP_PATH)/lib/llvm-19/bin/clang++) clang++-19)
+AMD_TESTS ?= tests/test_tour.py tests/kernels tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_training.py
+test-amd: $(TEST_READY)
+	@if ! command -v $(or $(HIP_CLANG),true) > /dev/null || [ ! -e $(HIP_PATH)/include/hip/hip_runtime.h ]; then \
+	  echo "test-amd: skipped, no compiler for AMD: apt-get install clang-19 libamdhip64-dev"; exit 0; fi; \
+	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
+	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
+	$(PY) -m pytest $(AMD_TESTS) -n auto
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built

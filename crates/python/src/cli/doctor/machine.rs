@@ -12,7 +12,11 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Gpu));
     let makers = probe::pci_gpus();
     for maker in makers.iter().filter(|maker| **maker != "NVIDIA") {
-        let found = format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead");
+        let found = match *maker {
+            // With its driver and without a GPU of NVIDIA it would be the one that is checked.
+            "AMD" => "found, but not used: it needs ROCm, and in a process without one of NVIDIA".to_owned(),
+            _ => format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead"),
+        };
         add(Check::note(&format!("{maker} gpu"), found));
     }
     let nodes = probe::nvidia_nodes();
