@@ -76,6 +76,11 @@ fn translated(option: &str) -> Result<Option<String>> {
         ("include-path", folder) => Some(format!("-I{folder}")),
         ("define-macro", definition) => Some(format!("-D{definition}")),
         ("use_fast_math", _) => Some("-ffast-math".into()),
+        ("relocatable-device-code" | "rdc" | "dc" | "dlto" | "gen-opt-lto", _) => {
+            return Err(CudaError::Unsupported(format!(
+                "{option}: device code cannot be linked on a GPU of AMD; give the functions as source that is compiled with it"
+            )));
+        }
         ("fmad" | "ptxas-options" | "maxrregcount" | "generate-line-info" | "lineinfo" | "device-debug" | "G", _) => None,
         _ => {
             return Err(CudaError::Unsupported(format!(
@@ -115,4 +120,44 @@ pub(crate) fn compile_by_clang(
 /// Returns a string that identifies a clang and the header.
 pub(crate) fn clang_identity(command: &str) -> String {
     format!("{command} {}", header_identity())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_clangs_names() {
+        let mut options = CompileOptions { fmad: false, user_source: true, ..CompileOptions::new("gfx1100") };
+        options.extra = ["--std=c++20", "-DN=3", "--include-path=/x", "--maxrregcount=32"].map(String::from).into();
+        let given = arguments(&options).expect("all have a counterpart");
+        assert_eq!(
+            given,
+            ["--gpu-architecture=gfx1100", "-O3", "-ffp-contract=off", "-std=c++20", "-DN=3", "-I/x"]
+        );
+        options.extra = vec!["--relocatable-device-code=true".into()];
+        let error = arguments(&options).expect_err("nothing is linked").to_string();
+        assert!(error.contains("cannot be linked"), "{error}");
+    }
+
+    #[test]
+    fn lines_are_those_of_the_source() {
+        let unit = unit("first\nextern \"C\" __device__ float __nv_sinf(float);\n__nv_sinf(x)", "own.cu");
+        let (_, own) = unit.split_once("#line 1 \"own.cu\"\n").expect("a header comes first");
+        assert_eq!(own, "first\n\nsinf(x)");
+    }
+
+    #[test]
+    fn hiprtc_compiles_without_a_gpu() {
+        if sys::hiprtc().is_err() {
+            eprintln!("skipped: hiprtc was not found; name its folder in CUPROUS_ROCM_PATH");
+            return;
+        }
+        let source = "extern \"C\" __global__ void store(int* x) {\n  *x = __shfl_xor_sync(~0u, *x, 1);\n}\n";
+        let compiled = compile(source, "store.cu", &CompileOptions::new("gfx90a")).expect("sound");
+        assert!(!compiled.cubin.is_empty());
+        let error = compile(&source.replace("*x =", "*y ="), "store.cu", &CompileOptions::new("gfx90a"));
+        let text = error.expect_err("y is undeclared").to_string();
+        assert!(text.contains(">    2 |   *y"), "{text}");
+    }
 }

@@ -13,8 +13,10 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     let makers = probe::pci_gpus();
     for maker in makers.iter().filter(|maker| **maker != "NVIDIA") {
         let found = match *maker {
-            // With its driver and without a GPU of NVIDIA it would be the one that is checked.
-            "AMD" => "found, but not used: it needs ROCm, and in a process without one of NVIDIA".to_owned(),
+            "AMD" if std::path::Path::new("/dev/kfd").exists() => {
+                "found, but not used here: a process uses it that names the device \"hip\" before any GPU of NVIDIA".into()
+            }
+            "AMD" => "found, but it has no device node (/dev/kfd): install AMD's driver and ROCm to use it".to_owned(),
             _ => format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead"),
         };
         add(Check::note(&format!("{maker} gpu"), found));
