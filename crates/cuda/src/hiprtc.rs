@@ -81,7 +81,9 @@ fn translated(option: &str) -> Result<Option<String>> {
                 "{option}: device code cannot be linked on a GPU of AMD; give the functions as source that is compiled with it"
             )));
         }
-        ("fmad" | "ptxas-options" | "maxrregcount" | "generate-line-info" | "lineinfo" | "device-debug" | "G", _) => None,
+        ("fmad" | "ptxas-options" | "maxrregcount" | "generate-line-info" | "lineinfo" | "device-debug" | "G", _) => {
+            None
+        }
         _ => {
             return Err(CudaError::Unsupported(format!(
                 "{option} is an option of NVIDIA's compiler, which GPUs of AMD have no counterpart of; leave it out"
@@ -95,12 +97,7 @@ fn translated(option: &str) -> Result<Option<String>> {
 ///
 /// # Errors
 /// The command cannot be run, or the source has errors.
-pub(crate) fn compile_by_clang(
-    command: &str,
-    source: &str,
-    name: &str,
-    options: &CompileOptions,
-) -> Result<Compiled> {
+pub(crate) fn compile_by_clang(command: &str, source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
     let failed = |error: std::io::Error| CudaError::Unsupported(format!("{command}: {error}"));
     let mut words = command.split_whitespace();
     let mut clang = Command::new(words.next().unwrap_or_default());
@@ -131,10 +128,7 @@ mod tests {
         let mut options = CompileOptions { fmad: false, user_source: true, ..CompileOptions::new("gfx1100") };
         options.extra = ["--std=c++20", "-DN=3", "--include-path=/x", "--maxrregcount=32"].map(String::from).into();
         let given = arguments(&options).expect("all have a counterpart");
-        assert_eq!(
-            given,
-            ["--gpu-architecture=gfx1100", "-O3", "-ffp-contract=off", "-std=c++20", "-DN=3", "-I/x"]
-        );
+        assert_eq!(given, ["--gpu-architecture=gfx1100", "-O3", "-ffp-contract=off", "-std=c++20", "-DN=3", "-I/x"]);
         options.extra = vec!["--relocatable-device-code=true".into()];
         let error = arguments(&options).expect_err("nothing is linked").to_string();
         assert!(error.contains("cannot be linked"), "{error}");

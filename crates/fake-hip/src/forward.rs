@@ -5,7 +5,8 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cuprous_cuda_sys::driver::{
-    CUfunction_attribute, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmodule, CUstream, CUstreamCaptureMode, CUuuid,
+    CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmodule,
+    CUstream, CUstreamCaptureMode, CUuuid,
 };
 
 use crate::context::cuda;
@@ -82,7 +83,12 @@ pub(crate) unsafe fn request_shared(function: CUfunction, bytes: usize) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize) -> CUresult {
+pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+    num_blocks: *mut c_int,
+    func: CUfunction,
+    block_size: c_int,
+    dynamic_smem_size: usize,
+) -> CUresult {
     // SAFETY: as above.
     unsafe {
         request_shared(func, dynamic_smem_size as usize);
@@ -91,19 +97,65 @@ pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(num_
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hipModuleLaunchKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, h_stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) -> CUresult {
+pub unsafe extern "C" fn hipModuleLaunchKernel(
+    f: CUfunction,
+    grid_dim_x: c_uint,
+    grid_dim_y: c_uint,
+    grid_dim_z: c_uint,
+    block_dim_x: c_uint,
+    block_dim_y: c_uint,
+    block_dim_z: c_uint,
+    shared_mem_bytes: c_uint,
+    h_stream: CUstream,
+    kernel_params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> CUresult {
     // SAFETY: as above.
     unsafe {
         request_shared(f, shared_mem_bytes as usize);
-        cuda!(cuLaunchKernel(f, grid_dim_x, grid_dim_y, grid_dim_z, block_dim_x, block_dim_y, block_dim_z, shared_mem_bytes, h_stream, kernel_params, extra))
+        cuda!(cuLaunchKernel(
+            f,
+            grid_dim_x,
+            grid_dim_y,
+            grid_dim_z,
+            block_dim_x,
+            block_dim_y,
+            block_dim_z,
+            shared_mem_bytes,
+            h_stream,
+            kernel_params,
+            extra
+        ))
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hipModuleLaunchCooperativeKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, h_stream: CUstream, kernel_params: *mut *mut c_void) -> CUresult {
+pub unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
+    f: CUfunction,
+    grid_dim_x: c_uint,
+    grid_dim_y: c_uint,
+    grid_dim_z: c_uint,
+    block_dim_x: c_uint,
+    block_dim_y: c_uint,
+    block_dim_z: c_uint,
+    shared_mem_bytes: c_uint,
+    h_stream: CUstream,
+    kernel_params: *mut *mut c_void,
+) -> CUresult {
     // SAFETY: as above.
     unsafe {
         request_shared(f, shared_mem_bytes as usize);
-        cuda!(cuLaunchCooperativeKernel(f, grid_dim_x, grid_dim_y, grid_dim_z, block_dim_x, block_dim_y, block_dim_z, shared_mem_bytes, h_stream, kernel_params))
+        cuda!(cuLaunchCooperativeKernel(
+            f,
+            grid_dim_x,
+            grid_dim_y,
+            grid_dim_z,
+            block_dim_x,
+            block_dim_y,
+            block_dim_z,
+            shared_mem_bytes,
+            h_stream,
+            kernel_params
+        ))
     }
 }

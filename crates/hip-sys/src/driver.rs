@@ -198,7 +198,10 @@ const ATTRIBUTES: [(Cuda, Answer); 18] = [
     (Cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, Answer::Is(0)),
     (Cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, Answer::From(Hip::hipDeviceAttributeMultiprocessorCount)),
     (Cuda::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, Answer::From(Hip::hipDeviceAttributeL2CacheSize)),
-    (Cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, Answer::From(Hip::hipDeviceAttributeMaxSharedMemoryPerBlock)),
+    (
+        Cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+        Answer::From(Hip::hipDeviceAttributeMaxSharedMemoryPerBlock),
+    ),
     // There is no other limit to request.
     (
         Cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,

@@ -32,11 +32,8 @@ pub(crate) const HIPRTC: Library = Library {
     cure: CURE,
 };
 /// The compiler that hiprtc calls.
-const COMGR: Library = Library {
-    name: "comgr",
-    files: &["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"],
-    cure: CURE,
-};
+const COMGR: Library =
+    Library { name: "comgr", files: &["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"], cure: CURE };
 
 static SITES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -104,7 +101,8 @@ fn folders() -> Vec<PathBuf> {
         .collect();
     // The newest of several versions; `rocm` itself is before `rocm-6.4.0`.
     installed.sort_by_key(|path| (path.file_name() != Some("rocm".as_ref()), std::cmp::Reverse(path.clone())));
-    let bases = [variable("CUPROUS_ROCM_PATH"), wheels(), variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
+    let bases =
+        [variable("CUPROUS_ROCM_PATH"), wheels(), variable("ROCM_PATH"), variable("HIP_PATH"), installed].concat();
     with_libraries(bases)
 }
 
@@ -121,10 +119,7 @@ impl Library {
     }
 
     /// Opens the first file that loads.
-    pub(crate) fn open<T>(
-        &self,
-        open: impl Fn(&Path) -> Result<T, libloading::Error>,
-    ) -> Result<T, MissingLibrary> {
+    pub(crate) fn open<T>(&self, open: impl Fn(&Path) -> Result<T, libloading::Error>) -> Result<T, MissingLibrary> {
         let (mut searched, mut refused) = (Vec::new(), None);
         for path in folders().iter().flat_map(|folder| self.files.iter().map(move |file| folder.join(file))) {
             if !path.exists() {

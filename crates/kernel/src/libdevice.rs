@@ -188,10 +188,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// declare functions of libdevice become empty.
 pub fn by_cuda_names(source: &str) -> String {
     let declares = |line: &str| line.starts_with("extern \"C\"") && line.contains("__nv_");
-    let lines: Vec<String> = source
-        .split('\n')
-        .map(|line| if declares(line) { String::new() } else { line_by_cuda_names(line) })
-        .collect();
+    let lines: Vec<String> =
+        source.split('\n').map(|line| if declares(line) { String::new() } else { line_by_cuda_names(line) }).collect();
     lines.join("\n")
 }
 
@@ -236,7 +234,10 @@ mod tests {
 
     #[test]
     fn libdevices_functions_have_cudas_names() {
-        assert_eq!(by_cuda_names("x = __nv_sinf(a) + __nv_fast_sinf(__nv_popc(b));"), "x = sinf(a) + __sinf(__popc(b));");
+        assert_eq!(
+            by_cuda_names("x = __nv_sinf(a) + __nv_fast_sinf(__nv_popc(b));"),
+            "x = sinf(a) + __sinf(__popc(b));"
+        );
         assert_eq!(by_cuda_names("__nv_float_as_int(x)"), "__float_as_int(x)");
     }
 }

@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
-use cuprous_cuda::codegen::Vendor;
 use cuprous_core::layout::{MAX_NDIM, checked_size, contiguous_strides, show};
 use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
+use cuprous_cuda::codegen::Vendor;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -14,7 +14,8 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     for maker in makers.iter().filter(|maker| **maker != "NVIDIA") {
         let found = match *maker {
             "AMD" if std::path::Path::new("/dev/kfd").exists() => {
-                "found, but not used here: a process uses it that names the device \"hip\" before any GPU of NVIDIA".into()
+                "found, but not used here: a process uses it that names the device \"hip\" before any GPU of NVIDIA"
+                    .into()
             }
             "AMD" => "found, but it has no device node (/dev/kfd): install AMD's driver and ROCm to use it".to_owned(),
             _ => format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead"),

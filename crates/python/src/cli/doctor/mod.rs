@@ -26,7 +26,9 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
     // A step is checked only if the previous one did not fail, because a consequence of a fault has no fix of its own.
     let nvidia = driver::vendor() == Vendor::Nvidia;
     let gpus = match nvidia {
-        true => machine::hardware(&mut checks).and_then(|found| if found { machine::driver(&mut checks) } else { Ok(0) }),
+        true => {
+            machine::hardware(&mut checks).and_then(|found| if found { machine::driver(&mut checks) } else { Ok(0) })
+        }
         false => amd::checks(&mut checks),
     };
     let has_gpu = gpus.is_ok_and(|count| count > 0);
