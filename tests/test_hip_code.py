@@ -1,7 +1,7 @@
 """Generated kernels compile for GPUs of AMD, with a compiler that needs no GPU.
 
-`make test-amd` compiles the kernels of many tests, each for one of the targets by its code. Debian's packages clang-19 and
-libamdhip64-dev are enough. Their hiprtc is older: it knows gfx90a and gfx1030.
+`make test-amd` compiles the kernels of many tests, each for one of the targets by its code. Debian's packages clang-19
+and libamdhip64-dev are enough. Their hiprtc is older: it knows gfx90a and gfx1030.
 """
 
 from __future__ import annotations

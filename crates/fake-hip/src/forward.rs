@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cuprous_cuda_sys::driver::{
     CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmodule,
-    CUstream, CUstreamCaptureMode, CUuuid,
+    CUresult, CUstream, CUstreamCaptureMode, CUuuid,
 };
 
 use crate::context::cuda;
