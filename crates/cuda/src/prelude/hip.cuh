@@ -99,6 +99,21 @@ HIP_DEV long long atomicMin(long long* p, long long x) {
     return __hip_atomic_fetch_min(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+// Of two bytes, within the word that holds them.
+HIP_DEV unsigned short atomicCAS(unsigned short* p, unsigned short expected, unsigned short x) {
+    const unsigned long long address = (unsigned long long)p;
+    unsigned* const word = (unsigned*)(address & ~3ull);
+    const unsigned shift = 8 * (unsigned)(address & 2);
+    unsigned current = *(volatile unsigned*)word;
+    for (;;) {
+        const unsigned short old = (unsigned short)(current >> shift);
+        if (old != expected) return old;
+        const unsigned seen = atomicCAS(word, current, (current & ~(0xffffu << shift)) | (unsigned)x << shift);
+        if (seen == current) return old;
+        current = seen;
+    }
+}
+
 // --- names that HIP lacks
 #define HIP_LOADS(name) template <class T> HIP_DEV T name(const T* p) { return *p; }
 HIP_LOADS(__ldca) HIP_LOADS(__ldcg) HIP_LOADS(__ldcs) HIP_LOADS(__ldlu)
