@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use cuprous_cuda_sys::libdevice;
 use cuprous_hip_sys as sys;
-use cuprous_kernel::libdevice;
 
 use crate::error::{CudaError, Result};
 use crate::nvrtc::{CompileOptions, Compiled, compile_with, file_identity, refused};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use cuprous_kernel::libdevice;
+use cuprous_cuda_sys::libdevice;
 
 use crate::settings::settings;
 
