@@ -107,9 +107,13 @@ impl Gpu {
         driver::init()?;
         // Nothing runs without the compiler, so its absence is reported here and not in the middle of a program.
         match driver::vendor() {
-            Vendor::Nvidia if cuprous_cuda_sys::nvrtc_file().is_none() => drop(cuprous_cuda_sys::nvrtc()?),
-            Vendor::Nvidia => {}
-            Vendor::Amd => drop(cuprous_hip_sys::hiprtc_files()?),
+            Vendor::Nvidia if cuprous_cuda_sys::nvrtc_file().is_some() => {}
+            Vendor::Nvidia => {
+                cuprous_cuda_sys::nvrtc()?;
+            }
+            Vendor::Amd => {
+                cuprous_hip_sys::hiprtc_files()?;
+            }
         }
         let context = Context::of_device(ordinal)?;
         context.make_current()?;

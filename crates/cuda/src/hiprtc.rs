@@ -71,7 +71,7 @@ fn translated(option: &str) -> Result<Option<String>> {
     let name = option.trim_start_matches('-');
     let kept = ["-D", "-U", "-I", "-std=", "-f", "-O"].iter().any(|start| option.starts_with(start));
     Ok(match name.split_once('=').unwrap_or((name, "")) {
-        _ if kept => Some(option.into()),
+        _ if kept && !name.starts_with("fmad") => Some(option.into()),
         ("std", version) => Some(format!("-std={version}")),
         ("include-path", folder) => Some(format!("-I{folder}")),
         ("define-macro", definition) => Some(format!("-D{definition}")),

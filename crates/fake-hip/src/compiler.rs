@@ -12,7 +12,7 @@ const INTERNAL: nvrtcResult = nvrtcResult(11);
 const GENERATED: &str = "#define DEV __device__ __forceinline__";
 
 /// A program and whether Cuprous wrote it.
-struct Program {
+pub struct Program {
     own: nvrtcProgram,
     generated: bool,
 }
