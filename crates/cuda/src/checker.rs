@@ -12,9 +12,9 @@ use crate::codegen::user;
 use crate::codegen::{Arch, Part, Stage, Vendor};
 use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
-use crate::hiprtc;
 use crate::modules;
-use crate::nvrtc::{self, CompileOptions, Compiled};
+use crate::nvrtc::{CompileOptions, Compiled};
+use crate::{compiler, hiprtc};
 
 /// Compiles the code of programs for one or several targets, each kernel once.
 ///
@@ -198,7 +198,7 @@ impl Checker {
     fn key(&self, target: &str, stage: &Stage) -> Result<CacheKey> {
         let identity = match self.clang_for(target) {
             Some(command) => hiprtc::clang_identity(command),
-            None => nvrtc::identity(target)?,
+            None => compiler::identity(target)?,
         };
         Ok(CacheKey::new(&stage.source(), &options(target), &identity))
     }
@@ -206,7 +206,7 @@ impl Checker {
     fn compile_one(&self, source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
         match self.clang_for(&options.arch) {
             Some(command) => hiprtc::compile_by_clang(command, source, name, options),
-            None => nvrtc::compile(source, name, options),
+            None => compiler::compile(source, name, options),
         }
     }
 

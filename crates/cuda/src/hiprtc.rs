@@ -57,7 +57,7 @@ fn language_arguments(options: &CompileOptions) -> Result<Vec<String>> {
     if !(options.user_source && has("std")) {
         list.push("-std=c++17".into());
     }
-    // HIP contracts across statements if it is not told otherwise.
+    // HIP contracts across statements by default.
     let fmad = options.fmad && !has("fmad=false");
     list.push(if fmad { "-ffp-contract=fast" } else { "-ffp-contract=off" }.into());
     for option in &options.extra {

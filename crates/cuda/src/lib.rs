@@ -9,6 +9,7 @@ pub mod cache;
 mod checker;
 pub mod codegen;
 mod compile;
+mod compiler;
 pub mod cublaslt;
 mod cudnn;
 mod cufft;

@@ -12,7 +12,6 @@ use sys::nvrtc::{NvrtcApi, nvrtcProgram, nvrtcResult};
 
 use crate::codegen::Vendor;
 use crate::error::{CudaError, Result};
-use crate::hiprtc;
 
 /// Options of a compilation. All of them are part of the cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -126,14 +125,11 @@ pub fn version() -> Result<(u32, u32)> {
 }
 
 /// Returns a string that identifies this NVRTC: its file's path, size and time if the file is found without opening it
-/// (141 MB, about 10 ms), else its version. For a target of AMD, a string that identifies hiprtc.
+/// (141 MB, about 10 ms), else its version.
 ///
 /// # Errors
-/// The compiler is not installed.
-pub fn identity(target: &str) -> Result<String> {
-    if Vendor::of_target(target) == Vendor::Amd {
-        return hiprtc::identity();
-    }
+/// NVRTC is not installed.
+pub fn identity() -> Result<String> {
     match sys::nvrtc_file().and_then(|path| file_identity(&path)) {
         Some(identity) => Ok(identity),
         None => version().map(|(major, minor)| format!("{major}.{minor}")),
@@ -221,7 +217,7 @@ impl Program<'_> {
     }
 }
 
-/// Compiles a source, which messages call `name`. May run in several threads at once. hiprtc compiles for targets of AMD.
+/// Compiles a source, which messages call `name`. May run in several threads at once.
 ///
 /// If a bound on blocks per multiprocessor leaves a libdevice call too few registers, the source is compiled again
 /// without the bound ([`Compiled::has_libdevice_spills`]).
@@ -230,9 +226,6 @@ impl Program<'_> {
 /// NVRTC is not installed, or the source has errors. The message then contains the log and the lines around the first
 /// error.
 pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
-    if options.vendor() == Vendor::Amd {
-        return hiprtc::compile(source, name, options);
-    }
     let Some(unbounded) = without_min_blocks_per_sm(source) else { return compile_once(source, name, options) };
     let mut with_warnings = options.clone();
     with_warnings.extra.push("--ptxas-options=--warn-on-spills".into());

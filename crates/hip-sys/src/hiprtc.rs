@@ -1,6 +1,6 @@
 //! hiprtc under the interface of NVRTC, whose functions have the same parameters.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cuprous_cuda_sys::MissingLibrary;
@@ -19,6 +19,19 @@ pub fn hiprtc() -> Result<&'static NvrtcApi, MissingLibrary> {
     }
     let api = loader::HIPRTC.open(load)?;
     Ok(LOADED.get_or_init(|| api))
+}
+
+/// Returns the files of the run-time compiler, without opening them: hiprtc and the compiler that it calls. Files that the
+/// system's loader finds are missing.
+///
+/// # Errors
+/// hiprtc is not installed.
+pub fn hiprtc_files() -> Result<Vec<PathBuf>, MissingLibrary> {
+    let files: Vec<PathBuf> = [loader::HIPRTC, loader::COMGR].iter().filter_map(|library| library.file()).collect();
+    if files.is_empty() {
+        hiprtc()?;
+    }
+    Ok(files)
 }
 
 /// Fills the table from the library at a path.

@@ -23,8 +23,8 @@ pub mod hip {
 }
 
 pub use driver::{driver, driver_file, target};
-pub use hiprtc::hiprtc;
-pub use loader::{hiprtc_files, set_sites};
+pub use hiprtc::{hiprtc, hiprtc_files};
+pub use loader::set_sites;
 
 /// The oldest version of HIP whose interface is used, as (major, minor).
 pub const OLDEST_VERSION: (u32, u32) = (5, 2);

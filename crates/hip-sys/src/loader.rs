@@ -32,7 +32,7 @@ pub(crate) const HIPRTC: Library = Library {
     cure: CURE,
 };
 /// The compiler that hiprtc calls.
-const COMGR: Library =
+pub(crate) const COMGR: Library =
     Library { name: "comgr", files: &["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"], cure: CURE };
 
 static SITES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -60,19 +60,6 @@ fn wheels() -> Vec<PathBuf> {
         found
     };
     sites.into_iter().flat_map(of_site).collect()
-}
-
-/// Returns the files of the run-time compiler, without opening them: hiprtc and the compiler that it calls. Files that the
-/// system's loader finds are missing.
-///
-/// # Errors
-/// hiprtc is not installed.
-pub fn hiprtc_files() -> Result<Vec<PathBuf>, MissingLibrary> {
-    let files: Vec<PathBuf> = [HIPRTC, COMGR].iter().filter_map(Library::file).collect();
-    if files.is_empty() {
-        crate::hiprtc()?;
-    }
-    Ok(files)
 }
 
 fn variable(name: &str) -> Vec<PathBuf> {
@@ -108,7 +95,7 @@ fn folders() -> Vec<PathBuf> {
 
 impl Library {
     /// Returns the file that would be opened. `None` if the system's loader has to find it.
-    fn file(&self) -> Option<PathBuf> {
+    pub(crate) fn file(&self) -> Option<PathBuf> {
         self.file_in(&folders())
     }
 
