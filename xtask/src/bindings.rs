@@ -16,6 +16,8 @@ struct Library {
     functions: &'static [&'static str],
     /// Enums that no bound function mentions, because attributes are passed as bytes.
     types: &'static [&'static str],
+    /// Structs of bits, whose fields are not read.
+    opaque: &'static [&'static str],
 }
 
 const DRIVER: Library = Library {
@@ -97,6 +99,7 @@ const DRIVER: Library = Library {
         "cuGraphLaunch",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const NVRTC: Library = Library {
@@ -118,6 +121,7 @@ const NVRTC: Library = Library {
         "nvrtcGetProgramLog",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const NVJITLINK: Library = Library {
@@ -153,6 +157,7 @@ const NVJITLINK: Library = Library {
         "nvJitLinkGetErrorLog",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUBLASLT: Library = Library {
@@ -182,6 +187,7 @@ const CUBLASLT: Library = Library {
         "cublasLtMatmulPreferenceSetAttribute",
     ],
     types: &["cublasOperation_t", "cublasLtEpilogue_t"],
+    opaque: &[],
 };
 
 const CUFFT: Library = Library {
@@ -200,6 +206,7 @@ const CUFFT: Library = Library {
         "cufftXtMakePlanMany",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUSOLVER: Library = Library {
@@ -244,6 +251,7 @@ const CUSOLVER: Library = Library {
         "cusolverDnXgeev_bufferSize",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUSPARSE: Library = Library {
@@ -270,6 +278,7 @@ const CUSPARSE: Library = Library {
         "cusparseSpMM",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUDNN: Library = Library {
@@ -316,6 +325,7 @@ const CUDNN: Library = Library {
         "cudnnBackendNumericalNote_t",
         "cudnnBackendBehaviorNote_t",
     ],
+    opaque: &[],
 };
 
 /// The members that are used of enums that grow with each CUDA release.
@@ -584,6 +594,7 @@ const HIP: Library = Library {
         "hipSetDevice",
     ],
     types: &[],
+    opaque: &["hipDeviceArch_t"],
 };
 
 /// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
@@ -628,6 +639,9 @@ fn bind(library: &Library, include: &[String]) -> Result<String> {
         .disable_header_comment();
     for function in library.functions {
         builder = builder.allowlist_function(format!("^{function}$"));
+    }
+    for name in library.opaque {
+        builder = builder.opaque_type(format!("^{name}$"));
     }
     for name in library.types {
         builder = builder.allowlist_type(format!("^{name}$"));

@@ -251,7 +251,7 @@ pub(crate) fn compile_with(
     arguments: &[String],
     with_code: bool,
 ) -> Result<Compiled> {
-    let (name, source) = shown;
+    let (name, _) = shown;
     let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} contains a zero byte"));
     let text = CString::new(unit).map_err(has_zero)?;
     let title = CString::new(name).map_err(has_zero)?;

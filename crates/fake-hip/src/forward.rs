@@ -2,7 +2,7 @@
 //!
 //! Where a kernel needs more shared memory than CUDA gives without a request, the request is made here.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
 use cuprous_cuda_sys::driver::{
     CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmodule,

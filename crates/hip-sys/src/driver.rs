@@ -67,10 +67,9 @@ macro_rules! table {
             // SAFETY: the file is HIP by its name. Each function has the parameters of the field's type.
             unsafe {
                 let library = libloading::Library::new(path)?;
-                $(let $field = library.get($symbol).map(|symbol| *symbol);)*
                 // None of CUDA's names is in the library, so all fields are errors until they are filled.
-                let mut api = DriverApi::from_library(library)?;
-                $(api.$field = $field;)*
+                let mut api = DriverApi::new(path)?;
+                $(api.$field = library.get($symbol).map(|symbol| *symbol);)*
                 $(api.$own = Ok($function);)*
                 Ok((HipApi::new(path)?, api))
             }

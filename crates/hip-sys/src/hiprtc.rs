@@ -42,10 +42,9 @@ fn load(path: &Path) -> Result<NvrtcApi, libloading::Error> {
         let library = libloading::Library::new(path)?;
         macro_rules! table {
             ($($field:ident: $symbol:literal,)*) => {
-                let ($($field,)*) = ($(library.get($symbol).map(|symbol| *symbol),)*);
                 // None of NVRTC's names is in the library, so all fields are errors until they are filled.
-                let mut api = NvrtcApi::from_library(library)?;
-                $(api.$field = $field;)*
+                let mut api = NvrtcApi::new(path)?;
+                $(api.$field = library.get($symbol).map(|symbol| *symbol);)*
                 Ok(api)
             };
         }

@@ -23,7 +23,7 @@ use cuprous_plan::{Access, Inst, Kernel, Level, RoutineCall, Typed};
 
 use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
-use super::types::{Arch, Arg, Generated, Options, Stage};
+use super::types::{Arch, Arg, Generated, Options, Stage, ctype};
 
 /// The work of a block in a radix pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
