@@ -8,8 +8,8 @@ use super::super::report::{Check, Step};
 
 const NODE: &str = "/dev/kfd";
 /// What is true of this version.
-const UNTRIED: &str = "kernels are compiled for GPUs of AMD and the device is tested on a stand-in for HIP, but no GPU of AMD has \
-                       run them yet; please report what `cuprous doctor --json` says";
+const UNTRIED: &str = "kernels are compiled for GPUs of AMD and simulated, but no GPU of AMD has run them yet; please report what \
+                       `cuprous doctor --json` says";
 
 /// Checks the device node, HIP and hiprtc. Returns the number of GPUs, or `Err` if something that is present does not
 /// work.
