@@ -121,10 +121,23 @@ def home(module: ModuleType, value: Any) -> str:
     return found if str(found).startswith(module.__name__ + ".") or str(found).startswith("cuprous._") else ""
 
 
+def names(module: ModuleType) -> list[str]:
+    """The public names of a module. Those of PyTorch's are also what can be called and is defined in its package."""
+    listed = list(getattr(module, "__all__", ()))
+    if not module.__name__.startswith("cuprous.torch"):
+        return listed
+    homes = (module.__name__, "cuprous.torch._", "cuprous._core")
+
+    def own(value: Any) -> bool:
+        return callable(value) and str(getattr(value, "__module__", None) or module.__name__).startswith(homes)
+
+    return list({*listed, *(n for n in dir(module) if not n.startswith("_") and own(getattr(module, n)))})
+
+
 def groups(module: ModuleType) -> dict[str, list[str]]:
     """Descriptions by title."""
     found: dict[str, list[str]] = {}
-    for name in sorted(module.__all__, key=str.lower):
+    for name in sorted(names(module), key=str.lower):
         value = getattr(module, name)
         if isinstance(value, (Unsupported, ModuleType)) or name.startswith("__"):
             continue

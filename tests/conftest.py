@@ -25,8 +25,8 @@ np.row_stack = getattr(np, "row_stack", np.vstack)
 #: Markers for whole folders and files.
 MARKED = {
     "slow": ["robust"],
-    "browser": ["robust/test_page.py"],
-    "clients": ["clients"],
+    "browser": ["robust/page"],
+    "clients": ["clients", "ported"],
     "nvrtc": ["test_cuda_code.py"],
     "gpu": ["gpu"],
 }

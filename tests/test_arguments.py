@@ -187,9 +187,25 @@ _TORCH_HINTS = {
     "of max_norm, which is refused": "distributed.tensor._operators._embedding.norm_type",
     "how far copies run ahead, which changes the time": """
         distributed.checkpoint.filesystem.__init__.per_thread_copy_ahead
-        distributed.checkpoint.filesystem.__init__.thread_count""",
-    "DTensors do not contain each other": """
-        distributed.checkpoint.default_planner.__init__.flatten_sharded_tensors""",
+        distributed.checkpoint.filesystem.__init__.thread_count
+        distributed.checkpoint.hf_storage.__init__.thread_count_consolidation""",
+    "the protocols of planners and storages, whose other classes use them": """
+        distributed.checkpoint._fsspec_filesystem.validate_checkpoint_id.cls
+        distributed.checkpoint.default_planner.commit_tensor.read_item
+        distributed.checkpoint.default_planner.commit_tensor.tensor
+        distributed.checkpoint.default_planner.create_default_local_save_plan.is_coordinator
+        distributed.checkpoint.default_planner.set_up_planner.storage_meta
+        distributed.checkpoint.filesystem.read_metadata.args
+        distributed.checkpoint.filesystem.read_metadata.kwargs
+        distributed.checkpoint.filesystem.set_up_storage_reader.args
+        distributed.checkpoint.filesystem.set_up_storage_reader.is_coordinator
+        distributed.checkpoint.filesystem.set_up_storage_reader.kwargs
+        distributed.checkpoint.filesystem.set_up_storage_writer.args
+        distributed.checkpoint.filesystem.set_up_storage_writer.is_coordinator
+        distributed.checkpoint.filesystem.set_up_storage_writer.kwargs
+        distributed.checkpoint.filesystem.validate_checkpoint_id.cls
+        distributed.checkpoint.hf_storage.read_metadata.args
+        distributed.checkpoint.hf_storage.read_metadata.kwargs""",
     "plain tensors of several ranks are always saved once": """
         distributed.checkpoint.default_planner.__init__.dedup_replicated_tensors""",
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",

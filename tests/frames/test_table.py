@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 from typing import Any
 
@@ -12,6 +13,8 @@ from polars.testing import assert_frame_equal
 
 import cuprous as cp
 import cuprous.frames
+from cuprous.frames import Table
+from cuprous.frames.columns import device_arrow
 from tests.frames.random_frames import DTYPES, series
 
 c = pl.col
@@ -132,3 +135,36 @@ def test_the_least_recently_used_columns_go_first() -> None:
     nothing = cuprous.frames.Engine(take="all", cache_bytes=0)
     frame.lazy().select(c("a").sum()).collect(engine=nothing)
     assert nothing.stats()["columns"] == 0
+
+
+def test_columns_are_exported_without_a_copy() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        "x": cp.arange(5_000.0),
+        "flag": cp.arange(5_000) % 3 == 0,
+        "some": pl.Series([None if k % 7 == 0 else k for k in range(5_000)], dtype=pl.Int32),
+        "day": pl.Series(range(5_000), dtype=pl.Date),
+    }
+    table = Table.from_arrays(columns)
+    if table["x"].__dlpack_device__()[0] != 1:
+        pytest.skip("pyarrow reads memory of the host")
+    batch = pyarrow.record_batch(table)
+    assert batch.column(0).buffers()[1].address == table["x"].__array_interface__["data"][0]
+    assert pl.DataFrame(pyarrow.Table.from_batches([batch])).equals(table.to_polars())
+    held = len(device_arrow._exported)
+    del batch
+    gc.collect()
+    assert len(device_arrow._exported) == held - 5  # the batch and its columns
+    capsules = table.__arrow_c_device_array__()
+    assert len(device_arrow._exported) == held
+    del capsules
+    gc.collect()
+    assert len(device_arrow._exported) == held - 5
+    assert pyarrow.record_batch(Table.from_arrays({"x": cp.zeros(0)})).num_rows == 0
+
+
+def test_strings_are_not_exported_from_the_device() -> None:
+    with pytest.raises(TypeError, match="whose dictionary is on the host"):
+        Table.from_arrays({"s": pl.Series(["a"])}).__arrow_c_device_array__()
+    with pytest.raises(NotImplementedError, match="requested schema"):
+        Table.from_arrays({"x": cp.zeros(1)}).__arrow_c_device_array__(object())

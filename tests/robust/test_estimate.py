@@ -73,7 +73,7 @@ def test_in_words() -> None:
 
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (20, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (34, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout

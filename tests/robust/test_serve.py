@@ -56,7 +56,16 @@ def test_each_page(server: Server) -> None:
 
 def test_no_page_names_another_machine(server: Server) -> None:
     """Pages load only from this server; links to sources of figures are followed only by users."""
-    for path in ("/", "/style.css", "/main.js", "/calculator.js", "/monitor.js", "/profile.js"):
+    for path in (
+        "/",
+        "/style.css",
+        "/main.js",
+        "/calculator.js",
+        "/monitor.js",
+        "/profile.js",
+        "/charts.js",
+        "/trace.js",
+    ):
         text = ask(server, path)[2].decode().replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text and "https://" not in text and "@import" not in text, path
 

@@ -239,3 +239,17 @@ def test_gaussian_blur() -> None:
     assert (transforms.GaussianBlur(3, 1.0)(picture) == picture).all()
     with pytest.raises(ValueError, match="odd and positive"):
         transforms.GaussianBlur(4)(point)
+
+
+def test_functions_of_two_numbers() -> None:
+    assert int(torch.div(7, 2, rounding_mode="trunc")) == 3 and float(torch.div(7, 2)) == 3.5
+    assert torch.mul(2, 3).dtype is torch.int64 and float(torch.add(1, 0.5)) == 1.5 and int(torch.pow(2, 5)) == 32
+
+
+def test_softmax_backward_data() -> None:
+    x = torch.tensor([[0.5, -1.0, 2.0]], requires_grad=True)
+    g = torch.tensor([[1.0, 2.0, -1.0]])
+    y = torch.softmax(x, 1)
+    y.backward(g)
+    found = torch._softmax_backward_data(g, y.detach(), 1, torch.float64)
+    assert found.dtype is torch.float64 and torch.allclose(found.float(), x.grad)

@@ -37,6 +37,7 @@ def test_a_residual_network_learns() -> None:
 
 def test_weights_are_read_from_local_files_and_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setattr("cuprous.torch.hub._folder", [])  # an example of set_dir may have run before
     for make in (models.vgg16, models.resnet18, models.alexnet):
         with pytest.raises(NotImplementedError, match="is not downloaded: put the file at"):
             make(weights="DEFAULT")

@@ -195,6 +195,24 @@ def test_custom_parametrization() -> None:
     assert layers.to_empty(device="cpu")[0].weight.shape == (2,)
 
 
+class Shifted(nn.Module):
+    """Adds one."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+
+@pytest.mark.parametrize("name", ["weight", "bias"])
+@pytest.mark.parametrize("make", [lambda: nn.Linear(2, 2), lambda: nn.LayerNorm(2)])
+def test_either_parameter_may_be_parametrized(make: Any, name: str) -> None:
+    layer, x = make(), torch.tensor([[1.0, 3.0]])
+    parameters = {"weight": layer.weight.detach().clone(), "bias": layer.bias.detach().clone()}
+    utils.parametrize.register_parametrization(layer, name, Shifted())
+    parameters[name] = parameters[name] + 1
+    expected = torch.func.functional_call(make(), parameters, (x,))
+    assert torch.allclose(layer(x), expected)
+
+
 def test_lazy_layers_become_plain_ones() -> None:
     net = nn.Sequential(nn.LazyConv2d(4, 3, groups=2), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5))
     assert repr(net[3]) == "LazyLinear(in_features=0, out_features=5, bias=True)" and isinstance(net[3], nn.Linear)

@@ -96,6 +96,36 @@ def adam(p: Any, grads: list[Any]) -> Any:
     return p
 
 
+def asgd(p: Any, grads: list[Any]) -> Any:
+    eta = 0.1
+    for t, g in enumerate(grads, 1):
+        p = p * (1 - 0.01 * eta) - eta * (g + 0.02 * p)
+        eta = 0.1 / (1 + 0.01 * 0.1 * t) ** 0.75
+    return p
+
+
+def rprop(p: Any, grads: list[Any]) -> Any:
+    before, size = np.zeros_like(p), np.full_like(p, 0.1)
+    for g in grads:
+        size = np.clip(size * np.where(g * before > 0, 1.5, np.where(g * before < 0, 0.4, 1)), 1e-3, 0.3)
+        before = np.where(g * before < 0, 0, g)
+        p = p - np.sign(before) * size
+    return p
+
+
+def adafactor(p: Any, grads: list[Any]) -> Any:
+    rows, columns = np.zeros_like(p[:, :1]), np.zeros_like(p[:1])
+    for t, g in enumerate(grads, 1):
+        new = t**-0.5
+        size = max(1e-2, np.sqrt((p**2).mean())) * min(0.1, t**-0.5)
+        p = p * (1 - 0.1 * 0.2)
+        rows += (np.mean(g**2, 1, keepdims=True) - rows) * new
+        columns += (np.mean(g**2, 0, keepdims=True) - columns) * new
+        step = g / np.sqrt(np.maximum(rows * columns / np.maximum(rows.mean(), 1e-3), 1e-6))
+        p = p - size * step / max(1, np.sqrt((step**2).mean()) / 1.5)
+    return p
+
+
 RULES: dict[str, tuple[Any, Any]] = {
     "sgd": (lambda p, **k: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, nesterov=True, **k), sgd),
     "adam": (lambda p, **k: optim.Adam(p, 0.1, (0.9, 0.99), amsgrad=True, **k), adam),
@@ -112,6 +142,12 @@ RULES: dict[str, tuple[Any, Any]] = {
         nadam,
     ),
     "radam": (lambda p, **k: optim.RAdam(p, 0.1, (0.9, 0.99), **k), radam),
+    "asgd": (lambda p, **k: optim.ASGD(p, 0.1, lambd=0.01, weight_decay=0.02, **k), asgd),
+    "rprop": (lambda p, **k: optim.Rprop(p, 0.1, (0.4, 1.5), (1e-3, 0.3), **k), rprop),
+    "adafactor": (
+        lambda p, **k: optim.Adafactor(p, 0.1, -0.5, eps=(1e-3, 1e-2), d=1.5, weight_decay=0.2, **k),
+        adafactor,
+    ),
 }  # fmt: skip
 
 
@@ -244,3 +280,27 @@ def test_averaged_models() -> None:
     assert mean.module.weight.tolist()[0] == pytest.approx([3.0, 3.0])
     assert moving.module.weight.tolist()[0] == pytest.approx([1.59, 1.59])
     assert int(mean.n_averaged) == 3 and mean(torch.ones(1, 2)).dims == (1, 1)
+
+
+def test_average_of_parameters() -> None:
+    p = nn.Parameter(torch.tensor([1.0]))
+    optimizer = optim.ASGD([p], lr=0.5, lambd=0.0, alpha=0.0, t0=1)
+    for _ in range(4):
+        p.grad = torch.ones(1)
+        optimizer.step()
+    # Parameters 0.5, 0, -0.5 and -1; the mean begins with the third step.
+    assert p.item() == -1.0 and optimizer.state[p]["ax"].item() == pytest.approx((-0.5 - 1.0) / 2)
+
+
+def test_muon_takes_orthogonal_steps() -> None:
+    rng = np.random.default_rng(4)
+    for shape, ratio in (((6, 3), 2**0.5), ((3, 6), 1.0)):
+        p = nn.Parameter(torch.zeros(*shape))
+        p.grad = torch.tensor(rng.normal(size=shape).astype("f"))
+        optim.Muon([p], lr=1.0, weight_decay=0.0).step()
+        values = torch.linalg.svdvals(p.detach()) / ratio
+        assert float(values.min()) > 0.6 and float(values.max()) < 1.25  # the iteration does not go on to exactly 1
+        u, _, vt = np.linalg.svd(p.grad.cpu().numpy(), full_matrices=False)
+        assert float((-p.detach().cpu().numpy() / ratio * (u @ vt)).sum()) > 0.7 * 3
+    with pytest.raises(ValueError, match="only supports 2D parameters"):
+        optim.Muon([torch.zeros(3, requires_grad=True)])

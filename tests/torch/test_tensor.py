@@ -185,6 +185,12 @@ def test_weighted_samples() -> None:
         torch.multinomial(weights[0], 5)
 
 
+def test_named_objects_stay_themselves() -> None:
+    """dtypes, layouts and memory formats, of which there is one of each."""
+    for x in (torch.float16, torch.strided, torch.sparse_coo, torch.channels_last, torch.contiguous_format):
+        assert pickle.loads(pickle.dumps(x)) is x and copy.deepcopy(x) is x
+
+
 def test_copies_and_pickles() -> None:
     t = torch.tensor([1.0, 2.0], requires_grad=True)
     for other in (copy.deepcopy(t), pickle.loads(pickle.dumps(t))):

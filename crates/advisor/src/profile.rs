@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn tables_are_whole() {
-        assert_eq!((gpus().len(), cpus().len()), (20, 8));
+        assert_eq!((gpus().len(), cpus().len()), (34, 8));
         for gpu in gpus() {
             // A dense peak above the sum of its parts would be one with sparsity.
             let half = gpu.half.map_or(0.0, |f| f.value);
@@ -350,7 +350,11 @@ mod tests {
         assert_eq!(name("NVIDIA GeForce RTX 3080 Ti"), Some("RTX 3080"));
         assert_eq!(name("NVIDIA RTX 6000 Ada Generation"), Some("RTX 6000 Ada"));
         assert_eq!(name("NVIDIA L4"), Some("L4"));
-        assert_eq!((name("NVIDIA GeForce RTX 4080"), name("NVIDIA GPU")), (None, None));
+        assert_eq!(name("NVIDIA GeForce RTX 4080"), Some("RTX 4080"));
+        assert_eq!(name("NVIDIA GeForce RTX 4080 SUPER"), Some("RTX 4080 SUPER"));
+        assert_eq!(name("NVIDIA GeForce RTX 5070 Ti Laptop GPU"), Some("RTX 5070 Ti"));
+        assert_eq!(name("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), Some("RTX PRO 6000 Blackwell"));
+        assert_eq!((name("NVIDIA GeForce RTX 2060"), name("NVIDIA GPU")), (None, None));
     }
 
     #[test]
@@ -373,7 +377,7 @@ mod tests {
         // Several, or none.
         assert_eq!((name("rtx"), name("a100"), name("h100"), name("3080 ti")), (None, None, None, None));
         assert_eq!(candidates(gpus(), |g| g.name, "h100").len(), 2);
-        assert_eq!(candidates(gpus(), |g| g.name, "rtx").len(), 6);
+        assert_eq!(candidates(gpus(), |g| g.name, "rtx").len(), 20);
         assert_eq!(name(""), None);
         assert_eq!(find(cpus(), |c| c.name, "9654").map(|c| c.name), Some("EPYC 9654"));
     }

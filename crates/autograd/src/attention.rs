@@ -12,10 +12,10 @@ use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tens
 use crate::mode;
 use crate::record::needs_graph;
 
-/// Returns `softmax(scale · q kᵀ) v` in half precision, for `q` (batch, heads, queries, width), `k` (batch, heads,
+/// Returns `softmax(scale · q kᵀ) v`, for `q` (batch, heads, queries, width), `k` (batch, heads,
 /// keys, width) and `v` (batch, heads, keys, depth). The result is (batch, heads, queries, depth). With `causal`, query
 /// i attends to keys up to i. `None` if the device has no routine for these operands.
-pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> Result<Option<Tensor>> {
+pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> Result<Option<Tensor>> {
     let parts = [q, k, v];
     let (&[batch, heads, queries, width], &[b, h, keys, w], &[b2, h2, keys2, depth]) =
         (q.shape(), k.shape(), v.shape())
@@ -27,11 +27,23 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
     let alike = parts.iter().all(|t| t.dtype() == dtype && t.array.storage.device == device);
     let consistent = (b, h, w, keys) == (batch, heads, width, keys2) && (b2, h2) == (batch, heads);
     let nonempty = batch > 0 && heads > 0;
-    if !(alike && consistent && nonempty && matches!(dtype, DType::F16 | DType::BF16)) {
+    if !(alike && consistent && nonempty) {
         return Ok(None);
     }
     let engine = engine_of(&q.array);
     let tracked = needs_graph(&parts);
+    if matches!(dtype, DType::F32 | DType::F64) {
+        let routine = RoutineOp::AttendRows { causal, scale: scale.to_bits() };
+        if tracked || keys == 0 || !engine.supports(&routine) {
+            return Ok(None);
+        }
+        let shape = [batch, queries, heads, depth];
+        let out = engine.routine(routine, &parts.map(|t| &t.array), dtype, &shape)?;
+        return Ok(Some(Tensor::new(out.view(out.layout.permute(&[0, 2, 1, 3])))));
+    }
+    if !matches!(dtype, DType::F16 | DType::BF16) {
+        return Ok(None);
+    }
     let none = Part { start: 0, strides: [0; 3] };
     let mut of = Attention {
         batch,
@@ -41,7 +53,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         width,
         depth,
         causal,
-        scale: scale.to_bits(),
+        scale: (scale as f32).to_bits(),
         training: tracked,
         dtype,
         parts: [none; 3],

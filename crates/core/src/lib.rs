@@ -30,7 +30,7 @@ pub use error::{Error, Result};
 pub use layout::{Dims, Layout, LayoutRef};
 pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
-pub use routine::{LinalgOp, QrMode, RoutineOp, RoutineRef, ScanOp, Vectors};
+pub use routine::{GroupFunction, LinalgOp, QrMode, RoutineOp, RoutineRef, ScanOp, Vectors};
 pub use scalar::Scalar;
 pub use storage::{Buffer, Epoch, ExternalWork, Memory, Saved, SharedGuard, Storage, Version};
 pub use tape::Tape;

@@ -96,12 +96,3 @@ pub const fn can_cast_same_kind(from: DType, to: DType) -> bool {
     }
     order(from.kind()) <= order(to.kind()) || can_cast_safely(from, to)
 }
-
-/// Returns the dtype in which NumPy sums this type by default: bool and integers are summed in 64 bits.
-pub const fn sum_dtype(d: DType) -> DType {
-    match d.kind() {
-        Kind::Bool | Kind::Int => I64,
-        Kind::UInt => U64,
-        _ => d,
-    }
-}

@@ -29,6 +29,35 @@ named! {
     }
 }
 
+/// What [`RoutineOp::GroupAggregate`] computes of the rows of a group. Results are int64, or the bits of float64 for the
+/// sums and extremes of floats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GroupFunction {
+    /// The sum, in float64 or int64 (which wraps).
+    Sum,
+    /// The number of rows.
+    Count,
+    /// The smallest value apart from NaN; NaN without one, and the dtype's largest value without integers.
+    Min,
+    /// The largest value apart from NaN; NaN without one, and the dtype's smallest value without integers.
+    Max,
+    /// The number of the first row; -1 without one.
+    First,
+    /// The number of the last row; -1 without one.
+    Last,
+}
+
+named! {
+    GroupFunction {
+        Sum = "sum",
+        Count = "count",
+        Min = "min",
+        Max = "max",
+        First = "first",
+        Last = "last",
+    }
+}
+
 /// How an array continues beyond its edges, by SciPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are scipy.ndimage's")]
@@ -330,6 +359,23 @@ pub enum RoutineOp {
     Attend(Arc<Attention>),
     /// The gradient of [`RoutineOp::Attend`]. Operands are its operand, its output and the gradient of the outputs.
     AttendBackward(Arc<Attention>),
+    /// `softmax(scale · Q Kᵀ) V` of three operands of any layout, on devices that have a routine for it: Q (batch, heads,
+    /// queries, width), K (batch, heads, keys, width) and V (batch, heads, keys, depth). The output is (batch, queries,
+    /// heads, depth). With at least one key. Float32 and float64.
+    AttendRows {
+        /// Query i attends only to keys up to i.
+        causal: bool,
+        /// Bits (f64) of the factor on the scores.
+        scale: u64,
+    },
+    /// Layer normalization of few rows, on devices that have a routine for it: operand 0 normalized to mean 0 and variance 1
+    /// over the axes from `first` on, times operand 1, plus operand 2, which have these axes. Float32 and float64.
+    Normalize {
+        /// The first axis of a row.
+        first: u8,
+        /// Bits (f64) of what is added to the variance.
+        eps: u64,
+    },
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
     /// The gradient of [`RoutineOp::Steps`].
@@ -341,6 +387,36 @@ pub enum RoutineOp {
     SparseDot {
         /// The pattern is that of the transpose: columns are compressed, and rows are listed.
         transposed: bool,
+    },
+    /// Numbers rows by their keys (operand 0: int64, n), in the order of the first rows with each key. The output (int32
+    /// below 2^31 rows, else int64) has 2n + 1 elements: the number of each row's group, then the first row of each
+    /// group (n elements, of which as many are used as there are groups), then the number of groups. Rows where
+    /// operand 1 (bool), if there is one, is false have the number -1.
+    GroupIds {
+        /// Keys are from 0 below it; 0 for any keys.
+        domain: i64,
+    },
+    /// Aggregates rows by the numbers of their groups (operand 0: int32 or int64, n). Operand 1, which is absent if no
+    /// function needs it, has the values (n, bool, integers, float32 or float64). Rows whose number is -1, or where
+    /// operand 2 (bool), if there is one, is false, do not count. The output (int64) is functions × groups.
+    GroupAggregate {
+        /// The functions.
+        functions: Arc<[GroupFunction]>,
+    },
+    /// For each left key (operand 1: int64, m), the first row of the right keys (operand 0: int64, n) that is equal,
+    /// or -1. Negative keys equal none. The output (int64) has three more elements: the number of pairs of equal
+    /// keys, of left keys that have one, and the largest number of pairs of one left key.
+    JoinMatch {
+        /// Keys are below it.
+        domain: i64,
+    },
+    /// The pairs of equal keys of [`RoutineOp::JoinMatch`], ordered by the left row, then by the right row. The output
+    /// (int64) is 2 × pairs: left rows, then right rows.
+    JoinPairs {
+        /// Keys are below it.
+        domain: i64,
+        /// Left rows without an equal key have a pair with the right row -1.
+        keep_left: bool,
     },
 }
 
@@ -442,6 +518,20 @@ impl RoutineOp {
         }
     }
 
+    /// Returns true for operations that devices may lack, because they can be composed of others: those on rows of tables,
+    /// and attention and norms without a gradient.
+    pub fn is_composable(&self) -> bool {
+        matches!(
+            self,
+            RoutineOp::AttendRows { .. }
+                | RoutineOp::Normalize { .. }
+                | RoutineOp::GroupIds { .. }
+                | RoutineOp::GroupAggregate { .. }
+                | RoutineOp::JoinMatch { .. }
+                | RoutineOp::JoinPairs { .. }
+        )
+    }
+
     /// Returns the name for messages and listings.
     pub fn name(&self) -> &'static str {
         match self {
@@ -465,9 +555,15 @@ impl RoutineOp {
             RoutineOp::RecurBackward(_) => "recurrence backward",
             RoutineOp::Attend(_) => "attention",
             RoutineOp::AttendBackward(_) => "attention backward",
+            RoutineOp::AttendRows { .. } => "attention",
+            RoutineOp::Normalize { .. } => "layer norm",
             RoutineOp::Steps(_) => "steps of an lstm",
             RoutineOp::StepsBackward(_) => "steps of an lstm backward",
             RoutineOp::SparseDot { .. } => "sparse dot",
+            RoutineOp::GroupIds { .. } => "group_ids",
+            RoutineOp::GroupAggregate { .. } => "group_aggregate",
+            RoutineOp::JoinMatch { .. } => "join_match",
+            RoutineOp::JoinPairs { .. } => "join_pairs",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Run-time choice of the instruction set: a generic loop is compiled once per level.
 //!
-//! A loop is a type that implements [`Body`]. [`Isa::entry`] wraps it in a function with the level's target features.
-//! Everything that the loop calls must be `#[inline(always)]`; otherwise it is compiled without those features.
+//! A loop is a type that implements [`Body`]. [`Isa::entry`] returns a function that runs it with the level's target
+//! features. Everything that the loop calls must be `#[inline(always)]`; otherwise it is compiled without those features.
 
 use std::sync::LazyLock;
 
@@ -28,33 +28,46 @@ pub(crate) trait Isa: Copy + Default + Send + Sync + 'static {
 }
 
 macro_rules! levels {
-    ($($(#[$doc:meta])* $name:ident fma $fma:expr; $(#[$attr:meta])*;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Default)]
-        pub(crate) struct $name;
+    ($($(#[$doc:meta])* $name:ident $run:ident fma $fma:expr; $(#[$attr:meta])*;)*) => {
+        /// A loop compiled for each level. These are methods of the loop, because the compiler makes a unit of each
+        /// module's types: of functions in this module it would make a single unit, which one thread compiles for minutes.
+        trait Compiled: Body {$(
+            /// # Safety
+            /// As for [`Body::run`], and the processor has the level's features.
+            unsafe fn $run(args: &Self::Args);
+        )*}
 
-        impl Isa for $name {
-            const FMA: bool = $fma;
-            fn entry<B: Body>() -> Entry<B::Args> {
-                $(#[$attr])*
-                unsafe fn run_with_features<B: Body>(args: &B::Args) {
-                    // SAFETY: by the body's contract, which the caller satisfies.
-                    unsafe { B::run(args) }
-                }
-                run_with_features::<B>
+        impl<B: Body> Compiled for B {$(
+            $(#[$attr])*
+            unsafe fn $run(args: &B::Args) {
+                // SAFETY: by the body's contract, which the caller satisfies.
+                unsafe { B::run(args) }
             }
-        }
-    )*};
+        )*}
+
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Default)]
+            pub(crate) struct $name;
+
+            impl Isa for $name {
+                const FMA: bool = $fma;
+                fn entry<B: Body>() -> Entry<B::Args> {
+                    B::$run
+                }
+            }
+        )*
+    };
 }
 
 levels! {
     /// The baseline of the architecture (x86-64: SSE2).
-    V1 fma cfg!(target_arch = "aarch64"); ;
+    V1 run_v1 fma cfg!(target_arch = "aarch64"); ;
     /// x86-64-v3: AVX2 and FMA.
-    V3 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    V3 run_v3 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
         #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
     /// x86-64-v4: AVX-512.
-    V4 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    V4 run_v4 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
         #[cfg_attr(target_arch = "x86_64", target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
 }

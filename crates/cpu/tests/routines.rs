@@ -497,3 +497,63 @@ fn lstm_steps_and_their_backward_pass() {
         }
     }
 }
+
+#[test]
+fn attention_of_separate_operands() {
+    let sizes =
+        [(1, 2, 1, 40, 16, 16), (2, 3, 7, 9, 5, 3), (1, 2, 2, 5, 20, 33), (1, 1, 130, 130, 64, 80), (2, 1, 5, 1, 0, 2)];
+    for ((batch, heads, rows, keys, width, depth), causal) in sizes.iter().flat_map(|&s| [(s, false), (s, true)]) {
+        let [n, h] = [batch as usize, heads as usize];
+        // Heads lie next to each other in the rows of queries and keys; the features of values are strided.
+        let by_rows = |n: i64, f: i64| Layout::new(F64, &[batch, heads, n, f], &[n * heads * f, f, heads * f, 1], 0);
+        let (lq, lk) = (by_rows(rows, width), by_rows(keys, width));
+        let lv = Layout::new(F64, &[batch, heads, keys, depth], &[heads * keys * depth, keys * depth, 1, keys], 0);
+        let (q, k, v) = (
+            Noise(1).samples((batch * heads * rows * width) as usize),
+            Noise(2).samples((batch * heads * keys * width) as usize),
+            Noise(3).samples((batch * heads * keys * depth) as usize),
+        );
+        let op = RoutineOp::AttendRows { causal, scale: 2f64.to_bits() };
+        let ins = [(f64::bytes(&q), lq), (f64::bytes(&k), lk), (f64::bytes(&v), lv)];
+        let got = f64::read(&run_routine(op, &ins, Layout::contiguous(F64, &[batch, rows, heads, depth])));
+        let [rows, keys, width, depth] = [rows, keys, width, depth].map(|n| n as usize);
+        for (at, &value) in got.iter().enumerate() {
+            let (d, head, i, b) = (at % depth, at / depth % h, at / depth / h % rows, at / depth / h / rows);
+            assert!(b < n);
+            let seen = if causal { keys.min(i + 1) } else { keys };
+            let score = |j: usize| {
+                let element =
+                    |x: &[f64], row: usize, rows: usize, f: usize| x[((b * rows + row) * h + head) * width + f];
+                (0..width).map(|f| element(&q, i, rows, f) * element(&k, j, keys, f)).sum::<f64>() * 2.0
+            };
+            let powers: Vec<f64> = (0..seen).map(|j| score(j).exp()).collect();
+            let mean = |j: usize| powers[j] * v[((b * h + head) * depth + d) * keys + j];
+            let want = (0..seen).map(mean).sum::<f64>() / powers.iter().sum::<f64>();
+            assert!(
+                (value - want).abs() < 1e-11,
+                "{rows} × {keys}, {width}, {depth}, causal {causal}: {value}, {want}"
+            );
+        }
+    }
+}
+
+#[test]
+fn layer_norm_over_the_last_axes() {
+    for (shape, first) in [([2, 3, 7], 2), ([4, 5, 16], 1), ([1, 1, 40], 2), ([3, 1, 1], 2)] {
+        let all = Layout::contiguous(F64, &shape);
+        let row = Layout::contiguous(F64, &shape[first..]);
+        let (n, width) = (all.size as usize, row.size as usize);
+        let (x, weight, bias) = (Noise(4).samples(n), Noise(5).samples(width), Noise(6).samples(width));
+        let op = RoutineOp::Normalize { first: first as u8, eps: 0.5f64.to_bits() };
+        let ins = [(f64::bytes(&x), all.clone()), (f64::bytes(&weight), row.clone()), (f64::bytes(&bias), row)];
+        let got = f64::read(&run_routine(op, &ins, all));
+        for (r, x) in x.chunks(width).enumerate() {
+            let mean = x.iter().sum::<f64>() / width as f64;
+            let variance = x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / width as f64;
+            for (k, v) in x.iter().enumerate() {
+                let want = (v - mean) / (variance + 0.5).sqrt() * weight[k] + bias[k];
+                assert!((got[r * width + k] - want).abs() < 1e-12, "{shape:?} {first}");
+            }
+        }
+    }
+}

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard};
 
+use cuprous_core::DType;
 use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::user;
-use crate::codegen::{Arch, Part, Stage, Vendor};
+use crate::codegen::{Arch, Part, Stage, Vendor, ctype};
 use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
 use crate::modules;
@@ -27,6 +28,8 @@ pub struct Checker {
     targets: Vec<Vec<String>>,
     /// The command of a clang that compiles for GPUs of AMD in place of hiprtc.
     clang: Option<String>,
+    /// For how many combinations of dtypes each structure is compiled.
+    most_types: usize,
     cache: DiskCache,
     state: Mutex<State>,
 }
@@ -37,6 +40,8 @@ struct State {
     batch: usize,
     /// Target and source of every kernel so far.
     seen: HashSet<String>,
+    /// For how many combinations of dtypes each structure has been compiled.
+    structures: HashMap<String, usize>,
     /// Kernels that wait to be compiled, by target.
     waiting: HashMap<String, Vec<Kernel>>,
 }
@@ -56,9 +61,16 @@ impl Checker {
     /// that an old hiprtc does not know.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
-        let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
+        let state = State { batch: 1, seen: HashSet::new(), structures: HashMap::new(), waiting: HashMap::new() };
         let clang = std::env::var("CUPROUS_CHECK_CLANG").ok().filter(|command| !command.is_empty());
-        Checker { targets, clang, cache: DiskCache::open_default(), state: Mutex::new(state) }
+        Checker { targets, clang, most_types: usize::MAX, cache: DiskCache::open_default(), state: Mutex::new(state) }
+    }
+
+    /// Compiles kernels that differ in their dtypes alone for `most` combinations of dtypes only, where each function
+    /// and routine is compiled for every dtype elsewhere. Half of the kernels of the test suite are left out so.
+    #[must_use]
+    pub fn with_most_types(self, most: usize) -> Checker {
+        Checker { most_types: most, ..self }
     }
 
     /// Compiles the kernels that wait. From now on `batch` kernels are compiled together (1: each by itself).
@@ -79,19 +91,28 @@ impl Checker {
     /// The first kernel that does not compile, including those that waited.
     pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
         let stages = |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), program, step)?.kernels.stages);
-        program.steps.iter().try_for_each(|step| self.add(|_| true, |target| stages(step, target))).map_err(translate)
+        program
+            .steps
+            .iter()
+            .try_for_each(|step| self.add(|_| true, self.most_types, |target| stages(step, target)))
+            .map_err(translate)
     }
 
     /// Queues the stages that `code` returns for each target. Among the alternatives for which `accepts` is true, one
-    /// is chosen by the code for the first.
-    fn add(&self, accepts: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
+    /// is chosen by the code for the first. Of stages that differ in their dtypes alone, `most_types` are queued.
+    fn add(
+        &self,
+        accepts: fn(&str) -> bool,
+        most_types: usize,
+        code: impl Fn(&str) -> Result<Vec<Stage>>,
+    ) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
             code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
             let accepted: Vec<usize> = (0..alternatives.len()).filter(|&k| accepts(&alternatives[k])).collect();
             let chosen = accepted.get((hash.finish() % accepted.len().max(1) as u64) as usize).copied().unwrap_or(0);
             let target = &alternatives[chosen];
-            code(target)?.into_iter().try_for_each(|stage| self.queue(target, stage))?;
+            code(target)?.into_iter().try_for_each(|stage| self.queue(target, stage, most_types))?;
         }
         Ok(())
     }
@@ -118,7 +139,7 @@ impl Checker {
         let (args, grid, block) = (Vec::new(), [1; 3], [1; 3]);
         let stage = Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false };
         // Users' kernels exercise all of the assembler, so they are not compiled to PTX only.
-        self.add(|target| !target.starts_with("compute_"), |_| Ok(vec![stage.clone()])).map_err(translate)
+        self.add(|target| !target.starts_with("compute_"), usize::MAX, |_| Ok(vec![stage.clone()])).map_err(translate)
     }
 
     /// Compiles a user's CUDA C++ for each target.
@@ -135,11 +156,18 @@ impl Checker {
         Ok(())
     }
 
-    fn queue(&self, target: &str, stage: Stage) -> Result<()> {
+    fn queue(&self, target: &str, stage: Stage, most_types: usize) -> Result<()> {
         let target = &*stage.target(target);
         let mut state = self.lock();
         if !state.seen.insert(format!("{target}\n{}", stage.source())) {
             return Ok(());
+        }
+        if most_types < usize::MAX {
+            let count = state.structures.entry(format!("{target}\n{}", structure(&stage))).or_default();
+            *count += 1;
+            if *count > most_types {
+                return Ok(());
+            }
         }
         if self.is_compiled(target, &stage)? {
             return Ok(());
@@ -225,6 +253,26 @@ fn options(target: &str) -> CompileOptions {
     options
 }
 
+/// Returns the code of a kernel without what differs between dtypes: types, comments, and the kernel's name.
+fn structure(stage: &Stage) -> String {
+    let mut text = String::with_capacity(stage.code.len());
+    for line in stage.code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        let mut rest = line;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            let end =
+                rest[start..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(rest.len(), |n| start + n);
+            let word = &rest[start..end];
+            let is_type = word == stage.name || DType::ALL.into_iter().any(|dtype| ctype(dtype) == word);
+            text.push_str(&rest[..start]);
+            text.push_str(if is_type { "_" } else { word });
+            rest = &rest[end..];
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    text
+}
+
 /// Returns one translation unit: each part of the preludes once, and each kernel in its own namespace.
 fn translation_unit(kernels: &[Kernel]) -> String {
     let mut text = String::new();
@@ -267,7 +315,7 @@ mod tests {
             Checker { cache: DiskCache::open(&folder, 1 << 20), ..Checker::new("sm_80|sm_90|compute_90,compute_100") };
         checker.in_batches(1000).expect("nothing waits");
         for k in 0..100 {
-            checker.add(|_| true, |_| Ok(vec![kernel(&format!("*x = {k};"))])).expect("waits");
+            checker.add(|_| true, usize::MAX, |_| Ok(vec![kernel(&format!("*x = {k};"))])).expect("waits");
         }
         let state = checker.lock();
         let waiting = |target: &str| state.waiting.get(target).map_or(0, Vec::len);
@@ -279,6 +327,24 @@ mod tests {
     }
 
     #[test]
+    fn kernels_that_differ_in_their_dtypes_alone_have_one_structure() {
+        let [float, double, other] = ["float v = x[0];", "double v = x[0];", "float v = x[1];"].map(kernel);
+        assert_eq!(structure(&float), structure(&double));
+        assert_ne!(structure(&float), structure(&other));
+        if !nvrtc_is_here() {
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("cuprous-checker-types-{}", std::process::id()));
+        let checker = Checker { cache: DiskCache::open(&folder, 1 << 20), ..Checker::new("compute_90") };
+        checker.in_batches(1000).expect("nothing waits");
+        for stage in [float, double, other] {
+            checker.queue("compute_90", stage, 1).expect("waits or is left out");
+        }
+        assert_eq!(checker.lock().waiting["compute_90"].len(), 2);
+        let _at_worst_left_behind = std::fs::remove_dir_all(&folder);
+    }
+
+    #[test]
     fn queued_kernels_are_compiled_together_and_an_error_names_its_kernel() {
         if !nvrtc_is_here() {
             return;
@@ -286,13 +352,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("cuprous-checker-{}", std::process::id()));
         let checker = Checker { cache: DiskCache::open(&folder, 1 << 20), ..Checker::new("sm_90") };
         checker.in_batches(3).expect("nothing waits");
-        checker.queue("sm_90", kernel("*x = 1;")).expect("waits");
-        checker.queue("sm_90", kernel("*x = missing;")).expect("waits");
-        let error = checker.queue("sm_90", kernel("*x = 2;")).expect_err("three are enough").to_string();
+        checker.queue("sm_90", kernel("*x = 1;"), usize::MAX).expect("waits");
+        checker.queue("sm_90", kernel("*x = missing;"), usize::MAX).expect("waits");
+        let error = checker.queue("sm_90", kernel("*x = 2;"), usize::MAX).expect_err("three are enough").to_string();
         assert!(error.contains("missing"), "{error}");
         assert!(checker.is_compiled("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
-        checker.queue("sm_90", kernel("*x = 3;")).expect("waits");
-        checker.queue("sm_90", kernel("*x = 4;")).expect("waits");
+        checker.queue("sm_90", kernel("*x = 3;"), usize::MAX).expect("waits");
+        checker.queue("sm_90", kernel("*x = 4;"), usize::MAX).expect("waits");
         checker.in_batches(1).expect("both compile, in one unit");
         assert!(checker.is_compiled("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
         let _at_worst_left_behind = std::fs::remove_dir_all(&folder);

@@ -176,7 +176,8 @@ impl DevicePrograms for CudaDevice {
                 self.0.with_dnn(|dnn| dnn.supports_attention(of)).unwrap_or(false)
             }
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
-            _ => true,
+            // Tables are sorts, searches and scatters; attention and norms without a gradient are formulas.
+            call => !call.is_composable(),
         }
     }
 

@@ -7,12 +7,16 @@
 //!
 //! A rank touches the memory of another one only while that one's door is open (`shm`). A rank whose collective fails
 //! closes its door and waits for the hands that are inside, so nobody writes to memory that it uses for something else.
+//! A rank that was killed leaves its door open, and its number may belong to another process soon: a descriptor of the
+//! process says that it still runs.
 
+use std::collections::BTreeMap;
 use std::io::Error as IoError;
-use std::sync::{Arc, Mutex};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use crate::call::Call;
+use crate::call::{Call, Op};
 use crate::exchange::{self, Place};
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Link};
@@ -29,6 +33,8 @@ const COPIED: usize = 1 << 20;
 const PAGE: usize = 4096;
 /// How long the verdict on a rank that cannot be reached is awaited.
 const VERDICT: Duration = Duration::from_secs(15);
+/// The same if the system says that it forbids to reach it, which no verdict will explain.
+const FORBIDDEN: Duration = Duration::from_millis(200);
 
 /// Where a rank's memory can be found, and what is there.
 pub(crate) struct Offer {
@@ -48,14 +54,68 @@ impl Offer {
     }
 
     /// Returns the process of another rank if what it offers can be read there.
-    pub(crate) fn accept(text: &str) -> Option<i32> {
+    pub(crate) fn accept(text: &str) -> Option<Arc<Process>> {
         let mut words = text.split(' ');
         let (pid, address) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let nonce = words.next().filter(|nonce| nonce.len() == 32)?;
+        let process = Process::of(pid)?;
         let mut found = [0; 32];
         // SAFETY: the array has that many bytes.
-        unsafe { transfer(Way::Read, pid, found.as_mut_ptr(), address, found.len()) }.ok()?;
-        (found == nonce.as_bytes()).then_some(pid)
+        unsafe { process.transfer(Way::Read, found.as_mut_ptr(), address, found.len()) }.ok()?;
+        (found == nonce.as_bytes()).then_some(process)
+    }
+}
+
+/// A process whose memory is reached.
+pub(crate) struct Process {
+    pid: i32,
+    /// Refers to this process alone, unlike the number, which the system gives to another one later.
+    watch: OwnedFd,
+}
+
+/// Processes that groups reach: all groups have the same descriptors.
+static REACHED: Mutex<BTreeMap<i32, Weak<Process>>> = Mutex::new(BTreeMap::new());
+
+impl Process {
+    /// Returns the running process of that number, if this process may copy from and to others at all.
+    fn of(pid: i32) -> Option<Arc<Process>> {
+        let mut reached = REACHED.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(known) = reached.get(&pid).and_then(Weak::upgrade).filter(|known| known.runs()) {
+            return Some(known);
+        }
+        // SAFETY: the call reads no memory.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        // SAFETY: a new descriptor, which nobody else has.
+        let watch = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })?;
+        // A policy may forbid one of the two calls: what is allowed here is allowed for the others' memory if reading is.
+        let (from, mut to) = ([1u8], [0u8]);
+        // SAFETY: both arrays have one byte, and the second one is not used meanwhile.
+        unsafe {
+            copy(Way::Write, std::process::id() as i32, from.as_ptr().cast_mut(), to.as_mut_ptr().addr() as u64, 1)
+        }
+        .ok()?;
+        let process = Arc::new(Process { pid, watch });
+        reached.insert(pid, Arc::downgrade(&process));
+        (to == from).then_some(process)
+    }
+
+    /// Returns true until the process ends.
+    fn runs(&self) -> bool {
+        let mut polled = libc::pollfd { fd: self.watch.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the array has one entry.
+        unsafe { libc::poll(&mut polled, 1, 0) == 0 }
+    }
+
+    /// Copies `bytes` between this process and the other one.
+    ///
+    /// # Safety
+    /// `own` has that many bytes, and nothing else uses them.
+    unsafe fn transfer(&self, way: Way, own: *mut u8, other: u64, bytes: usize) -> std::io::Result<()> {
+        if !self.runs() {
+            return Err(IoError::from_raw_os_error(libc::ESRCH));
+        }
+        // SAFETY: as for this function.
+        unsafe { copy(way, self.pid, own, other, bytes) }
     }
 }
 
@@ -76,11 +136,11 @@ enum Way {
     Write,
 }
 
-/// Copies `bytes` between this process and another one.
+/// Copies `bytes` between this process and the one of that number.
 ///
 /// # Safety
 /// `own` has that many bytes, and nothing else uses them.
-unsafe fn transfer(way: Way, pid: i32, own: *mut u8, other: u64, bytes: usize) -> std::io::Result<()> {
+unsafe fn copy(way: Way, pid: i32, own: *mut u8, other: u64, bytes: usize) -> std::io::Result<()> {
     let at = |address: *mut libc::c_void| libc::iovec { iov_base: address, iov_len: bytes };
     let (local, remote) = (at(own.cast()), at(other as *mut libc::c_void));
     // SAFETY: as for this function; the system checks the other address.
@@ -104,6 +164,10 @@ unsafe fn transfer(way: Way, pid: i32, own: *mut u8, other: u64, bytes: usize) -
 struct Addresses {
     send: [u64; 2],
     receive: [u64; 2],
+    /// The size of what the other rank gets, which may be another one for each rank in `all_to_all`.
+    bytes: u64,
+    /// The largest of these sizes.
+    most: u64,
 }
 
 impl Addresses {
@@ -116,20 +180,20 @@ impl Addresses {
 pub(crate) struct Direct {
     segment: Arc<Segment>,
     me: usize,
-    processes: Vec<i32>,
+    processes: Vec<Arc<Process>>,
     scratch: Mutex<Vec<u128>>,
     /// The other ranks read it until the group ends.
     _offer: Offer,
 }
 
 impl Direct {
-    pub(crate) fn new(segment: Arc<Segment>, me: usize, processes: Vec<i32>, offer: Offer) -> Direct {
+    pub(crate) fn new(segment: Arc<Segment>, me: usize, processes: Vec<Arc<Process>>, offer: Offer) -> Direct {
         Direct { segment, me, processes, scratch: Mutex::default(), _offer: offer }
     }
 
-    /// Returns true for calls that move memory in this way. All ranks have the same answer.
+    /// Returns true for calls that may move memory in this way. All ranks have the same answer.
     pub(crate) fn suits(&self, call: &Call) -> bool {
-        call.count * call.dtype.size() as u64 >= FROM
+        call.op == Op::AllToAll || call.count * call.dtype.size() as u64 >= FROM
     }
 
     /// Returns true if another rank has not said that it is done with this one's memory.
@@ -152,9 +216,27 @@ impl Direct {
             met.receive[peer].push(In::Copy(theirs[peer].part()));
         }
         exchange::run(&met, place, link)?;
+        if x.call.op == Op::AllToAll {
+            self.check(x, place, &theirs)?;
+            if own.iter().chain(&theirs).all(|each| each.most < FROM) {
+                return exchange::run(x, place, link);
+            }
+        }
         x.copy();
         Moves { direct: self, x, place, theirs: &theirs }.all()?;
         exchange::run(&x.without_data(), place, link)
+    }
+
+    /// Compares what the other ranks send with what this one expects.
+    fn check(&self, x: &Exchange, place: &Place, theirs: &[Addresses]) -> Result<()> {
+        for (peer, input) in x.receive.iter().enumerate().filter_map(|(peer, all)| Some((peer, all.first()?))) {
+            let In::Copy(part) = input else { continue };
+            if theirs[peer].bytes != part.bytes as u64 {
+                let other = place.session.last_call(place.ranks[peer]).unwrap_or_else(|| x.call.clone());
+                return Err(place.sizes_differ(&x.call, peer, &other, theirs[peer].bytes, part.bytes));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -171,11 +253,13 @@ fn kept(x: &Exchange) -> Vec<(*mut u8, Vec<u128>)> {
 }
 
 fn addresses(x: &Exchange, peer: usize, kept: &[(*mut u8, Vec<u128>)]) -> Addresses {
-    let mut all = Addresses::default();
+    let most = x.sent().map(|part| part.bytes as u64).max().unwrap_or(0);
+    let mut all = Addresses { most, ..Addresses::default() };
     for (at, out) in all.send.iter_mut().zip(&x.send[peer]) {
         if let Out::Ready(part) = out {
             let copy = kept.iter().find(|(address, _)| *address == part.address);
             *at = copy.map_or(part.address.addr() as u64, |(_, copy)| copy.as_ptr().addr() as u64);
+            all.bytes = part.bytes as u64;
         }
     }
     for (at, input) in all.receive.iter_mut().zip(&x.receive[peer]) {
@@ -260,18 +344,20 @@ impl Moves<'_> {
         }
         self.place.interrupted(call)?;
         let Some(_hand) = self.direct.segment.touch(self.direct.me, peer, call.seq) else {
-            return Err(self.lost(peer, "it left the collective"));
+            return Err(self.lost(peer, "it left the collective", VERDICT));
         };
         // SAFETY: the caller's part of this rank's memory.
-        unsafe { transfer(way, self.direct.processes[peer], own, other, bytes) }
-            .map_err(|e| self.lost(peer, &e.to_string()))
+        unsafe { self.direct.processes[peer].transfer(way, own, other, bytes) }.map_err(|e| {
+            let wait = if e.raw_os_error() == Some(libc::EPERM) { FORBIDDEN } else { VERDICT };
+            self.lost(peer, &e.to_string(), wait)
+        })
     }
 
     /// Returns the failure of a rank whose memory cannot be reached: that of the job, which arrives soon if the rank
     /// died or failed.
-    fn lost(&self, peer: usize, why: &str) -> Failure {
+    fn lost(&self, peer: usize, why: &str, wait: Duration) -> Failure {
         let (start, session) = (Instant::now(), self.place.session);
-        while start.elapsed() < VERDICT {
+        while start.elapsed() < wait {
             if let Some(verdict) = session.verdict() {
                 return self.place.failed_with(&self.x.call, verdict);
             }
@@ -288,5 +374,58 @@ impl Moves<'_> {
             self.x.call.seq,
             self.x.call.text()
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a child that sleeps.
+    fn child() -> std::process::Child {
+        std::process::Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    #[test]
+    fn an_offer_is_accepted_by_its_content() {
+        let offer = Offer::new().unwrap();
+        let text = offer.text();
+        assert_eq!(Offer::accept(&text).map(|process| process.pid), Some(std::process::id() as i32));
+        let [pid, address, nonce] = text.split(' ').collect::<Vec<_>>()[..] else { panic!("{text}") };
+        let mut child = child();
+        for wrong in [
+            format!("{} {address} {nonce}", child.id()),
+            format!("{pid} 8 {nonce}"),
+            format!("{pid} {} {nonce}", u64::MAX - 8),
+            format!("{pid} {address} {}", "0".repeat(32)),
+            format!("{pid} {address} {}", &nonce[1..]),
+            format!("-1 {address} {nonce}"),
+            format!("{pid} {address}"),
+            String::new(),
+        ] {
+            assert!(Offer::accept(&wrong).is_none(), "{wrong}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_memory_of_a_process_with_the_number_of_a_dead_one_is_not_touched() {
+        let mut child = child();
+        let dead = Process::of(child.id() as i32).unwrap();
+        assert!(dead.runs());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!dead.runs());
+        let watch = dead.watch.try_clone().unwrap();
+        // As if the system had given the number to this process.
+        let again = Process { pid: std::process::id() as i32, watch };
+        let (mut own, other) = (*b"own", *b"old");
+        for way in [Way::Read, Way::Write] {
+            // SAFETY: both arrays have these bytes.
+            let moved = unsafe { again.transfer(way, own.as_mut_ptr(), other.as_ptr().addr() as u64, 3) };
+            assert_eq!(moved.unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        }
+        assert_eq!((&own, &other), (b"own", b"old"));
     }
 }

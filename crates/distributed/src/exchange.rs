@@ -42,6 +42,13 @@ impl Place<'_> {
         })
     }
 
+    /// Ends the job, because a rank sends another number of bytes to this one than it expects.
+    pub(crate) fn sizes_differ(&self, own: &Call, peer: usize, other: &Call, sent: u64, expected: usize) -> Failure {
+        let (rank, me) = (self.ranks[peer], self.ranks[self.me]);
+        let sizes = format!(" (rank {rank} sends {sent} bytes to rank {me}, which expects {expected})");
+        self.session.fail(&disagreement([(me, own), (rank, other)], &sizes))
+    }
+
     /// Names the call of this rank in a failure that another part of the process, or another rank, found.
     pub(crate) fn failed_with(&self, call: &Call, verdict: Failure) -> Failure {
         let own = format!("rank {} was in #{} {}", self.ranks[self.me], call.seq, call.text());
@@ -332,15 +339,10 @@ impl Run<'_> {
         if own.agrees(&other) && other.bytes == expected as u64 {
             return Ok(());
         }
-        let sizes = match own.agrees(&other) {
-            true => format!(
-                " (rank {} sends {} bytes to rank {}, which expects {expected})",
-                ranks[peer], other.bytes, ranks[self.place.me]
-            ),
-            false => String::new(),
-        };
-        let text = disagreement([(ranks[self.place.me], own), (ranks[peer], &other)], &sizes);
-        Err(session.fail(&text))
+        Err(match own.agrees(&other) {
+            true => self.place.sizes_differ(own, peer, &other, other.bytes, expected),
+            false => session.fail(&disagreement([(ranks[self.place.me], own), (ranks[peer], &other)], "")),
+        })
     }
 
     /// Returns the ranks whose call or data has not arrived, or that do not take what is sent to them.

@@ -200,9 +200,14 @@ impl Session {
         self.state().last[rank as usize] = Some(call.clone());
     }
 
+    /// Returns the last call that is known of a rank.
+    pub(crate) fn last_call(&self, rank: u32) -> Option<Call> {
+        self.state().last[rank as usize].clone()
+    }
+
     /// Returns what is known of the last call of a rank.
     pub(crate) fn last(&self, rank: u32) -> String {
-        match &self.state().last[rank as usize] {
+        match self.last_call(rank) {
             Some(call) => format!("its last call was #{} {}", call.seq, call.text()),
             None => "it has made no call".into(),
         }
@@ -308,6 +313,10 @@ impl Session {
     pub fn leave(&self) {
         if self.is_ending.swap(true, AcqRel) {
             return;
+        }
+        // A rank must not hear of this end before its cause, which may still be on its way there from another rank.
+        if let Some(cause) = self.verdict() {
+            self.send(FAILED, &cause.message);
         }
         let last = self.last(self.rank);
         self.send(LEFT, &last);
@@ -482,6 +491,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<Option<Frame<'_>>, ()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::MemoryStore;
 
     #[test]
     fn frames_are_capped() {
@@ -489,5 +499,33 @@ mod tests {
         assert_eq!(parse(&[FAILED, 2, 0, 0, 0, b'h']), Ok(None));
         assert_eq!(parse(&[FAILED, 0, 0, 0, 255]), Err(()));
         assert_eq!(parse(&[9, 0, 0, 0, 0]), Err(()));
+    }
+
+    fn wait_for(what: &str, is_true: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !is_true() {
+            assert!(start.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_rank_that_leaves_passes_on_why() {
+        let store = MemoryStore::default();
+        let start = |rank| {
+            let (ip, limit) = (IpAddr::from([127, 0, 0, 1]), Duration::from_secs(30));
+            Session::start(&store, rank, 3, ip, Some(b"token".to_vec()), limit, None).expect("all ranks join")
+        };
+        let ranks: Vec<Arc<Session>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|rank| scope.spawn(move || start(rank))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("does not panic")).collect()
+        });
+        // Rank 2 is interrupted between telling rank 0 and telling rank 1.
+        ranks[2].send_to(0, FAILED, b"the cause");
+        wait_for("rank 0 has failed", || ranks[0].verdict().is_some());
+        ranks[0].leave();
+        wait_for("rank 1 hears of it", || ranks[1].left(0).is_some());
+        assert_eq!(ranks[1].fail("rank 0 left the job").message, "the cause");
+        ranks.iter().for_each(|rank| rank.leave());
     }
 }

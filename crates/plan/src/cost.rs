@@ -277,12 +277,23 @@ fn routine_work(
         }
         RoutineOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
         RoutineOp::AttendBackward(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
+        RoutineOp::AttendRows { causal, .. } => {
+            let keys = b.map_or(1.0, |k| k.shape.iter().rev().nth(1).map_or(1.0, |&n| n as f64));
+            let products = 2.0 * keys * (n + size);
+            vec![("dot", out.dtype, if *causal { products / 2.0 } else { products })]
+        }
+        RoutineOp::Normalize { .. } => vec![("add", out.dtype, 8.0 * size)],
         RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
         RoutineOp::StepsBackward(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
         }
         RoutineOp::SparseDot { .. } => {
             vec![("sparse dot", out.dtype, products * n * out.shape.last().map_or(1.0, |&k| k as f64))]
+        }
+        RoutineOp::GroupIds { .. } => vec![("search", a.dtype, 4.0 * n)],
+        RoutineOp::GroupAggregate { functions } => vec![("search", a.dtype, functions.len() as f64 * n)],
+        RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => {
+            vec![("search", a.dtype, 4.0 * (n + b.map_or(0.0, |left| left.size as f64)))]
         }
     }
 }

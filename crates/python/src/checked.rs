@@ -16,6 +16,8 @@ use crate::errors::OrRaise;
 /// The environment variable that enables it. Its value is a list of targets: `sm_80,sm_90`, or `sm_80|sm_90` for
 /// machine code of one of them and PTX of the others.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
+/// The environment variable for how many combinations of dtypes a kernel of one structure is compiled; all by default.
+const MOST_TYPES: &str = "CUPROUS_CHECK_TYPES";
 
 /// Runs programs on the CPU and compiles them for GPUs as well. A compile error is an error of the program.
 struct Checked {
@@ -30,7 +32,9 @@ static CHECKER: OnceLock<Checker> = OnceLock::new();
 pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
         Ok(targets) if !targets.is_empty() => {
-            Arc::new(Checked { cpu: CpuDevice::new(), checker: CHECKER.get_or_init(|| Checker::new(&targets)) })
+            let most = std::env::var(MOST_TYPES).ok().and_then(|most| most.parse().ok()).unwrap_or(usize::MAX);
+            let checker = CHECKER.get_or_init(|| Checker::new(&targets).with_most_types(most));
+            Arc::new(Checked { cpu: CpuDevice::new(), checker })
         }
         _ => Arc::new(CpuDevice::new()),
     }
@@ -81,10 +85,11 @@ impl DeviceMemory for Checked {
 }
 
 impl DevicePrograms for Checked {
-    // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
-    // be checked.
+    // Without cuDNN, convolutions are products of windows, recurrences are taken step by step, and attention and layer norms
+    // are formulas: those are the kernels to be checked.
     fn supports(&self, call: &RoutineOp) -> bool {
         !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
+            && !call.is_composable()
             && self.cpu.supports(call)
     }
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {

@@ -4,7 +4,7 @@ use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::routine::{Edge, packed_mask, sparse_starts};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Dims, Layout, LinalgOp, RoutineOp, Scalar, ScatterOp};
+use cuprous_core::{Array, DType, Dims, GroupFunction, Layout, LinalgOp, RoutineOp, Scalar, ScatterOp};
 use cuprous_plan::{Operand, elementwise};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -421,6 +421,69 @@ pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> Py
     }
     let dtype = if shape[1] <= i64::from(i32::MAX) { DType::I32 } else { DType::I64 };
     record_routine(py, RoutineOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
+}
+
+/// Returns true if the array's device has the routines on rows of tables.
+#[pyfunction]
+pub(crate) fn has_table_routines(a: &PyArray) -> bool {
+    devices::of(&a.array).supports(&RoutineOp::GroupIds { domain: 0 })
+}
+
+fn check_columns(op: &str, columns: &[&PyArray], n: i64) -> PyResult<()> {
+    if columns.iter().all(|column| column.array.shape() == [n]) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("[{op}] needs columns of {n} rows")))
+}
+
+/// Numbers rows by their keys: see [`RoutineOp::GroupIds`].
+#[pyfunction]
+pub(crate) fn group_ids(py: Python<'_>, keys: &PyArray, domain: i64, mask: Option<&PyArray>) -> PyResult<PyArray> {
+    let n = keys.array.layout.size;
+    let ins: smallvec::SmallVec<[&PyArray; 2]> = [keys].into_iter().chain(mask).collect();
+    check_columns("group_ids", &ins, n)?;
+    let dtype = if n < 1 << 31 { DType::I32 } else { DType::I64 };
+    record_routine(py, RoutineOp::GroupIds { domain }, &ins, dtype, &[2 * n + 1])
+}
+
+/// Aggregates rows by the numbers of their groups: see [`RoutineOp::GroupAggregate`].
+#[pyfunction]
+pub(crate) fn group_aggregate(
+    py: Python<'_>,
+    ids: &PyArray,
+    groups: i64,
+    functions: Vec<String>,
+    values: Option<&PyArray>,
+    mask: Option<&PyArray>,
+) -> PyResult<PyArray> {
+    let functions: Option<std::sync::Arc<[GroupFunction]>> =
+        functions.iter().map(|name| GroupFunction::from_name(name)).collect();
+    let functions = functions.ok_or_else(|| PyValueError::new_err("[group_aggregate] an unknown function"))?;
+    // A mask comes after values; without them it stands for itself.
+    let ins: smallvec::SmallVec<[&PyArray; 3]> = [ids].into_iter().chain(values.or(mask)).chain(mask).collect();
+    check_columns("group_aggregate", &ins, ids.array.layout.size)?;
+    let shape = [functions.len() as i64, groups];
+    record_routine(py, RoutineOp::GroupAggregate { functions }, &ins, DType::I64, &shape)
+}
+
+/// Finds for each left key the first equal right key: see [`RoutineOp::JoinMatch`].
+#[pyfunction]
+pub(crate) fn join_match(py: Python<'_>, right: &PyArray, left: &PyArray, domain: i64) -> PyResult<PyArray> {
+    let rows = left.array.layout.size;
+    record_routine(py, RoutineOp::JoinMatch { domain }, &[right, left], DType::I64, &[rows + 3])
+}
+
+/// Returns the pairs of equal keys: see [`RoutineOp::JoinPairs`].
+#[pyfunction]
+pub(crate) fn join_pairs(
+    py: Python<'_>,
+    right: &PyArray,
+    left: &PyArray,
+    domain: i64,
+    pairs: i64,
+    keep_left: bool,
+) -> PyResult<PyArray> {
+    record_routine(py, RoutineOp::JoinPairs { domain, keep_left }, &[right, left], DType::I64, &[2, pairs])
 }
 
 #[pyfunction]

@@ -129,7 +129,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to without_base update gather
             scatter reduce int_range scan dot sort argsort searchsorted partition topk select pack_mask compact components
-            correlate pad decompose sparse_dot;
+            has_table_routines group_ids group_aggregate join_match join_pairs correlate pad decompose sparse_dot;
         session: flush synchronize explain show_code set_device get_device device_count hip_version can_access_peer unusable_gpu_reason
             set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
             stand_in_auto no_op;

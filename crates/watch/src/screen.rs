@@ -22,6 +22,8 @@ pub struct View {
     pub typing: bool,
     /// Sampling is paused.
     pub paused: bool,
+    /// Shows the keys in place of the processes.
+    pub help: bool,
     /// Seconds between samples.
     pub interval: f64,
     /// The scroll position and the selected row.
@@ -40,6 +42,7 @@ impl Default for View {
             filter: String::new(),
             typing: false,
             paused: false,
+            help: false,
             interval: 1.0,
             table: TableState::default(),
             first_gpu: 0,
@@ -173,7 +176,30 @@ fn draw_gpu(frame: &mut Frame<'_>, area: Rect, gpu: &Gpu, history: &History, vie
     frame.render_widget(Paragraph::new(links(gpu)).style(dim(view)), second);
 }
 
+/// The keys of the monitor and what they do.
+const KEYS: [(&str, &str); 10] = [
+    ("?  h", "show or hide these keys"),
+    ("s  Right  Left", "sort by the next or the previous column"),
+    ("r", "reverse the order"),
+    ("/", "show only processes whose line contains a text; Esc drops it"),
+    ("Up  Down", "select a process"),
+    ("g", "show the next GPU first"),
+    ("+  -", "sample twice or half as often"),
+    ("space", "pause or go on"),
+    ("q  Esc  Ctrl-C", "quit"),
+    ("bold", "a process that uses Cuprous and publishes its memory"),
+];
+
+fn draw_help(frame: &mut Frame<'_>, area: Rect) {
+    let lines: Vec<Line<'_>> = KEYS.iter().map(|(key, what)| Line::raw(format!(" {key:<16}{what}"))).collect();
+    let block = Block::new().borders(Borders::TOP).title(" keys ");
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
 fn draw_processes(frame: &mut Frame<'_>, area: Rect, sample: &Sample, view: &mut View) {
+    if view.help {
+        return draw_help(frame, area);
+    }
     let rows = chosen(sample, view);
     let of =
         if rows.len() < sample.processes.len() { format!(" of {}", sample.processes.len()) } else { String::new() };
@@ -214,7 +240,9 @@ fn footer(sample: &Sample, view: &View) -> Line<'static> {
     let filter = if view.filter.is_empty() { String::new() } else { format!(" [{}]", view.filter) };
     let paused = if view.paused { "  PAUSED" } else { "" };
     let every = view.interval;
-    Line::raw(format!("q quit  s sort  r reverse  / filter{filter}  + - every {every} s  space pause{more}{paused}"))
+    Line::raw(format!(
+        "? keys  q quit  s sort  r reverse  / filter{filter}  + - every {every} s  space pause{more}{paused}"
+    ))
 }
 
 #[cfg(test)]

@@ -95,6 +95,14 @@ fn all_figures_are_in_the_picture() {
 }
 
 #[test]
+fn help_lists_the_keys() {
+    let mut view = View { help: true, ..View::default() };
+    let text = picture(&machine(), &mut view, 100, 30);
+    assert!(text.contains("reverse the order") && text.contains("show the next GPU first"), "{text}");
+    assert!(!text.contains("python train.py"), "{text}");
+}
+
+#[test]
 fn processes_are_sorted_and_filtered() {
     let sample = machine();
     let pids = |view: &View| chosen(&sample, view).iter().map(|p| p.pid).collect::<Vec<_>>();

@@ -94,6 +94,8 @@ pub fn press(key: KeyEvent, view: &mut View, sample: &Sample) -> bool {
         return false;
     }
     match key.code {
+        KeyCode::Char('?' | 'h') => view.help = !view.help,
+        KeyCode::Esc if view.help => view.help = false,
         KeyCode::Char('q') | KeyCode::Esc => return true,
         KeyCode::Char('s') | KeyCode::Right => view.sort = (view.sort + 1) % COLUMNS.len(),
         KeyCode::Left => view.sort = (view.sort + COLUMNS.len() - 1) % COLUMNS.len(),
@@ -121,6 +123,8 @@ mod tests {
         let keys = |text: &str, view: &mut View| {
             text.chars().any(|letter| press(KeyEvent::from(KeyCode::Char(letter)), view, &sample))
         };
+        assert!(!keys("?", &mut view) && view.help);
+        assert!(!press(KeyEvent::from(KeyCode::Esc), &mut view, &sample) && !view.help);
         assert!(!keys("sr ", &mut view));
         assert_eq!((view.sort, view.rising, view.paused), (3, true, true));
         assert!(!keys("/quit", &mut view), "letters of a filter are not commands");

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from cuprous import _core
-from cuprous._tools import pictures
+from cuprous._tools import pictures, trace_sources
 from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
 
 
@@ -155,6 +155,8 @@ class profile:
             self._done().save_flame_graph(name)
         else:
             self._done().save_trace(name)
+            if os.path.isfile(name):
+                trace_sources.add(name, self.rows)
 
     def plot(self, kind: Literal["lines", "timeline"] = "lines", ax: Any = None) -> Any:
         """Draws where the time went. Needs matplotlib.

@@ -14,6 +14,7 @@ import polars as pl
 
 from cuprous.frames.columns.dtypes import is_coded
 from cuprous.frames.columns.residency import Residency
+from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Name, Window, walk
 from cuprous.frames.reasons import refuse_unless
@@ -37,22 +38,35 @@ class Rate:
 
 
 _ELEMENTWISE = Rate(2.0, 1.9)
-_OF_STRINGS = Rate(2.0, 19.0)
-_REDUCTION = Rate(1.8, 0.7)
-_OF_GROUPS = Rate(5.0, 3.0)
-_SORTED_GROUPS = Rate(150.0, 20.0)
-_ONE_KEY, _SEVERAL_KEYS = Rate(5.0, 3.0), Rate(17.0, 39.0)
-_WINDOW = Rate(18.0, 17.0)
+_OF_STRINGS = Rate(2.0, 15.0)
+_REDUCTION = Rate(2.9, 0.7)
+_OF_GROUPS = Rate(5.5, 3.2)
+_SORTED_GROUPS = Rate(180.0, 22.0)
+_DISTINCT_OF_GROUPS = Rate(100.0, 70.0)
+_ONE_KEY, _TEXT_KEY, _SEVERAL_KEYS = Rate(3.0, 4.0), Rate(3.0, 16.0), Rate(10.0, 36.0)
+_WINDOW = Rate(22.0, 15.0)
+#: Functions of other rows sort, or gather for each row of a window.
+_SEQUENCE = Rate(150.0, 10.0)
+#: A part runs here if it is faster by this factor: rates depend on the data.
+_MARGIN = 1.2
+#: Nanoseconds for a node apart from its rows.
+_NODE = Rate(150_000.0, 20_000.0)
+#: What part of its rows a node keeps, as a guess.
+_KEPT: dict[type[nodes.Node], float] = {nodes.Filter: 0.3, nodes.GroupBy: 0.1, nodes.Distinct: 0.3}
 
 
 def _of_expression(one: Expression, grouped: bool) -> Rate | None:
     if isinstance(one, Call):
+        if one.function in SEQUENCES:
+            return _SEQUENCE
         return _OF_STRINGS if one.function.startswith("string.") else _ELEMENTWISE
     if isinstance(one, Window):
         return _WINDOW
     if isinstance(one, Aggregate):
-        if one.function in ("median", "n_unique"):
+        if one.function in ("median", "quantile"):
             return _SORTED_GROUPS
+        if one.function == "n_unique":
+            return _DISTINCT_OF_GROUPS
         return _OF_GROUPS if grouped else _REDUCTION
     return _OF_GROUPS if isinstance(one, Length) and grouped else None
 
@@ -67,11 +81,12 @@ def _of_expressions(expressions: Any, grouped: bool = False) -> Iterator[Rate]:
 
 def _of_sort(node: nodes.Sort) -> Iterator[Rate]:
     for key in node.keys:
-        yield Rate(119.0, 157.0) if key.expression.dtype.is_float() else Rate(64.0, 120.0)
+        yield Rate(155.0, 160.0) if key.expression.dtype.is_float() else Rate(62.0, 110.0)
 
 
 def _of_groups(node: nodes.GroupBy) -> Iterator[Rate]:
-    yield _ONE_KEY if len(node.keys) == 1 else _SEVERAL_KEYS
+    text = is_coded(node.keys[0].expression.dtype)
+    yield _SEVERAL_KEYS if len(node.keys) > 1 else _TEXT_KEY if text else _ONE_KEY
     yield from _of_expressions(node.aggregates, grouped=True)
 
 
@@ -84,10 +99,11 @@ def _of_filter(node: nodes.Filter) -> Iterator[Rate]:
 
 #: Class of a node -> its rates.
 _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
-    nodes.Distinct: lambda _: iter([Rate(22.0, 73.0)]),
+    nodes.AsOfJoin: lambda _: iter([Rate(60.0, 20.0)]),
+    nodes.Distinct: lambda _: iter([Rate(15.0, 75.0)]),
     nodes.Filter: _of_filter,
     nodes.GroupBy: _of_groups,
-    nodes.Join: lambda _: iter([Rate(21.0, 20.0)]),
+    nodes.Join: lambda node: iter([Rate(17.0, 20.0) if len(node.left_on) < 2 else Rate(120.0, 40.0)]),
     nodes.Select: lambda node: _of_expressions(node.columns),
     nodes.Sort: _of_sort,
     nodes.Union: lambda _: iter([Rate(5.0, 3.0)]),
@@ -97,8 +113,17 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
 
 #: Nanoseconds for each row of a column that is copied to the device, and of one whose dictionary is made.
 _COPY, _DICTIONARY = 1.5, 60.0
+#: The same of a column whose strings are long and differ in most rows: its dictionary is as large and has to be sorted.
+_MANY_STRINGS = 4000.0
+#: Values that are looked at to tell.
+_SAMPLE = 2000
 #: Nanoseconds for each row of a column of strings that Polars gets back.
 _DECODED = 10.0
+
+
+def refuse_few(rows: int) -> None:
+    """Raises `Refused` if the largest frame of a plan has so few rows that running it here does not pay."""
+    refuse_unless(rows >= LEAST_ROWS, f"{rows:,} rows are few; this pays from {LEAST_ROWS:,}")
 
 
 class Costs:
@@ -107,50 +132,83 @@ class Costs:
     Args:
         device: "cpu" or "gpu".
         residency: the columns that are on the device already.
+        runs: whether the plan will run, so that what it loses counts for columns that are not on the device yet.
     """
 
-    def __init__(self, device: str, residency: Residency) -> None:
+    def __init__(self, device: str, residency: Residency, runs: bool) -> None:
         self._device = device
         self._residency = residency
-        self._known: dict[nodes.Node, tuple[int, float, float]] = {}
+        self._runs = runs
+        self._known: dict[nodes.Node, tuple[float, float, float]] = {}
 
-    def refuse_loss(self, node: nodes.Node, inside: bool) -> None:
+    def refuse_loss(self, node: nodes.Node) -> None:
         """Raises `Refused` if a plan would be slower here.
 
         Args:
-            node: the plan.
-            inside: whether Polars goes on with the result, which is copied for it.
+            node: the plan, whose result is copied to Polars.
         """
-        rows, here, polars = self._estimate(node)
-        if inside:
-            here += rows * sum(_DECODED if is_coded(dtype) else _COPY for dtype in node.schema.values())
-        refuse_unless(rows >= LEAST_ROWS, f"{rows:,} rows are few; this pays from {LEAST_ROWS:,}")
+        scans = list(_scans(node))
+        rows = max((len(one.source) for one in scans), default=0)
+        refuse_few(rows)
+        if self._device == "gpu":
+            return
+        given, here, polars = self._estimate(node)
+        here += given * sum(_DECODED if is_coded(dtype) else _COPY for dtype in node.schema.values())
         times = f"{polars / 1e6:.1f} ms instead of {here / 1e6:.1f} ms by measured rates"
-        refuse_unless(self._device == "gpu" or here < polars, f"Polars is faster on {rows:,} rows: {times}")
+        refuse_unless(here * _MARGIN < polars, f"Polars is faster on {rows:,} rows: {times}")
+        cold = [column for one in scans for column in self._cold(one)]
+        copies = sum(nanoseconds for _, nanoseconds in cold)
+        if here * _MARGIN + copies < polars:
+            return
+        # Columns are copied when as much has been lost by not having them.
+        lost = sum(self._residency.lose(series, (polars - here) / len(cold), self._runs) for series, _ in cold)
+        reason = f"copying {len(cold)} columns takes {copies / 1e6:.1f} ms, and saves {(polars - here) / 1e6:.1f} ms"
+        refuse_unless(bool(cold) and lost >= copies, f"{reason} each time")
 
-    def _estimate(self, node: nodes.Node) -> tuple[int, float, float]:
-        """The rows of a node, at most, and the nanoseconds of all below and itself, here and in Polars."""
+    def _estimate(self, node: nodes.Node) -> tuple[float, float, float]:
+        """The rows of a node, and the nanoseconds of all below and itself, here and in Polars."""
         if node not in self._known:
-            self._known[node] = self._of_scan(node) if isinstance(node, nodes.Scan) else self._of_inputs(node)
+            self._known[node] = self._of_inputs(node)
         return self._known[node]
 
-    def _of_inputs(self, node: nodes.Node) -> tuple[int, float, float]:
+    def _of_inputs(self, node: nodes.Node) -> tuple[float, float, float]:
+        if isinstance(node, nodes.Scan):
+            files = 0.0 if isinstance(node.source, (pl.DataFrame, Table)) else _copying(node)
+            return float(len(node.source)), files, 0.0
         below = [self._estimate(one) for one in node.inputs]
         taken = sum(one[0] for one in below)
         rates = list(_RATES[type(node)](node)) if type(node) in _RATES else []
-        here = sum(one[1] for one in below) + taken * sum(rate.here for rate in rates)
-        polars = sum(one[2] for one in below) + taken * sum(rate.polars for rate in rates)
-        return max(one[0] for one in below), here, polars
+        fixed = _NODE if rates else Rate(0.0, 0.0)
+        here = fixed.here + sum(one[1] for one in below) + taken * sum(rate.here for rate in rates)
+        polars = fixed.polars + sum(one[2] for one in below) + taken * sum(rate.polars for rate in rates)
+        return max(one[0] for one in below) * _KEPT.get(type(node), 1.0), here, polars
 
-    def _of_scan(self, node: nodes.Scan) -> tuple[int, float, float]:
-        """What columns cost that are not on the device."""
-        rows = len(node.source)
-        if rows < LEAST_ROWS or isinstance(node.source, Table):
-            return rows, 0.0, 0.0
-        in_memory = isinstance(node.source, pl.DataFrame)
-        cold = [
-            dtype
-            for name, dtype in node.schema.items()
-            if not (in_memory and self._residency.holds(node.source.get_column(name)))
-        ]
-        return rows, rows * sum(_DICTIONARY if is_coded(dtype) else _COPY for dtype in cold), 0.0
+    def _cold(self, node: nodes.Scan) -> list[tuple[pl.Series, float]]:
+        """The columns of a frame that are not on the device, and the nanoseconds that copying each takes."""
+        if not isinstance(node.source, pl.DataFrame) or len(node.source) < LEAST_ROWS:
+            return []
+        columns = (node.source.get_column(name) for name in node.schema)
+        cold = [one for one in columns if not self._residency.holds(one)]
+        return [(one, len(one) * (_MANY_STRINGS if _has_many_strings(one) else _copy_rate(one.dtype))) for one in cold]
+
+
+def _has_many_strings(series: pl.Series) -> bool:
+    """Returns true if most of the first values of a column of strings differ."""
+    sample = series.head(_SAMPLE)
+    return is_coded(series.dtype) and 2 * sample.n_unique() > len(sample)
+
+
+def _copy_rate(dtype: Any) -> float:
+    return _DICTIONARY if is_coded(dtype) else _COPY
+
+
+def _copying(node: nodes.Scan) -> float:
+    """The nanoseconds that copying all columns takes."""
+    return len(node.source) * sum(map(_copy_rate, node.schema.values()))
+
+
+def _scans(node: nodes.Node) -> Iterator[nodes.Scan]:
+    if isinstance(node, nodes.Scan):
+        yield node
+    for one in node.inputs:
+        yield from _scans(one)

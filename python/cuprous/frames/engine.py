@@ -15,7 +15,7 @@ from polars.exceptions import PanicException
 import cuprous as cp
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
-from cuprous.frames.cost import Costs
+from cuprous.frames.cost import Costs, refuse_few
 from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.translate import Translator
@@ -164,15 +164,29 @@ class Engine(pl.InMemoryEngine):
         Returns:
             A report whose entries have no times.
         """
-        return Report(_entries(self._translated(lf._ldf)))
+        try:
+            return Report(_entries(self._translated(lf._ldf, runs=False)))
+        except Refused as error:
+            return Report([Entry("plan", _POLARS, reason=str(error))])
 
-    def _translated(self, ldf: Any) -> nodes.Part:
-        part = Translator(ldf.visit()).part()
-        return self._taken(part)
+    def _translated(self, ldf: Any, runs: bool = True) -> nodes.Part:
+        translator = Translator(ldf.visit())
+        if self._take == "measured":  # a plan of few rows is not worth its translation
+            rows = translator.largest_frame()
+            if rows is not None:
+                refuse_few(rows)
+        return self._taken(translator.part(), runs)
 
-    def _taken(self, part: nodes.Part) -> nodes.Part:
-        """Leaves to Polars what would be slower here, unless all is taken."""
-        return part if self._take == "all" else _without_losses(part, Costs(self._device_name(), self._residency))
+    def _taken(self, part: nodes.Part, runs: bool = False) -> nodes.Part:
+        """Leaves to Polars what would be slower here, unless all is taken.
+
+        Args:
+            part: the translation.
+            runs: whether this is the first look at a plan that will run.
+        """
+        if self._take == "all":
+            return part
+        return _without_losses(part, Costs(self._device_name(), self._residency, runs))
 
     def _planned(
         self, lf: Any, optimizations: Any, report: Report, owned: bool
@@ -192,7 +206,7 @@ class Engine(pl.InMemoryEngine):
         with self._on_device():
             run = Run(self._residency, self._device_name())
             try:
-                found = run.frame(node)
+                found = run.result(node)
                 found = run.owned(found) if owned else found
                 report.entries += run.entries
                 return found
@@ -252,23 +266,17 @@ class Engine(pl.InMemoryEngine):
         return "cpu" if name.startswith("cpu") else "gpu"
 
 
-def _without_losses(part: nodes.Part, costs: Costs, inside: bool = False) -> nodes.Part:
-    """Leaves to Polars what would be slower here.
-
-    Args:
-        part: the translation.
-        costs: the estimates for its nodes.
-        inside: whether Polars goes on with the result.
-    """
+def _without_losses(part: nodes.Part, costs: Costs) -> nodes.Part:
+    """Leaves to Polars what would be slower here by the estimates for its nodes."""
     if part.node is not None:
         if not _computes(part.node):
             return part
         try:
-            costs.refuse_loss(part.node, inside)
+            costs.refuse_loss(part.node)
             return part
         except Refused as error:
             part = replace(part, node=None, reason=str(error))
-    return replace(part, below=tuple(_without_losses(one, costs, inside=True) for one in part.below))
+    return replace(part, below=tuple(_without_losses(one, costs) for one in part.below))
 
 
 def _polars_default() -> Any:

@@ -10,6 +10,7 @@ from polars.io.plugins import register_io_source
 
 import cuprous as cp
 from cuprous.frames.columns.column import Column
+from cuprous.frames.columns.device_arrow import device_array
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.transfer import download, upload
 from cuprous.frames.reasons import Refused
@@ -124,6 +125,13 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_device_array__(self, requested_schema: object | None = None, **options: Any) -> tuple[object, object]:
+        if requested_schema is not None:
+            raise NotImplementedError("a requested schema is not supported; cast the columns in a query")
+        if any(value is not None for value in options.values()):
+            raise NotImplementedError(f"the options {sorted(options)} of __arrow_c_device_array__ are not supported")
+        return device_array(self.frame.columns, self.frame.height)
 
     def __repr__(self) -> str:
         return f"Table({self.frame.height} rows, {dict(self.schema)})"

@@ -18,6 +18,7 @@ from cuprous.torch import (
     _diagonals,
     _foreach,
     _further,
+    _gamma_functions,
     _histograms,
     _indexing,
     _info,
@@ -25,7 +26,7 @@ from cuprous.torch import (
     _keywords,
     _legacy_linalg,
     _memory_format,
-    _more_methods,
+    _native_layers,
     _ordering,
     _placeholders,
     _pointwise,
@@ -73,24 +74,21 @@ from cuprous.torch.version import __version__  # noqa: F401
 
 _tensor.register(
     linalg.METHODS | _further.METHODS | _legacy_linalg.METHODS | _views_written.METHODS | _sparse_methods.METHODS
-    | _more_methods.METHODS
+    | _gamma_functions.METHODS | _info.METHODS | _stft.METHODS
 )  # fmt: skip
 
 globals().update(_types.DTYPES | _types.NAMED_ONLY | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
               _rearrangement, _scatter_reduce, _statistics, _histograms, linalg, _settings, _info, _checks, _further,
-              _foreach, _legacy_linalg, _more_methods, _stft, _views_written, _windows):  # fmt: skip
+              _foreach, _gamma_functions, _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
-for _name in ("relu", "sigmoid", "dropout", "layer_norm", "embedding", "celu", "prelu", "selu", "batch_norm",
-              "group_norm", "instance_norm", "rms_norm", "cosine_similarity", "pairwise_distance", "pdist",
-              "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "alpha_dropout", "embedding_bag", "ctc_loss",
-              "bilinear", "relu_", "threshold", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-              "conv_transpose3d", "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "adaptive_avg_pool1d",
-              "adaptive_max_pool1d", "hardshrink", "rrelu", "feature_alpha_dropout", "kl_div", "poisson_nll_loss",
-              "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
-              "triplet_margin_loss"):  # fmt: skip
+for _name in ("relu", "celu", "prelu", "selu", "rms_norm", "cosine_similarity", "pairwise_distance", "pdist",
+              "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "bilinear", "relu_", "conv1d", "conv2d", "conv3d",
+              "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool2d", "max_pool3d",
+              "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d"):  # fmt: skip
     globals()[_name] = getattr(nn.functional, _name)
+globals().update(_native_layers.FUNCTIONS)
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 newaxis = None

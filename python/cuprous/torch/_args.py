@@ -37,6 +37,7 @@ def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Ten
         _core.t_assign(self, function(self, *args, **kwargs))
         return self
 
+    write.forwards_to = function  # type: ignore[attr-defined]  # whose names of parameters it takes
     call, result = example.split(" -> ")
     name = function.__name__
     return named(
@@ -102,7 +103,7 @@ def sizes(args: tuple[Any, ...]) -> list[int]:
     """Returns a shape that was given as separate integers or as one sequence."""
     if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Tensor):
         args = tuple(args[0])
-    return [operator.index(n) for n in args]
+    return list(map(operator.index, args))
 
 
 def dims_of(dim: Any) -> list[int] | None:
@@ -120,6 +121,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
     Raises:
         IndexError: if the dimension is out of range.
     """
+    if 0 <= dim < ndim:
+        return dim
     n = max(ndim, 1)
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -132,6 +135,8 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         return result
     if result.requires_grad or (out.requires_grad and _core.is_grad_enabled()):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
+    if out.dims != result.dims and not out.numel():  # PyTorch gives such a tensor memory, too
+        out.data = _core.t_full(list(result.dims), 0, out.dtype_name, out.device_name)
     if out.dims != result.dims:
         raise RuntimeError(
             f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; pass an out of that shape"
@@ -142,3 +147,13 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         )
     _core.t_update(out, result)
     return out
+
+
+def write_outs(out: Any, result: Any) -> Any:
+    """Returns a result of one or several tensors, or `out`, after the result was written to it."""
+    if out is None:
+        return result
+    if not isinstance(result, tuple):
+        return write_out(out, result)
+    parts = [write_out(target, part) for target, part in zip(out, result, strict=True)]
+    return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)

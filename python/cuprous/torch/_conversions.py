@@ -163,22 +163,27 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return in_format(_core.t_to_device(self, "cpu"), memory_format)
 
 
-def pin_memory(self: Tensor) -> Tensor:
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Returns a copy in page-locked memory, from which a GPU copies while the host continues (`non_blocking=True`).
 
     It is the tensor itself without a GPU or if the tensor is already pinned. Other tensors are copied through
     page-locked staging memory anyway.
 
+    Args:
+        device: the kind of accelerator, which has to be a GPU; page-locked memory serves all of them.
+
     Returns:
         A tensor of the same shape and dtype.
 
     Raises:
-        RuntimeError: if the tensor is not on the host.
+        RuntimeError: if the tensor is not on the host, or for a device that is not a GPU.
 
     Examples:
         >>> torch.ones(2).pin_memory().device
         device(type='cpu')
     """
+    if device is not None and _types.device(device).type != "cuda":
+        raise RuntimeError(f"page-locked memory is that of GPUs, not of {device}; leave the device out")
     if self.device_name != "cpu":
         raise RuntimeError(f"cannot pin 'torch.cuda.{self.dtype_name}Tensor' only dense CPU tensors can be pinned")
     if _core.t_is_pinned(self) or not _core.device_count():

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._args import astype, named, sizes, unsupported, write_out
 from cuprous.torch._memory_format import in_format
 from cuprous.torch._storage import FileStorage
 from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, is_meta_default, resolve_device, set_default_device
@@ -19,8 +19,10 @@ from cuprous.torch._types import device as device_class
 
 def _options(function: str, out: Any, dtype: Any, device: Any, layout: Any,
              default: str | None = None) -> tuple[str, str]:  # fmt: skip
-    """Returns the engine's names of a dtype and a device. Raises for unsupported options."""
-    unsupported(function, out=(out, None), layout=(layout, None))
+    """Returns the engine's names of a dtype and a device, by default those of `out`. Raises for unsupported options."""
+    unsupported(function, layout=(layout, None))
+    if out is not None:
+        dtype, device = out.dtype if dtype is None else dtype, out.device if device is None else device
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
     return name, resolve_device(device)
 
@@ -39,8 +41,14 @@ class MetaTensor(Tensor):
     is_meta = property(lambda self: True)
 
 
-def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
-    if is_meta_default():
+def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False, out: Any = None) -> Tensor:
+    if out is not None:
+        if pin_memory:
+            raise RuntimeError("pin_memory=True makes new memory, whereas out= is written to; pass one of them")
+        if out.dtype_name != result.dtype_name:
+            raise RuntimeError(f"dtype {result.dtype} does not match dtype of out parameter ({out.dtype})")
+        result = write_out(out, result)
+    elif is_meta_default():
         result = MetaTensor(result)
     if pin_memory:
         result = result.pin_memory()
@@ -204,11 +212,13 @@ def from_numpy(ndarray: Any) -> Tensor:
     return _core.t_wrap(_core.from_numpy(ndarray, "cpu"))
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Returns a tensor that shares the memory of another library's array.
 
     Args:
         ext_tensor: an object with the DLPack protocol.
+        device: the device of the result; by default that of the memory.
+        copy: True always copies, False never, None (the default) only if needed.
 
     Returns:
         A tensor of its shape and dtype, on its device.
@@ -217,7 +227,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         >>> torch.from_dlpack(cp.arange(3.0, device="cpu")).shape
         torch.Size([3])
     """
-    return _core.t_wrap(import_(ext_tensor))
+    target = None if device is None else resolve_device(device)
+    return _core.t_wrap(import_(ext_tensor, device=target, copy=copy))
 
 
 def _extents(given: tuple[Any, ...], size: Any) -> list[int]:
@@ -229,7 +240,9 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         kind, device_name = _options(name, out, dtype, device, layout)
-        return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
+        return _configured(
+            _core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory, out
+        )
 
     return named(
         make,
@@ -284,7 +297,7 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
     """
     name, device_name = _options("empty", out, dtype, device, layout)
     result = in_format(_core.t_empty(_extents(sizes_, size), name, device_name), memory_format)
-    return _configured(result, requires_grad, pin_memory)
+    return _configured(result, requires_grad, pin_memory, out)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -312,7 +325,7 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     name, device_name = _options("full", out, dtype, device, layout, _number_dtype(type(fill_value)))
-    return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory)
+    return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory, out)
 
 
 def _count(start: float, end: float, step: float) -> int:
@@ -359,11 +372,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
         wide = name if DTYPES[name].is_complex else "float64"
         scaled = _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide)
         values = _core.t_map("add", scaled, start)
-    return _configured(astype(values, name), requires_grad, pin_memory)
+    return _configured(astype(values, name), requires_grad, pin_memory, out)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
-             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns evenly spaced numbers from `start` to `end`, both included.
 
     Args:
@@ -375,6 +388,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
         layout: `torch.strided`, the only layout of tensors.
         device: the device, by default the default device.
         requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
         A tensor of shape (steps).
@@ -392,7 +406,7 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
     forward = _core.t_map("add", _core.t_map("multiply", index, step, dtype="float64"), start)
     backward = _core.t_map("subtract", end, _core.t_map("multiply", (steps - 1) - index, step, dtype="float64"))
     values = _core.t_map("where", index < steps // 2, forward, backward) if steps > 1 else forward
-    return _configured(_core.t_cast(values, name), requires_grad)
+    return _configured(_core.t_cast(values, name), requires_grad, pin_memory, out)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
@@ -412,12 +426,15 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
         >>> torch.logspace(0, 2, 3)
         tensor([  1.,  10., 100.])
     """
-    requires_grad = options.pop("requires_grad", False)
-    return _configured(_core.t_map("power", base, linspace(start, end, steps, **options)), requires_grad)
+    requires_grad, pin_memory, out = (options.pop(name, None) for name in ("requires_grad", "pin_memory", "out"))
+    if out is not None:
+        options = {"dtype": out.dtype, "device": out.device} | options
+    powers = _core.t_map("power", base, linspace(start, end, steps, **options))
+    return _configured(powers, bool(requires_grad), bool(pin_memory), out)
 
 
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-        requires_grad: bool = False) -> Tensor:  # fmt: skip
+        requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a matrix with ones on the diagonal and zeros elsewhere.
 
     Args:
@@ -428,6 +445,7 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
         layout: `torch.strided`, the only layout of tensors.
         device: the device, by default the default device.
         requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
         A tensor of shape (n, m).
@@ -440,7 +458,7 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
     name, device_name = _options("eye", out, dtype, device, layout)
     m = n if m is None else m
     equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
-    return _configured(_core.t_cast(equal, name), requires_grad)
+    return _configured(_core.t_cast(equal, name), requires_grad, pin_memory, out)
 
 
 # --- tensors like another one

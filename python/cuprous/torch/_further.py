@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _creation, _diagonals, _joining, _products, _shape
-from cuprous.torch._args import by_name, tensor_of, unsupported
+from cuprous.torch._args import by_name, in_place, tensor_of, unsupported
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch.linalg import multi_dot
+from cuprous.torch.linalg import multi_dot, vector_norm
 
 _map = _core.t_map
 
@@ -204,9 +204,8 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def scalar_tensor(
-    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False
-) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+                  pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor without dimensions. Without a dtype it has the default dtype.
 
     Args:
@@ -214,6 +213,7 @@ def scalar_tensor(
         dtype: the dtype, by default the default dtype.
         layout: `torch.strided`, the only layout of tensors.
         device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
         pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
@@ -224,7 +224,8 @@ def scalar_tensor(
         tensor(3.)
     """
     unsupported("scalar_tensor", layout=(layout, None))
-    return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, pin_memory=pin_memory)
+    return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
+                            pin_memory=pin_memory)  # fmt: skip
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: Any = None,
@@ -536,13 +537,55 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     return _products.mm(_core.t_cast(input, "int32"), _core.t_cast(mat2, "int32"), out=out)
 
 
+def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Returns the root of the sum of squares.
+
+    Args:
+        input: a tensor of any shape, of a floating or complex dtype.
+        dim: a dimension or several; None for all.
+        keepdim: whether to keep reduced dimensions with extent 1.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
+        tensor(5.)
+    """
+    return vector_norm(input, 2, dim, keepdim, out=out)
+
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any = None) -> Tensor:
+    """Returns the gradient of what softmax got, from that of its result.
+
+    Args:
+        grad_output: the gradient of the result.
+        output: the result of softmax.
+        dim: the dimension along which it sums to 1.
+        input_dtype: the dtype of the gradient, by default that of `output`.
+
+    Returns:
+        A tensor of the shape of `output`.
+    """
+    weighted = _map("multiply", grad_output, output)
+    found = weighted - output * weighted.sum(dim, keepdim=True)
+    return found if input_dtype is None else found.to(input_dtype)
+
+
 _BOTH = by_name(
     fliplr, flipud, ldexp, frexp, isposinf, isneginf, isreal, is_nonzero, is_same_size, positive, split_with_sizes,
     diagflat,
     vdot, addr, addbmm, mvlgamma,
 )  # fmt: skip
-METHODS = _BOTH
+METHODS = _BOTH | by_name(
+    in_place(addbmm, "torch.zeros(1, 1).addbmm_(torch.ones(1, 1, 2), torch.ones(1, 2, 1)) -> tensor([[2.]])"),
+    in_place(addr, "torch.zeros(1, 2).addr_(torch.ones(1), torch.ones(2)) -> tensor([[1., 1.]])"),
+    in_place(ldexp, "torch.ones(1).ldexp_(torch.tensor([2])) -> tensor([4.])"),
+    in_place(mvlgamma, "torch.tensor([2.0]).mvlgamma_(1) -> tensor([0.])"),
+)  # fmt: skip
 FUNCTIONS = _BOTH | by_name(
     scalar_tensor, empty_strided, frombuffer, unravel_index, chain_matmul, vander, cumulative_trapezoid, get_device,
-    is_inference_mode_enabled, _int_mm,
+    is_inference_mode_enabled, _int_mm, _softmax_backward_data,
+    frobenius_norm,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import by_name, named, tensor_of, unsupported, wrap_dim
+from cuprous.torch._args import by_name, in_place, named, tensor_of, unsupported, wrap_dim
 from cuprous.torch._creation import tensor
 from cuprous.torch._joining import stack
 from cuprous.torch._shape import broadcast_tensors
@@ -342,6 +342,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([[5, 6],
                 [1, 2]])
     """
+    if not input.ndim:  # an index of the only element
+        return index_select(input.reshape(1), dim, index).reshape(())
     input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
@@ -349,10 +351,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def rows(weight: Tensor, index: Tensor) -> Tensor:
     """Returns `weight[index]`, the rows of a table, as an embedding needs them."""
     weight = _core.t_indexable(weight)
-    stride, width = weight.stride_tuple()[0], weight.dims[1]
-    wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
-    grid = _core.t_iota([*index.dims, width], [0] * index.ndim + [weight.stride_tuple()[1]], 0, weight.device_name)
-    return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*index.dims, 1)))
+    (count, width), (stride, step), shape = weight.dims, weight.stride_tuple(), index.dims
+    wrapped = arrays.wrapped(index.as_array(), count, 0)
+    grid = _core.t_iota([*shape, width], [0] * len(shape) + [step], 0, weight.device_name)
+    return _gather(weight, grid.as_array() + (wrapped * stride).reshape((*shape, 1)))
 
 
 def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callable[..., Tensor], ...]:
@@ -523,11 +525,41 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
     parts = tuple(map(_core.t_wrap, found))
-    return parts if as_tuple else stack(parts, 1)
+    if as_tuple:
+        return parts
+    return stack(parts, 1) if input.ndim else parts[0].reshape(-1, 1)[:, :0]
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Returns a copy with other values at positions in row-major order.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        index: the positions (int64); negative ones count from the end.
+        source: the values, as many as positions.
+        accumulate: whether values are added to what is there.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        RuntimeError: for numbers of positions and values that differ.
+
+    Examples:
+        >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
+        tensor([[0., 5.],
+                [6., 0.]])
+    """
+    if index.numel() != source.numel():
+        raise RuntimeError("put_(): Expected source and index to have the same number of elements, but got source "
+                           f"with {source.numel()} and index with {index.numel()}")  # fmt: skip
+    flat = input.reshape(-1).clone()
+    return flat.index_put((index.reshape(-1),), source.reshape(-1), accumulate).reshape(list(input.dims))
 
 
 FUNCTIONS = by_name(gather, take_along_dim, take, scatter, scatter_add, index_select, index_add, index_copy, index_fill,
-                    masked_fill, masked_select, masked_scatter, nonzero)  # fmt: skip
+                    masked_fill, masked_select, masked_scatter, nonzero, put)  # fmt: skip
 METHODS = FUNCTIONS | by_name(
-    scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_
+    scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_,
+    in_place(put, "torch.zeros(2).put_(torch.tensor([1]), torch.tensor([5.0])) -> tensor([0., 5.])"),
 )  # fmt: skip

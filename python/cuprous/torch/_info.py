@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
@@ -203,5 +204,71 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: str) -> Callable[[Tensor], bool]:
+    def query(input: Tensor) -> bool:
+        return found(input)
+
+    query.__name__ = query.__qualname__ = name
+    call, result = example.split(" -> ")
+    query.__doc__ = f"""Returns {summary}.
+
+    Args:
+        input: a tensor.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> {call}
+        {result}
+    """
+    return query
+
+
+_SIGNED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+is_signed = _answer("is_signed", lambda x: x.dtype_name in _SIGNED, "whether a dtype has negative numbers",
+                    "torch.is_signed(torch.ones(1)) -> True")  # fmt: skip
+is_conj = _answer("is_conj", lambda _: False, "False: conjugation is computed and not remembered",
+                  "torch.is_conj(torch.ones(1).conj()) -> False")  # fmt: skip
+is_neg = _answer("is_neg", lambda _: False, "False: negation is computed and not remembered",
+                 "torch.is_neg(-torch.ones(1)) -> False")  # fmt: skip
+is_distributed = _answer("is_distributed", lambda _: False, "False: the older kind of distributed tensors",
+                         "torch.is_distributed(torch.ones(1)) -> False")  # fmt: skip
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """Returns the tensor itself: conjugation is computed and not remembered.
+
+    Args:
+        input: a tensor.
+
+    Returns:
+        The tensor.
+
+    Examples:
+        >>> torch.resolve_conj(torch.ones(1))
+        tensor([1.])
+    """
+    return input
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """Returns the tensor itself: negation is computed and not remembered.
+
+    Args:
+        input: a tensor.
+
+    Returns:
+        The tensor.
+
+    Examples:
+        >>> torch.resolve_neg(torch.ones(1))
+        tensor([1.])
+    """
+    return input
+
+
 FUNCTIONS = by_name(finfo, iinfo, get_default_dtype, set_default_dtype, result_type, promote_types, can_cast, numel,
-                    is_floating_point, is_complex)  # fmt: skip
+                    is_floating_point, is_complex, is_signed, is_conj, is_neg, is_distributed, resolve_conj,
+                    resolve_neg)  # fmt: skip
+METHODS = by_name(is_conj, is_neg, is_distributed)

@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
-from cuprous.torch._shape import flatten, narrow, ravel, select, transpose, unsqueeze
+from cuprous.torch._shape import flatten, narrow, ravel, transpose, unsqueeze
 
 
 def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -136,7 +136,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={parts}")  # fmt: skip
     starts = accumulate(parts, initial=0)
-    return tuple(narrow(tensor, dim, at, length) for at, length in zip(starts, parts, strict=False))
+    before = (slice(None),) * dim
+    return tuple([tensor[(*before, slice(at, at + length))] for at, length in zip(starts, parts, strict=False)])
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -176,6 +177,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
     n = input.dims[wrap_dim(dim, input.ndim)]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         each, more = divmod(n, indices_or_sections)
         return split(input, [each + (k < more) for k in range(indices_or_sections)], dim)
@@ -198,7 +201,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         (tensor([1, 2]), tensor([3, 4]))
     """
     dim = wrap_dim(dim, input.ndim)
-    return tuple(select(input, dim, k) for k in range(input.dims[dim]))
+    before = (slice(None),) * dim
+    return tuple([input[(*before, k)] for k in range(input.dims[dim])])
 
 
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
@@ -368,6 +372,61 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(transpose(g, 0, 1) for g in grids) if indexing == "xy" and len(shape) > 1 else tuple(grids)
 
 
-_BOTH = by_name(chunk, tensor_split, unbind, tile, repeat_interleave, flip, roll, split)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.chunk`.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        chunks: the number of parts.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_chunk(torch.tensor([1, 2]), 2)
+        (tensor([1]), tensor([2]))
+    """
+    return chunk(input, chunks, dim)
+
+
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.split`.
+
+    Args:
+        tensor: a tensor of any shape and dtype.
+        split_size: the extent of each part.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_split(torch.tensor([1, 2]), 1)
+        (tensor([1]), tensor([2]))
+    """
+    return split(tensor, split_size, dim)
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Returns `torch.split` with an extent for each part.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        split_sizes: the extents.
+        dim: the dimension.
+
+    Returns:
+        A tuple of tensors.
+
+    Examples:
+        >>> torch.unsafe_split_with_sizes(torch.tensor([1, 2, 3]), [1, 2])
+        (tensor([1]), tensor([2, 3]))
+    """
+    return split(input, list(split_sizes), dim)
+
+
+_BOTH = by_name(chunk, tensor_split, unbind, tile, repeat_interleave, flip, roll, split,
+                unsafe_chunk, unsafe_split, unsafe_split_with_sizes)  # fmt: skip
 METHODS = _BOTH | by_name(repeat)
 FUNCTIONS = _BOTH | {"concat": cat, "concatenate": cat} | by_name(cat, stack, hstack, vstack, meshgrid)

@@ -10,47 +10,68 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cuprous.torch._args import write_out
+from cuprous.torch._args import write_outs
 
 #: NumPy's names, which PyTorch takes as well.
 _NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 _PRODUCTS = {"addmm": "mat1 mat2", "addmv": "mat vec", "baddbmm": "batch1 batch2", "addbmm": "batch1 batch2",
              "addr": "vec1 vec2"}  # fmt: skip
-#: Function -> PyTorch's name -> the name here.
+#: Functions of one matrix that PyTorch calls `input`.
+_OF_A = (
+    "cholesky cholesky_ex cond det eig eigh eigvals eigvalsh householder_product inverse logdet lstsq matrix_exp "
+    "matrix_norm matrix_power matrix_rank norm pinv slogdet solve_triangular tensorinv tensorsolve"
+)
+_PARTS = {"indices": "indices_or_sections", "sections": "indices_or_sections",
+          "tensor_indices_or_sections": "indices_or_sections"}  # fmt: skip
+#: Function -> PyTorch's name -> the name here. A row counts for the form that writes to its first argument, too.
 RENAMED: dict[str, dict[str, str]] = {
     **{name: dict(zip(theirs.split(), ("first", "second"), strict=True)) for name, theirs in _PRODUCTS.items()},
-    **{name: {"mat2": "other"} for name in ("mm", "bmm")},
-    **{name: {"exponent": "other"} for name in ("float_power", "float_power_")},
-    **{name: {"values": "other"} for name in ("heaviside", "heaviside_")},
-    **{name: {"axis0": "dim0", "axis1": "dim1"} for name in ("swapaxes", "swapaxes_")},
-    **{name: {"input": "A"} for name in ("det", "inverse", "slogdet", "matrix_power", "logdet")},
+    **{name: {"input": "A"} for name in _OF_A.split()},
+    **{name: _PARTS for name in ("tensor_split", "hsplit", "vsplit", "dsplit")},
+    **{name: {"mat2": "other"} for name in ("mm", "bmm", "spmm")},
     **{name: {"other": "dim"} for name in ("max", "min")},
-    "cholesky_solve": {"input2": "L"},
-    "mv": {"vec": "other"},
+    "cholesky_inverse": {"input": "L"},
+    "cholesky_solve": {"input": "B", "input2": "L"},
+    "copy": {"other": "src"},
     "dot": {"tensor": "other"},
-    **{name: {"value": "source"} for name in ("index_fill", "index_fill_")},
+    "float_power": {"exponent": "other"},
+    "heaviside": {"values": "other"},
+    "index_fill": {"value": "source"},
+    "isin": {"element": "elements", "test_element": "test_elements"},
+    "lu_solve": {"input": "b"},
+    "multi_dot": {"input": "tensors"},
+    "mv": {"vec": "other"},
+    "ormqr": {"input2": "tau", "input3": "other"},
     "pinverse": {"input": "A", "rcond": "rtol"},
-    "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
-    "uniform_": {"from": "a", "to": "b"},
     "searchsorted": {"values": "input"},
+    "smm": {"mat2": "mat"},
+    "split": {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections"},
+    "swapaxes": {"axis0": "dim0", "axis1": "dim1"},
+    "triangular_solve": {"input": "b"},
+    "uniform": {"from": "a", "to": "b"},
+    "vector_norm": {"input": "x"},
 }
 
 #: Function -> the names of parameters that it takes by position alone, in their order.
 POSITIONAL: dict[str, tuple[str, ...]] = {
-    "broadcast_to": ("size",), "expand": ("size",), "flip": ("dims",), "new_empty": ("size",),
-    "new_full": ("size", "fill_value"), "new_ones": ("size",), "new_tensor": ("data",), "new_zeros": ("size",),
-    "permute": ("dims",), "random_": ("from", "to"), "repeat": ("repeats",), "reshape": ("shape",), "tile": ("dims",),
-    "to": ("other",), "view": ("size",),
+    "broadcast_to": ("size",), "chain_matmul": ("matrices",), "expand": ("size",), "flip": ("dims",),
+    "new_empty": ("size",), "new_full": ("size", "fill_value"), "new_ones": ("size",), "new_tensor": ("data",),
+    "new_zeros": ("size",), "permute": ("dims",), "random_": ("from", "to"), "repeat": ("repeats",),
+    "reshape": ("shape",), "result_type": ("scalar", "scalar1", "tensor", "other", "scalar2"),
+    "sparse_csc_tensor": ("ccol_indices", "row_indices"), "sparse_csr_tensor": ("crow_indices", "col_indices"),
+    "sum_to_size": ("size",), "tile": ("dims",), "to": ("other",), "view": ("size",),
 }  # fmt: skip
 
 #: Functions that write their result to `out` here, because they do not do it themselves.
 _OUT = (
-    "addbmm addmm addmv addr aminmax baddbmm bucketize cholesky cholesky_ex cholesky_inverse cholesky_solve "
-    "column_stack cross cummax cummin diag diag_embed dstack frexp gather histc hstack index_add index_copy "
-    "index_reduce index_select inner inv_ex isneginf isposinf kron kthvalue ldexp logcumsumexp logspace "
-    "masked_select median mode msort mvlgamma nanmean nanmedian nonzero polar qr quantile renorm row_stack "
-    "searchsorted sigmoid slogdet solve_ex sort std_mean svd take_along_dim topk var_mean vdot vecdot vstack"
+    "addbmm addmm addmv addr aminmax argmax argmin argsort baddbmm bucketize chain_matmul cholesky cholesky_ex "
+    "cholesky_inverse cholesky_solve column_stack cross cummax cummin diag diag_embed diff dstack frexp gather "
+    "hardshrink histc hstack index_add index_copy index_reduce index_select inner inv_ex isin isneginf isposinf kron "
+    "kthvalue ldexp log_softmax logcumsumexp lu_unpack masked_select median mode msort mvlgamma nanmean nanmedian "
+    "nanquantile nansum nonzero orgqr polar qr quantile renorm row_stack scatter scatter_add scatter_reduce "
+    "searchsorted sigmoid slice_scatter slogdet softmax solve_ex sort std_mean svd take take_along_dim tensordot "
+    "threshold topk var_mean vdot vecdot vstack"
 )
 OUT = frozenset(_OUT.split())
 #: Products that compute in the dtype `out_dtype`.
@@ -58,9 +79,10 @@ OUT_DTYPE = frozenset(("addmm", "baddbmm", "bmm", "mm"))
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Returns the names that a function's own signature has."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
+    """Returns the names that a function's own signature has; for a form that writes to its first argument, those of
+    the function."""
+    while (inner := getattr(function, "__wrapped__", None) or getattr(function, "forwards_to", None)) is not None:
+        function = inner
     code = getattr(function, "__code__", None)
     return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -69,14 +91,8 @@ def accepted(name: str, function: Callable[..., Any]) -> dict[str, str]:
     """Returns PyTorch's names of parameters that have another name in a function's signature, with that name."""
     own = parameters(function)
     numpy = {theirs: ours for theirs, ours in _NUMPY.items() if ours in own and theirs not in own}
-    return numpy | {theirs: ours for theirs, ours in RENAMED.get(name, {}).items() if theirs not in own}
-
-
-def _written(out: Any, result: Any) -> Any:
-    if not isinstance(result, tuple):
-        return write_out(out, result)
-    parts = [write_out(target, part) for target, part in zip(out, result, strict=True)]
-    return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    renamed = RENAMED.get(name) or RENAMED.get(name.removesuffix("_"), {})
+    return numpy | {theirs: ours for theirs, ours in renamed.items() if theirs not in own and ours in own}
 
 
 def accepting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,12 +116,14 @@ def accepting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             args = tuple(x.to(dtype) for x in args)
             kwargs = {key: x.to(dtype) if hasattr(x, "to") else x for key, x in kwargs.items()}
         result = function(*args, **kwargs)
-        return result if out is None else _written(out, result)
+        return write_outs(out, result)
 
     special = frozenset((*renamed, *by_position, *(["out"] * takes_out), *(["out_dtype"] * takes_dtype)))
 
     @functools.wraps(function)
     def accept(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         return function(*args, **kwargs) if special.isdisjoint(kwargs) else translate(args, kwargs)
 
     accept.__module__, accept.__qualname__ = "cuprous.torch", name  # where it is found, also by pickle
@@ -126,7 +144,9 @@ def complete(table: Mapping[str, Any]) -> dict[str, Any]:
     completed = {}
     for name, f in table.items():
         own = parameters(f)
-        lacks = own and (name in _NAMED or "dim" in own or "keepdim" in own)
+        lacks = hasattr(f, "__code__") and (
+            name in _NAMED or name.removesuffix("_") in RENAMED or "dim" in own or "keepdim" in own
+        )
         completed[name] = _cached(name, f) if lacks else f
     return completed
 

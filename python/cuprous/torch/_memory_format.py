@@ -37,7 +37,7 @@ class memory_format(Immutable):
         return f"torch.{self.name}"
 
     def __reduce__(self) -> Any:
-        return FORMATS.__getitem__, (self.name,)
+        return _named, (memory_format, self.name)
 
 
 class layout(Immutable):
@@ -67,7 +67,7 @@ class layout(Immutable):
         return f"torch.{self.name}"
 
     def __reduce__(self) -> Any:
-        return LAYOUTS.__getitem__, (self.name,)
+        return _named, (layout, self.name)
 
 
 FORMATS = {
@@ -77,6 +77,13 @@ LAYOUTS = {
     name: layout(name)
     for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")
 }
+
+
+def _named(kind: type, name: str) -> Any:
+    """Returns the one object of a kind and a name, when it is unpickled."""
+    return (LAYOUTS if kind is layout else FORMATS)[name]
+
+
 _RANKS = {"channels_last": 4, "channels_last_3d": 5}
 
 

@@ -12,7 +12,7 @@ from cuprous.torch._args import by_name, wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._joining import cat
 from cuprous.torch._reductions import any as any_along
-from cuprous.torch._reductions import picked, values_indices
+from cuprous.torch._reductions import only, picked, values_indices
 from cuprous.torch._shape import narrow, transpose
 
 
@@ -109,6 +109,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
         >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
         tensor(2)
     """
+    if not input.ndim:
+        return only(input)
     return picked(input, argsort(input, dim).narrow(dim, k - 1, 1), dim, keepdim)
 
 

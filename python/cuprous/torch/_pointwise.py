@@ -66,6 +66,14 @@ def _recorder(name: str) -> Callable[..., Tensor]:
     return _in_floats(record) if name in ("angle", "reciprocal") else record
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
+def _operand(input: Any, other: Any) -> Any:
+    """Returns the first operand; a tensor of it if both are numbers."""
+    return tensor_of(input) if type(input) in _NUMBERS and type(other) in _NUMBERS else input
+
+
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
     record = _recorder(name)
 
@@ -75,9 +83,9 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
     def method(self: Tensor) -> Tensor:
         return record(row, self)
 
-    def in_place(self: Tensor) -> Tensor:
-        _overwrite(row, self)
-        return self
+    def in_place(input: Tensor) -> Tensor:  # `input`, because it is a function of `torch` as well
+        _overwrite(row, input)
+        return input
 
     return _named(name, docstrings(name, row), function, method, in_place)
 
@@ -86,19 +94,19 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
     record = _recorder(name)
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        return write_out(out, record(row, input, other))
+        return write_out(out, record(row, _operand(input, other), other))
 
     def method(self: Tensor, other: Any) -> Tensor:
         return record(row, self, other)
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        _overwrite(row, self, other)
-        return self
+    def in_place(input: Tensor, other: Any) -> Tensor:
+        _overwrite(row, input, other)
+        return input
 
     if name == "pow":
 
         def function(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:  # type: ignore[misc]
-            return write_out(out, record(row, input, exponent))
+            return write_out(out, record(row, _operand(input, exponent), exponent))
 
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
             return record(row, self, exponent)
@@ -136,6 +144,7 @@ def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
 
 
 def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None) -> Tensor:
+    input = _operand(input, other)
     if alpha == 1:
         return write_out(out, _map(row, input, other))
     return write_out(out, _rounded_once(lambda a, b: _map(row, a, _map("multiply", b, alpha)), input, other))
@@ -218,6 +227,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
         >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
         tensor([ 3, -3])
     """
+    input = _operand(input, other)
     if rounding_mode is None:
         return write_out(out, _map("divide", input, other))
     if rounding_mode == "floor":

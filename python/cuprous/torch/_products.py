@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import by_name, named, wrap_dim, write_out
+from cuprous.torch._args import by_name, in_place, named, wrap_dim, write_out
 from cuprous.torch._joining import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
@@ -341,6 +341,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
+    for i, j in zip(left, right, strict=True):  # an extent of 1 counts for all elements of the other operand
+        if a.dims[i] == 1 != b.dims[j]:
+            b = b.sum(j, keepdim=True)
+        elif b.dims[j] == 1 != a.dims[i]:
+            a = a.sum(i, keepdim=True)
     rows, columns = ([k for k in range(t.ndim) if k not in removed] for t, removed in ((a, left), (b, right)))
     inner = math.prod(a.dims[k] for k in left)
     product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
@@ -361,10 +366,17 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
         tensor(11.)
     """
+    if not (input.ndim and other.ndim):
+        return _core.t_map("multiply", input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 
-METHODS = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
-FUNCTIONS = METHODS | by_name(einsum, tensordot) | {
+_BOTH = by_name(matmul, mm, mv, bmm, dot, addmm, addmv, baddbmm, outer, cross)
+METHODS = _BOTH | by_name(
+    in_place(addmm, "torch.zeros(1, 1).addmm_(torch.ones(1, 2), torch.ones(2, 1)) -> tensor([[2.]])"),
+    in_place(addmv, "torch.zeros(1).addmv_(torch.ones(1, 2), torch.ones(2)) -> tensor([2.])"),
+    in_place(baddbmm, "torch.zeros(1, 1, 1).baddbmm_(torch.ones(1, 1, 2), torch.ones(1, 2, 1)) -> tensor([[[2.]]])"),
+)
+FUNCTIONS = _BOTH | by_name(einsum, tensordot) | {
     "ger": outer, "spmm": mm, "inner": inner,
 }  # fmt: skip

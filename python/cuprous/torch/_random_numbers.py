@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, named, sizes, unsupported
+from cuprous.torch._args import astype, named, sizes, write_out
 from cuprous.torch._creation import _configured, _extents, _like, _options, from_numpy
 from cuprous.torch._types import resolve_device
 
@@ -234,7 +234,7 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
              pin_memory: bool = False) -> Tensor:  # fmt: skip
         name, device_name = _options(function, out, dtype, device, layout)
         draw = draw_floats(kind, _extents(sizes_, size), name, device_name, generator)
-        return _configured(draw, requires_grad, pin_memory)
+        return _configured(draw, requires_grad, pin_memory, out)
 
     return named(
         make,
@@ -281,7 +281,7 @@ def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, g
 
 def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False, low: int | None = None, high: int | None = None,
-            size: Any = None) -> Tensor:  # fmt: skip
+            size: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns random integers from `low` to below `high`.
 
     Args:
@@ -295,6 +295,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low: the least integer.
         high: the bound, which is not included.
         size: the extents.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
         A tensor of the given extents.
@@ -318,7 +319,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         raise TypeError("randint() takes (high, size) or (low, high, size)")
     name, device_name = _options("randint", out, dtype, device, layout, "int64")
     result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
-    return _configured(astype(result, name), requires_grad)
+    return _configured(astype(result, name), requires_grad, pin_memory, out)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -345,11 +346,12 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     name, device_name = _options("randperm", out, dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _configured(astype(order, name), requires_grad, pin_memory)
+    return _configured(astype(order, name), requires_grad, pin_memory, out)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
-           dtype: Any = None, device: Any = None) -> Tensor:  # fmt: skip
+           dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns normal random numbers with a mean and a standard deviation, either of which may be a tensor.
 
     Args:
@@ -357,9 +359,12 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         std: the standard deviation, a number or tensor.
         size: the extents, if neither is a tensor.
         generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: for PyTorch's signature; only None.
+        out: a tensor of the result's shape to write to.
         dtype: the dtype, by default the default dtype.
+        layout: `torch.strided`, the only layout of tensors.
         device: the device, by default the default device.
+        requires_grad: whether operations on the result are recorded for gradients.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
         A tensor.
@@ -368,20 +373,23 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         >>> torch.normal(0.0, 1.0, (2, 3)).shape
         torch.Size([2, 3])
     """
-    unsupported("normal", out=(out, None))
     like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
     if like is None:
-        return randn(*(size or ()), generator=generator, dtype=dtype, device=device) * std + mean
-    return randn_like(mean + std * 0.0 if isinstance(mean, Tensor) else like, generator=generator) * std + mean
+        name, device_name = _options("normal", out, dtype, device, layout)
+        drawn = draw_floats("normal", sizes((size or (),)), name, device_name, generator) * std + mean
+    else:
+        drawn = randn_like(mean + std * 0.0 if isinstance(mean, Tensor) else like, generator=generator) * std + mean
+    return _configured(drawn, requires_grad, pin_memory, out)
 
 
-def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Returns ones with the given probabilities, and zeros otherwise.
 
     Args:
         input: the probabilities, a floating tensor of any shape.
+        p: one probability for all elements, in place of those of `input`.
         generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: for PyTorch's signature; only None.
+        out: a tensor of the result's shape to write to.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -390,8 +398,8 @@ def bernoulli(input: Tensor, *, generator: Any = None, out: Any = None) -> Tenso
         >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    unsupported("bernoulli", out=(out, None))
-    return _core.t_cast(draw_unit(input, generator=generator) < input.detach(), input.dtype_name)
+    drawn = draw_unit(input, generator=generator) < (input.detach() if p is None else p)
+    return write_out(out, _core.t_cast(drawn, input.dtype_name))
 
 
 rand_like = _like("rand_like", lambda t, **options: rand(t.dims, **options))

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
 from cuprous.torch._args import by_name, named, sizes, unsupported, wrap_dim
-from cuprous.torch._creation import from_numpy
+from cuprous.torch._creation import _configured, from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
 from cuprous.torch.nn._padding import pad
 
@@ -155,13 +155,14 @@ hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0),
 
 def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-                layout: Any = None) -> Tensor:  # fmt: skip
+                layout: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         import numpy as np
 
         unsupported(name, layout=(layout, None))
         found = np.array(getattr(np, name)(row, offset, col))
         made = _core.t_to_device(from_numpy(found), resolve_device(device))
-        return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
+        result = made if dtype is None else _core.t_cast(made, dtype_name(dtype))
+        return _configured(result, requires_grad, pin_memory)
 
     return named(
         indices,
@@ -175,6 +176,8 @@ def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
         dtype: the dtype, by default int64.
         device: the device, by default the default device.
         layout: `torch.strided`, the only layout of tensors.
+        requires_grad: whether operations on the result are recorded for gradients, which integers cannot be.
+        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
 
     Returns:
         A tensor of shape (2, n) of the row and the column indices of n elements.

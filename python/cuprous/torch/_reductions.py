@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import astype, by_name, dims_of, named, unsupported, wrap_dim, write_out
+from cuprous.torch._args import astype, by_name, dims_of, in_place, named, wrap_dim, write_out, write_outs
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
@@ -194,6 +195,8 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
         >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
@@ -215,6 +218,8 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
         >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
@@ -339,10 +344,8 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
             return write_out(out, _map(op + "imum", input, dim))
         if dim is None:
             return write_out(out, _extreme(op, input, None, False))
-        unsupported(op, out=(out, None))
-        if not input.ndim:
-            return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
-        return picked(input, _index_of(op, input, dim, True), dim, keepdim)
+        index = _index_of(op, input, dim, True) if input.ndim else None
+        return write_outs(out, only(input) if index is None else picked(input, index, dim, keepdim))
 
     return named(
         pick,
@@ -374,6 +377,11 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
 
 max = _min_or_max("max", "larger", "tensor(7)", "(tensor([5, 7]), tensor([1, 0]))")
 min = _min_or_max("min", "smaller", "tensor(1)", "(tensor([1, 3]), tensor([0, 1]))")
+
+
+def only(input: Tensor) -> values_indices:
+    """Returns the element of a tensor without dimensions, and its index."""
+    return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
 
 
 def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> values_indices:
@@ -522,8 +530,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
         return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))
+    if p == "nuc":
+        matrix_norm = importlib.import_module("cuprous.torch.linalg").matrix_norm  # which imports this module
+        return matrix_norm(x, "nuc", dims_of(dim) or (-2, -1), keepdim, out=out)
     if isinstance(p, str):
-        raise NotImplementedError(f"[norm] p={p!r} is not supported")
+        raise RuntimeError(f"linalg.norm: p={p!r} is none of the norms 'fro', 'nuc' and numbers")
     size = _map("absolute", x)
     op = {math.inf: "max", -math.inf: "min", 1: "sum"}.get(p)
     if op is not None:
@@ -680,6 +691,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         flat = input.reshape(-1)
         order = argsort(flat)
         return take_along_dim(flat, order[(flat.numel() - 1) // 2 : (flat.numel() - 1) // 2 + 1], 0).reshape(())
+    if not input.ndim:
+        return only(input)
     n = input.dims[wrap_dim(dim, input.ndim)]
     return picked(input, argsort(input, dim).narrow(dim, (n - 1) // 2, 1), dim, keepdim)
 
@@ -727,8 +740,12 @@ def _implicit(ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-METHODS = by_name(
+_BOTH = by_name(
     sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
     logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax
 )  # fmt: skip
-FUNCTIONS = METHODS | by_name(var_mean, std_mean)
+METHODS = _BOTH | by_name(
+    in_place(cumsum, "torch.tensor([1.0, 2.0]).cumsum_(0) -> tensor([1., 3.])"),
+    in_place(cumprod, "torch.tensor([2.0, 3.0]).cumprod_(0) -> tensor([2., 6.])"),
+)
+FUNCTIONS = _BOTH | by_name(var_mean, std_mean)

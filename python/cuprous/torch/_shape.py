@@ -145,11 +145,11 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
         tensor([[1, 3],
                 [2, 4]])
     """
-    n = input.ndim
-    a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
-    order = list(range(n))
-    if n:
-        order[a], order[b] = b, a
+    order = list(range(input.ndim))
+    try:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    except IndexError:  # raised anew with PyTorch's text, unless there are no dimensions
+        wrap_dim(dim0, len(order)), wrap_dim(dim1, len(order))
     return _core.t_permute(input, order)
 
 
@@ -509,6 +509,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
                 [1, 2],
                 [2, 3]])
     """
+    if not self.ndim:
+        return unfold(self.reshape(1), dimension, size, step).reshape([size])
     dim = wrap_dim(dimension, self.ndim)
     n = self.dims[dim]
     if size < 0 or step <= 0:
@@ -564,9 +566,28 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
 
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Returns a copy of a part of a dimension.
+
+    Args:
+        input: a tensor of any shape and dtype.
+        dim: the dimension.
+        start: the first index.
+        length: the extent of the part.
+
+    Returns:
+        A tensor with memory of its own.
+
+    Examples:
+        >>> torch.narrow_copy(torch.tensor([1, 2, 3]), 0, 1, 2)
+        tensor([2, 3])
+    """
+    return narrow(input, dim, start, length).clone()
+
+
 _BOTH = by_name(
     reshape, permute, transpose, t, adjoint, squeeze, unsqueeze, flatten, ravel, unflatten, broadcast_to, narrow,
-    select, movedim, as_strided, clone
+    narrow_copy, select, movedim, as_strided, clone,
 ) | {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS = _BOTH | by_name(view, view_as, reshape_as, expand, expand_as, unfold)
 FUNCTIONS = _BOTH | by_name(broadcast_shapes, broadcast_tensors, unfold_copy)

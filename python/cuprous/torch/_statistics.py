@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from typing import Any
 
 from cuprous import _core
@@ -23,6 +24,8 @@ from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
+
+nanmedian_result = namedtuple("nanmedian_result", ("values", "indices"))
 
 
 @_autocast.policy
@@ -48,7 +51,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
         tensor(2.5000)
     """
     values, several = _levels("quantile", input, q, interpolation)
-    x = input.reshape(-1) if dim is None else input
+    x = input.reshape(-1) if dim is None or not input.ndim else input
     axis = 0 if dim is None else wrap_dim(dim, input.ndim)
     x = _ordering.sort(x, axis).values
     n, found = x.dims[axis], []
@@ -148,6 +151,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         tensor(3)
     """
     axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return _reductions.only(input)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
     order = _ordering.argsort(input.detach(), axis)
@@ -264,7 +269,7 @@ def cov(
         aweights: the weight of each sample, a vector of a floating dtype.
 
     Returns:
-        A matrix of shape (variables, variables), a number for a vector. Integers give the default dtype.
+        A matrix of shape (variables, variables), a number for one variable. Integers give the default dtype.
 
     Raises:
         RuntimeError: for bools, more than two dimensions, or weights that do not fit.
@@ -292,7 +297,7 @@ def cov(
         # The effective number of samples that the correction counts (Price, 1972).
         count = correction if aweights is None else correction * _reductions.sum(weights * aweights) / total
         result = _products.matmul(centred, (centred * weights).T.conj()) / clamp(total - count, min=0)
-    return result.reshape(()) if input.ndim < 2 else result
+    return result.reshape(()) if x.dims[0] == 1 else result
 
 
 def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
@@ -484,6 +489,30 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
     return self
 
 
-_BOTH = by_name(quantile, nanquantile, mode, diff, cov, corrcoef, logcumsumexp, renorm)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Returns the median of the elements that are not NaN: the lower one of two.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep the reduced dimension with extent 1.
+
+    Returns:
+        A tensor without dimensions, or with `dim` the named tuple `(values, indices)`.
+
+    Examples:
+        >>> torch.nanmedian(torch.tensor([1.0, float("nan"), 3.0, 5.0]))
+        tensor(3.)
+    """
+    if dim is None:
+        return nanmedian(input.reshape(-1), 0).values
+    values, order = _ordering.sort(input, dim)  # NaN come last
+    count = _reductions.sum(_map("equal", input, input), dim, True)
+    at = _map("maximum", count - 1, 0) // 2
+    found, indices = values.gather(dim, at), order.gather(dim, at)
+    return nanmedian_result(*(x if keepdim else x.squeeze(dim) for x in (found, indices)))
+
+
+_BOTH = by_name(quantile, nanquantile, nanmedian, mode, diff, cov, corrcoef, logcumsumexp, renorm)
 METHODS = _BOTH | by_name(exponential_, geometric_, log_normal_, cauchy_)
 FUNCTIONS = _BOTH | by_name(bucketize, isin, trapezoid, poisson) | {"trapz": trapezoid}

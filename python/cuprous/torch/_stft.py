@@ -130,8 +130,8 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
         frames: Any = fft.ifft(columns, norm=norm)
     elif half_only:
         frames = fft.irfft(columns, n_fft, norm=norm)
-    else:
-        frames = fft.ifft(columns, norm=norm).real
+    else:  # a real signal has the other half of its frequencies from the first one
+        frames = fft.irfft(columns[..., : n_fft // 2 + 1], n_fft, norm=norm)
     frames = frames * weights
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
@@ -157,4 +157,4 @@ def _added(frames: Any, total: int, hop: int) -> Any:
     return _convolution.fold(columns, (1, total), (1, frames.shape[-1]), stride=(1, hop))[:, 0, 0]
 
 
-FUNCTIONS = by_name(stft, istft)
+FUNCTIONS = METHODS = by_name(stft, istft)

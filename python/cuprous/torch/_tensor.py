@@ -298,6 +298,8 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
+    change.forwards_to = view  # type: ignore[attr-defined]  # whose names of parameters it takes
+
     return named(
         change,
         f"{name}_",
@@ -404,11 +406,11 @@ def is_inference(self: Tensor) -> bool:
     return False
 
 
-def record_stream(self: Tensor, stream: Any) -> None:
+def record_stream(self: Tensor, s: Any) -> None:
     """Has no effect: memory is not reused before all streams have finished with it.
 
     Args:
-        stream: a stream.
+        s: a stream.
 
     Examples:
         >>> torch.ones(2).record_stream(None)

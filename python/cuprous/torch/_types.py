@@ -217,17 +217,21 @@ def default_device() -> str:
     return _default[0]
 
 
-def set_default_device(given: Any) -> None:
+def _kind(given: Any) -> str:
+    return device(given).type
+
+
+def set_default_device(device: Any) -> None:
     """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program.
 
     Args:
-        given: a device or its name; None for the CPU.
+        device: a device or its name; None for the CPU.
 
     Examples:
         >>> torch.set_default_device("cpu")
     """
-    _default[0] = "cpu" if given is None else resolve_device(given)
-    _meta[0] = given is not None and device(given).type == "meta"
+    _default[0] = "cpu" if device is None else resolve_device(device)
+    _meta[0] = device is not None and _kind(device) == "meta"
 
 
 def is_meta_default() -> bool:

@@ -270,8 +270,9 @@ NAMES: dict[str, dict[str, str]] = {
             "BFloat16Storage CharStorage from_file"
         ),
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
+        "it returns intermediate results of PyTorch's; use torch.nn.functional.embedding_bag": "embedding_bag",
         "use linalg.eigh or scipy.sparse.linalg.eigsh": "lobpcg",
-        _TRACED: "SymBool SymFloat SymInt vitals_enabled ScriptModule _softmax_backward_data",
+        _TRACED: "SymBool SymFloat SymInt vitals_enabled ScriptModule",
     },
     "jit": {
         _EXPORT: (

@@ -12,6 +12,7 @@ from cuprous.torch import _args, _joining
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
+from cuprous.torch._keywords import complete
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -317,3 +318,5 @@ __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
     "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+globals().update(complete({name: globals()[name] for name in __all__}))

@@ -256,6 +256,27 @@ class safe_open:
             raise SafetensorError(f"File does not contain tensor {name}")
         return _tensor(memoryview(self._bytes)[self._start :], self._entries[name], self._device)  # type: ignore[arg-type]
 
+    def described(self, name: str) -> tuple[list[int], str]:
+        """Returns the shape and the name of the dtype of a tensor, without reading it.
+
+        Args:
+            name: the name.
+
+        Returns:
+            A list and a string.
+
+        Examples:
+            >>> from cuprous.torch import safetensors
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+            >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+            >>> with safetensors.safe_open(path, "pt") as file:
+            ...     file.described("x")
+            ([2], 'float32')
+        """
+        entry = self._entries[name]
+        return list(entry["shape"]), _TO_NAME[entry["dtype"]]
+
 
 class _Header(dict[str, Any]):
     metadata: dict[str, str] | None = None

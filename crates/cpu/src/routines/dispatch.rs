@@ -8,7 +8,8 @@ use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, Routin
 use crate::lowered::{self, BoundKernel};
 use crate::routines::operands::View;
 use crate::routines::{
-    compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
+    attention, compact, components, convolve, correlate, dot, fft, linalg, normalize, pad, recurrent, scan, search,
+    select, sort, sparse, table,
 };
 use crate::run::Bindings;
 
@@ -90,15 +91,21 @@ impl Routine {
             RoutineOp::Dot | RoutineOp::SearchSorted { .. } | RoutineOp::Correlate { .. } | RoutineOp::Convolve(..) => {
                 2
             }
-            RoutineOp::Linalg(LinalgOp::Solve) => 2,
+            RoutineOp::Linalg(LinalgOp::Solve) | RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => 2,
             RoutineOp::SparseDot { .. }
             | RoutineOp::RecurBackward(_)
+            | RoutineOp::AttendRows { .. }
+            | RoutineOp::Normalize { .. }
             | RoutineOp::Steps(_)
             | RoutineOp::StepsBackward(_) => 3,
             _ => 1,
         };
-        let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
-        if call.ins.len() != arity + optional {
+        let optional = match call.op {
+            RoutineOp::Compact | RoutineOp::GroupIds { .. } => 1,
+            RoutineOp::GroupAggregate { .. } => 2,
+            _ => 0,
+        };
+        if !(arity..=arity + optional).contains(&call.ins.len()) {
             return Err(operand_error(call, "wrong number of operands"));
         }
         let (a, out) = (&call.ins[0].1, &call.out.1);
@@ -190,9 +197,17 @@ impl Routine {
                     && convolve::is_supported(geometry)
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
+            RoutineOp::GroupIds { domain } => table::ids::fits(*domain, a, call.ins.get(1).map(|m| &m.1), out),
+            RoutineOp::GroupAggregate { functions } => table::aggregate::fits(functions, &call.ins, out),
+            RoutineOp::JoinMatch { domain } => table::join::fits_match(*domain, a, &call.ins[1].1, out),
+            RoutineOp::JoinPairs { domain, .. } => table::join::fits_pairs(*domain, a, &call.ins[1].1, out),
             // Recorded as single operations on the CPU: see `CpuDevice::supports`.
             RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
                 false
+            }
+            RoutineOp::AttendRows { .. } => attention::fits(a, &call.ins[1].1, &call.ins[2].1, out),
+            RoutineOp::Normalize { first, .. } => {
+                normalize::fits(usize::from(*first), a, &call.ins[1].1, &call.ins[2].1, out)
             }
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
@@ -265,6 +280,23 @@ impl Routine {
                 }
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
+                RoutineOp::AttendRows { causal, scale } => {
+                    attention::attend(*causal, f64::from_bits(*scale), of(0), of(1), of(2), out)
+                }
+                RoutineOp::Normalize { first, eps } => {
+                    normalize::normalize(usize::from(*first), f64::from_bits(*eps), of(0), of(1), of(2), out)
+                }
+                RoutineOp::GroupIds { domain } => {
+                    table::ids::group_ids(*domain, of(0), (self.call.ins.len() > 1).then(|| of(1)), out)
+                }
+                RoutineOp::GroupAggregate { functions } => {
+                    let ins: Vec<View> = (0..self.call.ins.len()).map(of).collect();
+                    table::aggregate::aggregate(functions, &ins, out)
+                }
+                RoutineOp::JoinMatch { domain } => table::join::find(*domain, of(0), of(1), out),
+                RoutineOp::JoinPairs { domain, keep_left } => {
+                    table::join::pairs(*domain, *keep_left, of(0), of(1), out)
+                }
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
                 RoutineOp::StepsBackward(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
                 RoutineOp::Recur(_)

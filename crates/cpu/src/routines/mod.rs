@@ -1,5 +1,6 @@
 //! Routines on whole arrays, one file for each kind. [`dispatch`] checks and calls them.
 
+pub(crate) mod attention;
 pub(crate) mod compact;
 pub(crate) mod components;
 pub(crate) mod convolve;
@@ -9,6 +10,7 @@ pub(crate) mod dispatch;
 pub(crate) mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
+pub(crate) mod normalize;
 pub(crate) mod operands;
 pub(crate) mod pad;
 pub(crate) mod radix;
@@ -18,4 +20,5 @@ pub(crate) mod search;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod sparse;
+pub(crate) mod table;
 mod workspaces;

@@ -78,11 +78,6 @@ impl TcpStore {
         self.port
     }
 
-    /// Returns true if the server runs in this process.
-    pub fn has_server(&self) -> bool {
-        self.server.is_some()
-    }
-
     fn socket(&self) -> MutexGuard<'_, TcpStream> {
         self.socket.lock().unwrap_or_else(|e| e.into_inner())
     }

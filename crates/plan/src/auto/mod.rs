@@ -201,7 +201,7 @@ impl DeviceMemory for AutoDevice {
 
 impl DevicePrograms for AutoDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
-        self.0.sides[HOST].supports(call)
+        self.0.sides[HOST].supports(call) && (!call.is_composable() || self.0.sides[GPU].supports(call))
     }
 
     fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {

@@ -20,7 +20,7 @@ pub(crate) fn t_attention(
     scale: f64,
 ) -> PyResult<Option<PyTensor>> {
     let (q, k, v) = (q.tensor(), k.tensor(), v.tensor());
-    let out = attention::attend(&q, &k, &v, causal, scale as f32).or_raise()?;
+    let out = attention::attend(&q, &k, &v, causal, scale).or_raise()?;
     run_due_tape(py, devices::of(&q.array))?;
     Ok(out.map(PyTensor::wrap))
 }

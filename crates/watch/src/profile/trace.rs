@@ -150,7 +150,10 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             _ => {}
         }
     }
-    write!(out, "\n]}}\n")
+    // Our page draws the flame graph from them; other viewers skip what they do not know.
+    write!(out, "\n],\"stacks\":")?;
+    serde_json::to_writer(&mut *out, &super::flame::stacks(report))?;
+    out.write_all(b"}\n")
 }
 
 /// Returns true for kinds from which an arrow leads to a device.

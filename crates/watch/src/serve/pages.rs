@@ -14,13 +14,20 @@ use super::guard::{refuse, token_of};
 use super::{Answer, Site, calculator};
 
 /// The files of the page, embedded in the program.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("/style.css", "text/css; charset=utf-8", include_str!("assets/style.css")),
-    ("/main.js", "text/javascript; charset=utf-8", include_str!("assets/main.js")),
-    ("/calculator.js", "text/javascript; charset=utf-8", include_str!("assets/calculator.js")),
-    ("/monitor.js", "text/javascript; charset=utf-8", include_str!("assets/monitor.js")),
-    ("/profile.js", "text/javascript; charset=utf-8", include_str!("assets/profile.js")),
+    ("/main.js", SCRIPT, include_str!("assets/main.js")),
+    ("/calculator.js", SCRIPT, include_str!("assets/calculator.js")),
+    ("/charts.js", SCRIPT, include_str!("assets/charts.js")),
+    ("/dom.js", SCRIPT, include_str!("assets/dom.js")),
+    ("/flame.js", SCRIPT, include_str!("assets/flame.js")),
+    ("/monitor.js", SCRIPT, include_str!("assets/monitor.js")),
+    ("/profile.js", SCRIPT, include_str!("assets/profile.js")),
+    ("/tables.js", SCRIPT, include_str!("assets/tables.js")),
+    ("/timeline.js", SCRIPT, include_str!("assets/timeline.js")),
+    ("/trace.js", SCRIPT, include_str!("assets/trace.js")),
 ];
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 const INDEX: &str = include_str!("assets/index.html");
 const JSON: &str = "application/json";
 

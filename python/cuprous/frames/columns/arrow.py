@@ -15,8 +15,8 @@ class _Schema(ctypes.Structure):
     pass
 
 
-class _Array(ctypes.Structure):
-    pass
+class Array(ctypes.Structure):
+    """Arrow's `ArrowArray`."""
 
 
 class _Stream(ctypes.Structure):
@@ -28,15 +28,15 @@ _Schema._fields_ = [
     ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p), ("dictionary", ctypes.c_void_p),
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))), ("private_data", ctypes.c_void_p),
 ]  # fmt: skip
-_Array._fields_ = [
+Array._fields_ = [
     ("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64),
     ("n_buffers", ctypes.c_int64), ("n_children", ctypes.c_int64), ("buffers", ctypes.POINTER(ctypes.c_void_p)),
     ("children", ctypes.c_void_p), ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))), ("private_data", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Array))), ("private_data", ctypes.c_void_p),
 ]  # fmt: skip
 _Stream._fields_ = [
     ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(Array))),
     ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(_Stream))),
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Stream))), ("private_data", ctypes.c_void_p),
 ]  # fmt: skip
@@ -78,11 +78,11 @@ def chunks(series: pl.Series) -> Iterator[list[Chunk]]:
     """
     capsule = series.__arrow_c_stream__()
     stream = _Stream.from_address(_pointer(capsule, b"arrow_array_stream"))
-    arrays: list[_Array] = []
+    arrays: list[Array] = []
     try:
         found = []
         while True:
-            array = _Array()
+            array = Array()
             if stream.get_next(ctypes.byref(stream), ctypes.byref(array)) != 0:
                 raise RuntimeError("Polars did not export a Series")
             if not array.release:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-import cuprous as cp
-from cuprous.frames.columns.column import GROUPS, ONE, Column
-from cuprous.frames.columns.keys import DIRECT, combined
+import numpy as np
 
-#: The stub of ufuncs lacks the method `at`.
-_add: Any = cp.add
-_minimum: Any = cp.minimum
-_maximum: Any = cp.maximum
+import cuprous as cp
+from cuprous.frames.columns.column import GROUPS, ONE, Column, both
+from cuprous.frames.columns.keys import combined
+from cuprous.frames.columns.rows import group_aggregate, group_ids
 
 
 class Whole:
@@ -29,97 +28,125 @@ class Whole:
         self.height = height
 
     @property
-    def sizes(self) -> Any:
-        """The number of rows of each group."""
-        return cp.full(1, self.height, "int64")
-
-    @property
     def numbers(self) -> Any:
         """The number of the group of each row."""
         return cp.zeros(self.height, "int64")
 
-    def total(self, values: Any, dtype: str) -> Any:
-        """Returns the sum of each group."""
-        return cp.sum(values, dtype=dtype).reshape(1)
+    def expect(self, functions: Iterable[str], values: Any, mask: Any) -> None:
+        """Says what will be reduced; all rows are reduced by kernels that the engine fuses."""
 
-    def smallest(self, values: Any, start: Any) -> Any:
-        """Returns the smallest value of each group and a first one."""
-        return cp.min(values, initial=start).reshape(1)
-
-    def largest(self, values: Any, start: Any) -> Any:
-        """Returns the largest value of each group and a first one."""
-        return cp.max(values, initial=start).reshape(1)
+    def reduce(self, function: str, values: Any, mask: Any) -> Any:
+        """Returns one number for each group; see `rows.group_aggregate`."""
+        return _WHOLE[function](self.height, values, mask).reshape(1)
 
     def to_rows(self, values: Any) -> Any:
         """Returns for each row the value of its group."""
         return values
 
-    @property
-    def first(self) -> Any:
-        """The number of the first row of each group."""
-        return cp.zeros(1, "int64")
+
+def _known(mask: Any, values: Any, other: Any) -> Any:
+    return values if mask is None else cp.where(mask, values, other)
+
+
+def _whole_sum(_: int, values: Any, mask: Any) -> Any:
+    dtype = "float64" if values.dtype.kind == "f" else "int64"
+    return cp.sum(_known(mask, values.astype(dtype), 0), dtype=dtype)
+
+
+def _whole_count(height: int, _: Any, mask: Any) -> Any:
+    return cp.full(1, height, "int64") if mask is None else cp.sum(mask, dtype="int64")
+
+
+def _whole_extreme(name: str) -> Any:
+    def reduce(_: int, values: Any, mask: Any) -> Any:
+        function = cp.min if name == "min" else cp.max
+        if values.dtype == "bool":
+            values = values.astype("uint8")
+        if values.dtype.kind != "f":
+            limits = np.iinfo(str(values.dtype))
+            start: Any = limits.max if name == "min" else limits.min
+            return function(_known(mask, values, start), initial=start)
+        start = np.inf if name == "min" else -np.inf
+        present = both(mask, ~cp.isnan(values))
+        found = function(cp.where(present, values, start), initial=start)
+        return cp.where(cp.any(present), found, np.nan)
+
+    return reduce
+
+
+def _whole_first(height: int, _: Any, mask: Any) -> Any:
+    found = cp.min(_known(mask, cp.arange(height), height), initial=height)
+    return cp.where(found == height, -1, found)
+
+
+def _whole_last(height: int, _: Any, mask: Any) -> Any:
+    return cp.max(_known(mask, cp.arange(height), -1), initial=-1)
+
+
+_WHOLE = {
+    "sum": _whole_sum,
+    "count": _whole_count,
+    "min": _whole_extreme("min"),
+    "max": _whole_extreme("max"),
+    "first": _whole_first,
+    "last": _whole_last,
+}
+
+
+def _read(function: str, values: Any, mask: Any) -> Any:
+    """The values that a function is computed with. Counts of all rows are those of no values."""
+    return values if function in ("sum", "min", "max") or mask is not None else None
 
 
 class Groups:
-    """Rows by the values of some columns.
+    """Rows by the values of some columns. Groups are numbered in the order of their first rows.
 
     Args:
         columns: the keys, all of one length.
-        ordered: whether groups are numbered by their first rows.
+        mask: the rows that belong to groups; None for all.
     """
 
     level = GROUPS
 
-    def __init__(self, columns: list[Column], ordered: bool = False) -> None:
+    def __init__(self, columns: list[Column], mask: Any = None) -> None:
         self.height = len(columns[0])
         codes = combined(columns)
-        present: Any
-        assert codes.domain is not None
-        if codes.domain <= max(DIRECT, 4 * self.height):
-            present = cp.bincount(codes.values, minlength=codes.domain) > 0
-            self.count = int(present.sum())
-            everything = self.count == codes.domain
-            self.numbers = codes.values if everything else (cp.cumsum(present.astype("int64")) - 1)[codes.values]
-            found = cp.arange(self.count) if everything else cp.flatnonzero(present)
-        else:
-            found, self.numbers = cp.unique(codes.values, return_inverse=True)
-            self.count = int(found.shape[0])
-        if ordered:
-            order = cp.argsort(self.first, kind="stable")
-            rank = cp.zeros(self.count, "int64")
-            rank[order] = cp.arange(self.count)
-            self.numbers, found = rank[self.numbers], found[order]
-            self.__dict__["first"] = self.first[order]
+        #: The number of the group of each row (-1 for none), the first row of each group, and how many there are.
+        self.ids, self.first, self.count = group_ids(codes.values, codes.domain, mask)
         #: The columns of the keys, a row for each group.
-        self.keys = [column.at_level(GROUPS) for column in codes.restore(found)]
+        self.keys = [column.take(self.first).at_level(GROUPS) for column in columns]
+        # By the identities of values and mask, which are held so that these are not used again.
+        self._expected: dict[tuple[int, int], set[str]] = {}
+        self._found: dict[tuple[int, int], dict[str, Any]] = {}
+        self._held: list[Any] = []
 
     @cached_property
-    def first(self) -> Any:
-        """The number of the first row of each group."""
-        return self.smallest(cp.arange(self.height), self.height)
+    def numbers(self) -> Any:
+        """The number of the group of each row."""
+        return self.ids.astype("int64")
 
-    @cached_property
+    @property
     def sizes(self) -> Any:
         """The number of rows of each group."""
-        return cp.bincount(self.numbers, minlength=self.count)
+        return self.reduce("count", None, None)
 
-    def total(self, values: Any, dtype: str) -> Any:
-        """Returns the sum of each group."""
-        result = cp.zeros(self.count, dtype)
-        _add.at(result, self.numbers, values.astype(dtype))
-        return result
+    def expect(self, functions: Iterable[str], values: Any, mask: Any) -> None:
+        """Says what will be reduced, so that all functions of the same values are computed in one pass."""
+        for function in functions:
+            of = _read(function, values, mask)
+            self._expected.setdefault((id(of), id(mask)), set()).add(function)
+            self._held += [of, mask]
 
-    def smallest(self, values: Any, start: Any) -> Any:
-        """Returns the smallest value of each group and a first one."""
-        result = cp.full(self.count, start, values.dtype)
-        _minimum.at(result, self.numbers, values)
-        return result
-
-    def largest(self, values: Any, start: Any) -> Any:
-        """Returns the largest value of each group and a first one."""
-        result = cp.full(self.count, start, values.dtype)
-        _maximum.at(result, self.numbers, values)
-        return result
+    def reduce(self, function: str, values: Any, mask: Any) -> Any:
+        """Returns one number for each group; see `rows.group_aggregate`."""
+        self.expect((function,), values, mask)
+        values = _read(function, values, mask)
+        key = (id(values), id(mask))
+        found = self._found.setdefault(key, {})
+        if function not in found:
+            missing = sorted(self._expected[key] - found.keys())
+            found.update(group_aggregate(self.ids, self.count, missing, values, mask))
+        return found[function]
 
     def to_rows(self, values: Any) -> Any:
         """Returns for each row the value of its group."""

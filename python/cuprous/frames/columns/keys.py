@@ -1,16 +1,14 @@
-"""Codes of columns: integers that are equal where values are, in the order of the values, and their inverse."""
+"""Codes of columns: integers that are equal where values are, in the order of the values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import cuprous as cp
 from cuprous.frames.columns.column import Column
+from cuprous.frames.columns.rows import group_ids, is_direct
 
-#: A range of integers up to this, or up to a few times the number of rows, is addressed directly.
-DIRECT = 1 << 16
 _WIDEST = 1 << 62
 #: dtype of floats -> dtype of their bits, shift that leaves the sign, all bits but the sign.
 _BITS = {"float64": ("int64", 63, 2**63 - 1), "float32": ("int32", 31, 2**31 - 1)}
@@ -23,12 +21,10 @@ class Codes:
     Args:
         values: the codes, of int64.
         domain: codes are from 0 below it; None for an open domain, all of int64.
-        restore: the columns of some codes.
     """
 
     values: Any
     domain: int | None
-    restore: Callable[[Any], list[Column]]
 
 
 def total_order(values: Any) -> Any:
@@ -37,13 +33,6 @@ def total_order(values: Any) -> Any:
     one_zero = cp.where(values == 0, 0.0, values)
     found = cp.where(cp.isnan(values), float("nan"), one_zero).view(bits)
     return (found ^ ((found >> shift) & others)).astype("int64")
-
-
-def _floats(codes: Any, dtype: str) -> Any:
-    """The floats whose order has some codes."""
-    bits, shift, others = _BITS[dtype]
-    found = codes.astype(bits)
-    return (found ^ ((found >> shift) & others)).view(dtype)
 
 
 def bounds(column: Column) -> tuple[int, int]:
@@ -58,68 +47,51 @@ def ordered(column: Column) -> Codes:
     """Returns codes in the order of the values; nulls have arbitrary codes."""
     values = column.values
     dtype = str(values.dtype)
-
-    def restored(of: Callable[[Any], Any]) -> Callable[[Any], list[Column]]:
-        return lambda codes: [column.with_values(of(codes).astype(dtype), None)]
-
     if column.dictionary is not None:
-        return Codes(values.astype("int64"), max(1, len(column.dictionary)), restored(lambda codes: codes))
+        return Codes(values.astype("int64"), max(1, len(column.dictionary)))
     if dtype == "bool":
-        return Codes(values.astype("int64"), 2, restored(lambda codes: codes))
+        return Codes(values.astype("int64"), 2)
     if dtype in _BITS:
-        return Codes(total_order(values), None, restored(lambda codes: _floats(codes, dtype)))
+        return Codes(total_order(values), None)
     low, high = bounds(column)
     width = high - low + 1
     if high < 2**63 and width < _WIDEST:
-        return Codes(values.astype("int64") - low, max(1, width), restored(lambda codes: codes + low))
+        return Codes(values.astype("int64") - low, max(1, width))
     if dtype == "uint64":  # with the highest bit turned, the order of int64 is theirs
-        return Codes(values.view("int64") ^ -(2**63), None, restored(lambda codes: (codes ^ -(2**63)).view("uint64")))
-    return Codes(values.astype("int64"), None, restored(lambda codes: codes))
+        return Codes(values.view("int64") ^ -(2**63), None)
+    return Codes(values.astype("int64"), None)
 
 
-def _closed(codes: Codes) -> Codes:
-    """Codes that number the distinct ones."""
-    distinct, inverse = cp.unique(codes.values, return_inverse=True)
-    return Codes(inverse, max(1, int(distinct.shape[0])), lambda numbers: codes.restore(distinct[numbers]))
+def _numbered(codes: Codes, valid: Any = None) -> Codes:
+    """Codes that number the distinct ones from 0, or from 1 with code 0 where a mask is false."""
+    found = group_ids(codes.values, codes.domain, valid)
+    ids = found.ids.astype("int64")
+    return Codes(ids, max(1, found.groups)) if valid is None else Codes(ids + 1, found.groups + 1)
 
 
 def equal(column: Column) -> Codes:
     """Returns codes with a closed domain; equal values have equal codes, and nulls have code 0."""
     if "equal" not in column.memo:
         codes = ordered(column)
-        if codes.domain is None or codes.domain > max(DIRECT, 4 * len(column)):
-            codes = _closed(codes)
-        column.memo["equal"] = codes if column.valid is None else _with_null(codes, column)
+        if not is_direct(codes.domain, len(column)):
+            codes = _numbered(codes, column.valid)
+        elif column.valid is not None:
+            assert codes.domain is not None
+            codes = Codes(cp.where(column.valid, codes.values + 1, 0), codes.domain + 1)
+        column.memo["equal"] = codes
     return column.memo["equal"]
 
 
-def _with_null(codes: Codes, column: Column) -> Codes:
-    assert codes.domain is not None
-
-    def restore(numbers: Any) -> list[Column]:
-        (found,) = codes.restore(cp.maximum(numbers - 1, 0))
-        return [found.with_values(found.values, numbers > 0)]
-
-    return Codes(cp.where(column.valid, codes.values + 1, 0), codes.domain + 1, restore)
-
-
 def combined(columns: list[Column]) -> Codes:
-    """Returns one code for the values of several columns, with a closed domain."""
+    """Returns one code for the values of several columns; equal ones have equal codes."""
+    if len(columns) == 1 and columns[0].valid is None and "equal" not in columns[0].memo:
+        return ordered(columns[0])
     result = equal(columns[0])
     for column in columns[1:]:
         codes = equal(column)
         assert result.domain is not None and codes.domain is not None
         if result.domain * codes.domain >= _WIDEST:
-            result = _closed(result)
-        result = _paired(result, codes)
+            result = _numbered(result)
+        assert result.domain is not None
+        result = Codes(result.values * codes.domain + codes.values, result.domain * codes.domain)
     return result
-
-
-def _paired(first: Codes, second: Codes) -> Codes:
-    assert first.domain is not None and second.domain is not None
-    width = second.domain
-
-    def restore(numbers: Any) -> list[Column]:
-        return [*first.restore(numbers // width), *second.restore(numbers % width)]
-
-    return Codes(first.values * width + second.values, first.domain * width, restore)

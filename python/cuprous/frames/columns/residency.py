@@ -14,6 +14,9 @@ from cuprous.frames.columns.arrow import buffer_key
 from cuprous.frames.columns.column import Column
 from cuprous.frames.columns.transfer import upload
 
+#: Columns whose losses are remembered.
+_MOST_LOST = 4096
+
 
 @dataclass
 class Residency:
@@ -31,6 +34,7 @@ class Residency:
     hits: int = 0
     misses: int = 0
     _entries: OrderedDict[Any, tuple[pl.Series, Column]] = field(default_factory=OrderedDict)
+    _lost: OrderedDict[Any, float] = field(default_factory=OrderedDict)
     _lock: Any = field(default_factory=RLock)
 
     def column(self, series: pl.Series) -> Column:
@@ -55,6 +59,23 @@ class Residency:
     def holds(self, series: pl.Series) -> bool:
         """Returns true if a Series is on the device already."""
         return (str(cp.get_device()), *buffer_key(series)) in self._entries
+
+    def lose(self, series: pl.Series, nanoseconds: float, counts: bool) -> float:
+        """Returns what has been lost in all because a Series is not on the device.
+
+        Args:
+            series: a column of a query that Polars runs instead.
+            nanoseconds: what this query loses.
+            counts: whether it is added to what later queries lose.
+        """
+        key = (str(cp.get_device()), *buffer_key(series))
+        with self._lock:
+            lost = self._lost.get(key, 0.0) + nanoseconds
+            if counts:
+                self._lost[key] = lost
+                while len(self._lost) > _MOST_LOST:
+                    self._lost.popitem(last=False)
+            return lost
 
     def clear(self) -> None:
         """Gives up all columns."""

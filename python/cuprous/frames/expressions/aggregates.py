@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 import cuprous as cp
@@ -14,6 +13,7 @@ from cuprous.frames.columns.column import Column, both
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.keys import Codes, combined, ordered
+from cuprous.frames.columns.rows import group_ids
 from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.expressions import Aggregate
 from cuprous.frames.reasons import refuse_unless
@@ -29,11 +29,15 @@ class _Rule:
         compute: the result of the column, which has valid and selected rows.
         kinds: kinds of dtypes of the argument; "" for all.
         options: what Polars' options may be; None for anything.
+        reads: what is reduced of the column's own values, in one pass with what other aggregates read.
+        refuse: the reason why an aggregate is left to Polars, or "".
     """
 
     compute: Callable[[Aggregate, Column, Rows], Column]
     kinds: str = ""
     options: tuple[Any, ...] | None = (None, False)
+    reads: tuple[str, ...] = ()
+    refuse: Callable[[Aggregate], str] = lambda _: ""
 
 
 def _taken(column: Column) -> Any:
@@ -45,24 +49,21 @@ def _result(aggregate: Aggregate, values: Any, valid: Any) -> Column:
     return Column(values.astype(array_dtype(aggregate.dtype)), valid, aggregate.dtype)
 
 
-def _known(mask: Any, values: Any, other: Any) -> Any:
-    return values if mask is None else cp.where(mask, values, other)
-
-
 def _number(column: Column, rows: Rows, mask: Any) -> Any:
     """The number of rows of each group in which a mask holds."""
-    return rows.sizes if mask is None else rows.total(mask, "int64")
+    return rows.reduce("count", column.values, mask)
 
 
 def _float_total(column: Column, rows: Rows) -> Any:
-    return rows.total(_known(_taken(column), column.values.astype("float64"), 0.0), "float64")
+    """The sum of each group in float64; sums of integers of up to 32 bits are exact."""
+    values = column.values
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        values = values.astype("float64")
+    return rows.reduce("sum", values, _taken(column)).astype("float64")
 
 
 def _sum(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    if column.values.dtype.kind == "f":
-        return _result(aggregate, _float_total(column, rows), None)
-    dtype = array_dtype(aggregate.dtype)
-    return _result(aggregate, rows.total(_known(_taken(column), column.values.astype(dtype), 0), dtype), None)
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)), None)
 
 
 def _mean(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
@@ -75,38 +76,21 @@ def _variance(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     taken = _taken(column)
     number = _number(column, rows, taken)
     mean = _float_total(column, rows) / cp.maximum(number, 1)
-    distance = _known(taken, column.values.astype("float64") - rows.to_rows(mean), 0.0)
-    total = rows.total(distance * distance, "float64")
+    distance = column.values.astype("float64") - rows.to_rows(mean)
+    total = rows.reduce("sum", distance * distance, taken)
     found = total / cp.maximum(number - degrees, 1)
     if aggregate.function == "std":
         found = cp.sqrt(found)
     return _result(aggregate, found, number > degrees)
 
 
-def _extreme(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
-    def compute(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-        values = column.values
-        taken = _taken(column)
-        if values.dtype == "bool":
-            values = values.astype("uint8")
-        if values.dtype.kind == "f":
-            present = both(taken, ~cp.isnan(values))
-            start = np.inf if name == "min" else -np.inf
-        else:
-            present = taken
-            limits = np.iinfo(str(values.dtype))
-            start = limits.max if name == "min" else limits.min
-        reduce = rows.smallest if name == "min" else rows.largest
-        found = reduce(_known(present, values, start), start)
-        number = _number(column, rows, taken)
-        if values.dtype.kind == "f":
-            numbers = rows.total(present, "int64")
-            found = cp.where(numbers > 0, found, np.nan)
-        if column.dictionary is not None:
-            found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
-        return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
-
-    return compute
+def _extreme(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    taken = _taken(column)
+    found = rows.reduce(aggregate.function, column.values, taken)
+    number = _number(column, rows, taken)
+    if column.dictionary is not None:
+        found = cp.where(number > 0, found, 0)  # the code of a null is a code, too
+    return replace(_result(aggregate, found, number > 0), dictionary=column.dictionary)
 
 
 def _count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
@@ -116,47 +100,26 @@ def _count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
 
 def _null_count(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     null = cp.zeros(len(column), "bool") if column.valid is None else ~column.valid
-    return _result(aggregate, rows.total(both(null, column.selected), "int64"), None)
+    return _result(aggregate, _number(column, rows, both(null, column.selected)), None)
 
 
-def _at_row(name: str) -> Callable[[Aggregate, Column, Rows], Column]:
+def _at_row(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     """The value of the first or last row of each group."""
-
-    def compute(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-        height = len(column)
-        numbers = cp.arange(height)
-        if name == "first":
-            found = rows.smallest(_known(column.selected, numbers, height), height)
-            present = found < height
-        else:
-            found = rows.largest(_known(column.selected, numbers, -1), -1)
-            present = found >= 0
-        return column.take_or_null(cp.clip(found, 0, max(0, height - 1)), present)
-
-    return compute
-
-
-def _not_restored(_: Any) -> list[Column]:
-    raise AssertionError("numbers of groups are no values")
+    found = rows.reduce(aggregate.function, column.values, column.selected)
+    return column.take_or_null(cp.maximum(found, 0), found >= 0)
 
 
 def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    numbers = rows.numbers
     if column.selected is not None:
-        numbers = rows.numbers[column.selected]
+        numbers = numbers[column.selected]
         column = replace(column.compress(column.selected), selected=None)
-    else:
-        numbers = rows.numbers
     if len(column) == 0:
         return _result(aggregate, cp.zeros(rows.count, "int64"), None)
-    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count), _not_restored)})
+    keys = Column(numbers, None, pl.Int64, memo={"equal": Codes(numbers, max(1, rows.count))})
     codes = combined([keys, column])
-    assert codes.domain is not None
-    per_group = codes.domain // max(1, rows.count)
-    if codes.domain <= 4 * len(column) + 1_000:
-        distinct = cp.flatnonzero(cp.bincount(codes.values, minlength=codes.domain))
-    else:
-        distinct = cp.unique(codes.values)
-    return _result(aggregate, cp.bincount(distinct // per_group, minlength=rows.count), None)
+    distinct = group_ids(codes.values, codes.domain).first
+    return _result(aggregate, cp.bincount(numbers[distinct], minlength=rows.count), None)
 
 
 def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
@@ -172,37 +135,59 @@ def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
     return column.values[order], cp.cumsum(sizes) - sizes, sizes
 
 
-def _median(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+#: Name of an interpolation -> the first and the second of the sorted values, by their number less one and the quantile.
+_POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
+    "lower": lambda last, q: (cp.floor(last * q),) * 2,
+    "higher": lambda last, q: (cp.ceil(last * q),) * 2,
+    "nearest": lambda last, q: (cp.floor(last * q + 0.5),) * 2,
+    "midpoint": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
+    "linear": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
+    "equiprobable": lambda last, q: (cp.maximum(cp.ceil((last + 1) * q) - 1, 0),) * 2,
+}
+
+
+def _quantile(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    interpolation, quantile = aggregate.options if aggregate.function == "quantile" else ("linear", 0.5)
     values, starts, sizes = _sorted_by_group(column, rows)
     if values.shape[0] == 0:
         return _result(aggregate, cp.zeros(rows.count), cp.zeros(rows.count, "bool"))
-    last = values.shape[0] - 1
-    below = values[cp.clip(starts + (sizes - 1) // 2, 0, last)].astype("float64")
-    above = values[cp.clip(starts + sizes // 2, 0, last)].astype("float64")
-    middle = cp.where(below == above, below, below + (above - below) * 0.5)
-    return _result(aggregate, middle, sizes > 0)
+    last = cp.maximum(sizes - 1, 0).astype("float64")
+    positions = _POSITIONS[interpolation](last, quantile)
+    end = values.shape[0] - 1
+    below, above = (values[cp.clip(starts + p.astype("int64"), 0, end)].astype("float64") for p in positions)
+    part = 0.5 if interpolation == "midpoint" else last * quantile - positions[0]
+    between = cp.where(below == above, below, below + (above - below) * part)
+    return _result(aggregate, between, sizes > 0)
+
+
+def _refuse_quantile(aggregate: Aggregate) -> str:
+    interpolation, quantile = aggregate.options
+    known = interpolation in _POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
+    return "" if known else f"quantile({quantile}, {interpolation!r}) is not supported"
 
 
 def _any(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    return _result(aggregate, rows.total(_known(_taken(column), column.values, False), "int64") > 0, None)
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)) > 0, None)
 
 
 def _all(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
-    return _result(aggregate, rows.total(_known(_taken(column), ~column.values, False), "int64") == 0, None)
+    number = _number(column, rows, _taken(column))
+    return _result(aggregate, rows.reduce("sum", column.values, _taken(column)) == number, None)
 
 
 #: Name -> rule.
 AGGREGATES = {
-    "sum": _Rule(_sum, "bool int float"),
-    "mean": _Rule(_mean, "int float"),
-    "min": _Rule(_extreme("min"), "bool int float temporal text"),
-    "max": _Rule(_extreme("max"), "bool int float temporal text"),
-    "count": _Rule(_count, options=(False, True)),
+    "sum": _Rule(_sum, "bool int float", reads=("sum",)),
+    "mean": _Rule(_mean, "int float", reads=("sum", "count")),
+    "min": _Rule(_extreme, "bool int float temporal text", reads=("min", "count")),
+    "max": _Rule(_extreme, "bool int float temporal text", reads=("max", "count")),
+    "count": _Rule(_count, options=(False, True), reads=("count",)),
     "null_count": _Rule(_null_count, options=None),
-    "first": _Rule(_at_row("first")),
-    "last": _Rule(_at_row("last")),
+    "first": _Rule(_at_row),
+    "last": _Rule(_at_row),
     "n_unique": _Rule(_n_unique),
-    "median": _Rule(_median, "int float"),
+    "median": _Rule(_quantile, "int float"),
+    "quantile": _Rule(_quantile, "int float", options=None, refuse=_refuse_quantile),
     "std": _Rule(_variance, "int float", options=(0, 1, 2)),
     "var": _Rule(_variance, "int float", options=(0, 1, 2)),
     "any": _Rule(_any, "bool", options=(True,)),
@@ -224,6 +209,13 @@ def refuse_aggregate(aggregate: Aggregate) -> None:
         options is None or all(one in options for one in aggregate.options),
         f"{name} with the options {aggregate.options} is not supported",
     )
+    reason = rule.refuse(aggregate)
+    refuse_unless(not reason, reason)
+
+
+def expect(aggregate: Aggregate, column: Column, rows: Rows) -> None:
+    """Says that a column will be reduced, so that its aggregates are computed together."""
+    rows.expect(AGGREGATES[aggregate.function].reads, column.values, _taken(column))
 
 
 def reduce(aggregate: Aggregate, column: Column, rows: Rows) -> Column:

@@ -12,8 +12,9 @@ from cuprous.frames.columns.column import GROUPS, ONE, ROWS, Column, both
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups, Whole
+from cuprous.frames.columns.segments import segments
 from cuprous.frames.columns.transfer import from_value
-from cuprous.frames.expressions.aggregates import Rows, reduce
+from cuprous.frames.expressions.aggregates import Rows, expect, reduce
 from cuprous.frames.expressions.functions import apply
 from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window
@@ -34,6 +35,14 @@ class Context:
     rows: Rows
     mask: Any = None
     _found: dict[Expression, Column] = field(default_factory=dict)
+
+    def expect(self, expression: Expression) -> None:
+        """Looks at the aggregates of an expression that will be evaluated, so that they are computed together."""
+        if isinstance(expression, Aggregate):
+            expect(expression, _reduced(self, expression), self.rows)
+        elif not isinstance(expression, Window):
+            for one in expression.inputs():
+                self.expect(one)
 
     def evaluate(self, expression: Expression) -> Column:
         """Returns the values of an expression; each is computed once."""
@@ -57,7 +66,7 @@ def _literal(context: Context, expression: Literal) -> Column:
 
 
 def _length(context: Context, expression: Length) -> Column:
-    sizes = context.rows.sizes if context.mask is None else context.rows.total(context.mask, "int64")
+    sizes = context.rows.reduce("count", None, context.mask)
     return Column(sizes.astype(array_dtype(expression.dtype)), None, expression.dtype, level=context.rows.level)
 
 
@@ -70,8 +79,16 @@ def _call(context: Context, expression: Call) -> Column:
     if expression.function in SEQUENCES:
         whole_column = columns[0].level == ROWS and columns[0].selected is None and context.mask is None
         refuse_unless(whole_column, f"{expression.function} of a part of the rows is not supported")
+        return _sequence(context, expression, columns)
     columns, level = _aligned(context, columns)
     return replace(apply(expression, columns), level=level, selected=_selection(columns))
+
+
+def _sequence(context: Context, expression: Call, columns: list[Column]) -> Column:
+    """A function in which a value depends on other rows of the frame, or of its group."""
+    of = segments(context.rows)
+    columns = [column if column.level == ONE else of.placed(column) for column in columns]
+    return of.of_rows(SEQUENCES[expression.function].compute(expression, columns, of))
 
 
 def _is_option(expression: Expression) -> bool:
@@ -101,11 +118,16 @@ def _to_rows(context: Context, column: Column) -> Column:
 
 
 def _aggregate(context: Context, expression: Aggregate) -> Column:
+    return reduce(expression, _reduced(context, expression), context.rows)
+
+
+def _reduced(context: Context, expression: Aggregate) -> Column:
+    """The column that an aggregate reduces."""
     column = context.evaluate(expression.argument)
     refuse_unless(column.level == ROWS, f"{expression.function} of one value is not supported")
     if context.mask is not None:
         column = replace(column, selected=both(context.mask, column.selected))
-    return reduce(expression, column, context.rows)
+    return column
 
 
 def _where(context: Context, expression: Where) -> Column:

@@ -1,4 +1,4 @@
-"""The table of all functions but aggregates."""
+"""The table of all functions of a row, and the check of all but aggregates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cuprous.frames.plan.expressions import Call
 from cuprous.frames.reasons import refuse_unless
 
 #: Name -> rule.
-FUNCTIONS: dict[str, Rule] = {**ARITHMETIC, **CALENDAR, **CASTS, **COMPARISON, **NULLS, **SEQUENCES, **TEXT}
+FUNCTIONS: dict[str, Rule] = {**ARITHMETIC, **CALENDAR, **CASTS, **COMPARISON, **NULLS, **TEXT}
 
 
 def refuse_call(call: Call) -> None:
     """Raises `Refused` if a call is not supported."""
-    rule = FUNCTIONS.get(call.function)
+    rule = FUNCTIONS.get(call.function) or SEQUENCES.get(call.function)
     refuse_unless(rule is not None, f"the function {call.function.removeprefix('op.')} is not supported")
     assert rule is not None
     reason = rule.refuse(call)

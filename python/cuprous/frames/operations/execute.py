@@ -10,12 +10,13 @@ from typing import Any
 import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both
 from cuprous.frames.columns.files import ParquetFiles
-from cuprous.frames.columns.frame import Frame
+from cuprous.frames.columns.frame import Extent, Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.columns.transfer import upload
 from cuprous.frames.expressions.evaluate import Context, finished, whole
 from cuprous.frames.expressions.sequences import has_sequence
+from cuprous.frames.operations.as_of import as_of_join
 from cuprous.frames.operations.join import join
 from cuprous.frames.operations.order import sorted_rows
 from cuprous.frames.operations.rows import distinct, union
@@ -28,7 +29,7 @@ from cuprous.frames.table import Table
 #: Nodes whose input may have columns of one value.
 _TAKE_ONE_VALUE = (nodes.Project, nodes.Select, nodes.WithColumns)
 #: Aggregates that take a filter as a mask, so that rows need not be moved.
-_BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "any", "all"}
+_BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "any", "all", "first", "last"}
 
 
 class Run:
@@ -44,7 +45,7 @@ class Run:
         self._device = device
         self._caches: dict[int, Frame] = {}
         self._resident: list[Any] = []
-        self.entries: list[Entry] = []
+        self._ran: list[tuple[str, list[Extent], Extent, float, int]] = []
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the result of a node.
@@ -56,27 +57,44 @@ class Run:
             if node.key not in self._caches:
                 self._caches[node.key] = self.frame(node.inputs[0])
             return self._caches[node.key]
-        masked = self._aggregates_of_filter(node)
-        inputs = [self.frame(one) for one in (masked.inputs if masked is not None else node.inputs)]
+        inputs = [self._input(node, self.frame(one)) for one in node.inputs]
         if not isinstance(node, _TAKE_ONE_VALUE):
             single = any(column.level == ONE for one in inputs for column in one.columns.values())
             refuse_unless(not single, "a value of all rows is not repeated for each row")
         start, moved = time.perf_counter(), self._residency.bytes_moved
-        if masked is not None:
-            result = _masked_select(node, masked, inputs[0])
-        else:
-            result = _NODES[type(node)](self, node, inputs)
+        result = _NODES[type(node)](self, node, inputs)
         milliseconds = (time.perf_counter() - start) * 1e3
-        rows = sum(one.height for one in inputs)
         moved = self._residency.bytes_moved - moved
-        self.entries.append(Entry(node.title, self._device, rows, result.height, milliseconds, moved))
+        self._ran.append((node.title, [one.extent for one in inputs], result.extent, milliseconds, moved))
         return result
 
-    def _aggregates_of_filter(self, node: nodes.Node) -> nodes.Filter | None:
-        """The filter below aggregates that take it as a mask."""
-        if not isinstance(node, nodes.Select) or not isinstance(node.inputs[0], nodes.Filter):
-            return None
-        return node.inputs[0] if all(_takes_mask(one.expression) for one in node.columns) else None
+    def result(self, node: nodes.Node) -> Frame:
+        """Returns the result of a node with all of its rows in arrays.
+
+        Raises:
+            Refused: if the data do not fit; nothing has changed then.
+        """
+        return self.frame(node).materialized()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What has run, for the report. Rows that masks select are counted here."""
+
+        def rows(extent: Extent) -> int:
+            return extent if isinstance(extent, int) else extent.count
+
+        return [
+            Entry(title, self._device, sum(map(rows, taken)), rows(given), milliseconds, moved)
+            for title, taken, given, milliseconds, moved in self._ran
+        ]
+
+    @staticmethod
+    def _input(node: nodes.Node, frame: Frame) -> Frame:
+        """The input of a node, without a mask unless the node takes it."""
+        if frame.mask is None:
+            return frame
+        takes_mask = type(node) in _TAKE_MASK and _TAKE_MASK[type(node)](node, frame)
+        return frame if takes_mask else frame.materialized()
 
     def scan(self, node: Any) -> Frame:
         """Returns the columns of a frame in memory, copied to the device unless they are there."""
@@ -114,9 +132,26 @@ def _takes_mask(expression: Expression) -> bool:
     return not isinstance(expression, (Name, Window)) and all(map(_takes_mask, expression.inputs()))
 
 
-def _masked_select(node: Any, filter: nodes.Filter, frame: Frame) -> Frame:
-    condition = finished(whole(frame).evaluate(filter.condition), frame.height)
-    return _columns(whole(frame, both(condition.values, condition.valid)), node.columns, {})
+def _is_of_rows(expression: Expression) -> bool:
+    """Returns true if each value of an expression depends on one row alone."""
+    inner = list(walk(expression))
+    return not has_sequence(expression) and not any(isinstance(one, (Aggregate, Length, Window)) for one in inner)
+
+
+def _groups_take_mask(node: Any, frame: Frame) -> bool:
+    aggregates = [one.expression for one in node.aggregates]
+    keys_are_of_rows = all(_is_of_rows(key.expression) for key in node.keys)
+    return keys_are_of_rows and all(map(_takes_mask, aggregates)) and frame.is_dense
+
+
+#: Class of a node -> whether it takes a frame with a mask.
+_TAKE_MASK: dict[type[nodes.Node], Callable[[Any, Frame], bool]] = {
+    nodes.Filter: lambda node, _: _is_of_rows(node.condition),
+    nodes.GroupBy: _groups_take_mask,
+    nodes.Project: lambda node, _: True,
+    nodes.Select: lambda node, _: all(_takes_mask(one.expression) for one in node.columns),
+    nodes.WithColumns: lambda node, frame: all(_is_of_rows(one.expression) for one in node.columns) and frame.is_dense,
+}
 
 
 def _columns(context: Context, columns: tuple[Named, ...], kept: dict[str, Column], height: int | None = None) -> Frame:
@@ -138,20 +173,22 @@ def _filter(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     (frame,) = inputs
     condition = whole(frame).evaluate(node.condition)
     condition = finished(condition, frame.height)
-    return frame.take(cp.flatnonzero(both(condition.values, condition.valid)))
+    return frame.filtered(both(condition.values, condition.valid))
 
 
 def _select(_: Run, node: Any, inputs: list[Frame]) -> Frame:
-    return _columns(whole(inputs[0]), node.columns, {})
+    (frame,) = inputs
+    return _columns(whole(frame, None if frame.mask is None else frame.mask.values), node.columns, {})
 
 
 def _with_columns(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     (frame,) = inputs
     if node.broadcast:
-        return _columns(whole(frame), node.columns, frame.columns, frame.height)
+        found = _columns(whole(frame), node.columns, frame.columns, frame.height)
+        return replace(found, mask=frame.mask)
     context = whole(frame)
-    found = {one.name: context.evaluate(one.expression) for one in node.columns}
-    return Frame({**frame.columns, **{name: _unselected(column) for name, column in found.items()}}, frame.height)
+    columns = {one.name: _unselected(context.evaluate(one.expression)) for one in node.columns}
+    return replace(frame, columns={**frame.columns, **columns})
 
 
 def _sort(_: Run, node: Any, inputs: list[Frame]) -> Frame:
@@ -173,9 +210,10 @@ def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
     if frame.height == 0:
         return _no_groups(node, frame, keys)
-    # Polars 1 forgets `maintain_order` where it moves a slice into the groups.
-    groups = Groups(list(keys.values()), ordered=node.maintain_order or node.slice is not None)
+    groups = Groups(list(keys.values()), None if frame.mask is None else frame.mask.values)
     inner = Context(frame, groups)
+    for one in node.aggregates:
+        inner.expect(one.expression)
     columns = {name: finished(column, groups.count) for name, column in zip(keys, groups.keys, strict=True)}
     for one in node.aggregates:
         found = inner.evaluate(one.expression)
@@ -205,6 +243,7 @@ def _row_index(_: Run, node: Any, inputs: list[Frame]) -> Frame:
 
 #: Class of a node -> its result.
 _NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
+    nodes.AsOfJoin: lambda _, node, inputs: _sliced(as_of_join(node, *inputs), node.slice),
     nodes.Distinct: lambda _, node, inputs: _sliced(distinct(node, inputs[0]), node.slice),
     nodes.Filter: _filter,
     nodes.GroupBy: _group_by,

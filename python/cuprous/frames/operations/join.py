@@ -8,7 +8,8 @@ from typing import Any
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both, null_column, validity, with_one_dictionary
 from cuprous.frames.columns.frame import Frame
-from cuprous.frames.columns.keys import bounds, equal
+from cuprous.frames.columns.keys import bounds, equal, ordered
+from cuprous.frames.columns.rows import group_ids, join_match, join_pairs
 from cuprous.frames.expressions.evaluate import finished, whole
 from cuprous.frames.operations.inequality import MOST_PAIRS, inequality_pairs
 from cuprous.frames.operations.rows import concatenated
@@ -16,10 +17,10 @@ from cuprous.frames.plan.expressions import Name, Named
 from cuprous.frames.plan.nodes import Join
 from cuprous.frames.reasons import refuse_unless
 
-_KINDS = ("inner", "left", "semi", "anti", "full", "cross", "iejoin")
+_KINDS = ("inner", "left", "right", "semi", "anti", "full", "cross", "iejoin")
 #: Orders that pairs have here: by the left row, then by the right row.
 _ORDERS = ("none", "left", "left_right")
-#: Orders by the right row that an inner join is brought into.
+#: Orders by the right row, then by the left row, of an inner or right join.
 _RIGHT_ORDERS = ("right", "right_left")
 #: Codes of two keys below this are one int64.
 _WIDE = 1 << 31
@@ -29,10 +30,8 @@ def refuse_join(node: Join) -> None:
     """Raises `Refused` if a join is not supported."""
     refuse_unless(node.how in _KINDS, f"a join of kind {node.how} is not supported")
     order = node.maintain_order
-    refuse_unless(
-        order in _ORDERS or (order in _RIGHT_ORDERS and node.how == "inner"),
-        f"join(maintain_order={order!r}) is not supported",
-    )
+    orders = {"inner": _ORDERS + _RIGHT_ORDERS, "right": ("none", *_RIGHT_ORDERS)}.get(node.how, _ORDERS)
+    refuse_unless(order in orders, f"a {node.how} join with maintain_order={order!r} is not supported")
     refuse_unless(node.how != "full" or order == "none", f"a full join with maintain_order={order!r} is not supported")
     for left, right in zip(node.left_on, node.right_on, strict=True):
         one, other = left.expression.dtype, right.expression.dtype
@@ -42,46 +41,60 @@ def refuse_join(node: Join) -> None:
         refuse_unless(names == list(node.schema), f"the join gives the columns {names} instead of {list(node.schema)}")
 
 
-def _dropped(node: Join) -> set[str]:
-    """Columns of the right side that a join leaves out: keys whose values the left ones have."""
+def _dropped(node: Join) -> tuple[str, set[str]]:
+    """The side and the columns that a join leaves out: keys whose values the other side's have."""
     if not node.coalesce or node.how in ("cross", "iejoin"):
-        return set()
-    return {one.expression.name for one in node.right_on if isinstance(one.expression, Name)}
+        return "right", set()
+    side, keys = ("left", node.left_on) if node.how == "right" else ("right", node.right_on)
+    return side, {one.expression.name for one in keys if isinstance(one.expression, Name)}
 
 
 def _output_names(node: Join) -> dict[str, tuple[str, str]]:
     """Name of a result -> its side and its name there."""
     left, right = node.inputs
-    names = {name: ("left", name) for name in left.schema}
+    side, dropped = _dropped(node)
+    names = {name: ("left", name) for name in left.schema if side != "left" or name not in dropped}
+    first = set(names)
     for name in right.schema:
-        if name not in _dropped(node):
-            names[name + node.suffix if name in left.schema else name] = ("right", name)
+        if side != "right" or name not in dropped:
+            names[name + node.suffix if name in first else name] = ("right", name)
     return names
 
 
-def _codes(node: Join, left: list[Column], right: list[Column]) -> tuple[Any, Any, int]:
-    """One code for the keys of each row of both sides, and the end of the codes."""
-    one, other, end = _joint(left[0], right[0], node.nulls_equal)
+def key_codes(left: list[Column], right: list[Column], nulls_equal: bool) -> tuple[Any, Any, int]:
+    """Returns one code for the keys of each row of both sides, and the end of the codes; -1 for keys that equal none.
+
+    Args:
+        left: the keys of one side.
+        right: those of the other.
+        nulls_equal: whether nulls equal each other.
+    """
+    one, other, end = joint(left[0], right[0], nulls_equal)
     for left_key, right_key in zip(left[1:], right[1:], strict=True):
-        if end >= _WIDE:
-            one, other, end = _distinct(one, other)
-        next_one, next_other, width = _joint(left_key, right_key, node.nulls_equal)
-        if width >= _WIDE:
-            next_one, next_other, width = _distinct(next_one, next_other)
+        if end is None or end >= _WIDE:
+            one, other, end = _distinct(one, other, end)
+        next_one, next_other, width = joint(left_key, right_key, nulls_equal)
+        if width is None or width >= _WIDE:
+            next_one, next_other, width = _distinct(next_one, next_other, width)
         one, other, end = one * width + next_one, other * width + next_other, end * width
-    heights = (int(one.shape[0]), int(other.shape[0]))
-    if end <= 4 * sum(heights) + (1 << 20):
+    if end is None or end > 4 * (int(one.shape[0]) + int(other.shape[0])) + (1 << 20):
+        one, other, end = _distinct(one, other, end)
+    if nulls_equal:
         return one, other, end
-    if 16 * min(heights) > max(heights):
-        return _distinct(one, other)
-    if heights[0] < heights[1]:
-        return _narrowed(one, other)
-    other, one, end = _narrowed(other, one)
-    return one, other, end
+    return _or_none(one, left), _or_none(other, right), end
 
 
-def _joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int]:
-    """Codes of one key on both sides, and their end. Without `with_null`, nulls have arbitrary codes."""
+def _or_none(codes: Any, keys: list[Column]) -> Any:
+    """The codes of keys without null, -1 for others."""
+    valid = both(*(key.valid for key in keys))
+    return codes if valid is None else cp.where(valid, codes, -1)
+
+
+def joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int | None]:
+    """Returns codes of one key on both sides, and their end, None if it is open.
+
+    Without `with_null`, codes have the order of the values, and nulls have arbitrary codes.
+    """
     left, right = with_one_dictionary([left, right])
     if left.dictionary is not None:
         one, other, end = left.values, right.values, max(1, len(left.dictionary))
@@ -92,8 +105,7 @@ def _joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int]
         low, high = min((low for low, _ in limits), default=0), max((high for _, high in limits), default=-1)
         if not limits or high - low >= _WIDE or high >= 2**63:
             both_sides = concatenated([left, right])
-            codes = equal(both_sides if with_null else both_sides.with_values(both_sides.values, None))
-            assert codes.domain is not None
+            codes = equal(both_sides) if with_null else ordered(both_sides)
             return codes.values[: len(left)], codes.values[len(left) :], codes.domain
         one, other, end = left.values.astype("int64") - low, right.values.astype("int64") - low, high - low + 1
     one, other = one.astype("int64"), other.astype("int64")
@@ -102,26 +114,27 @@ def _joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int]
     return cp.where(validity(left), one + 1, 0), cp.where(validity(right), other + 1, 0), end + 1
 
 
-def _distinct(left: Any, right: Any) -> tuple[Any, Any, int]:
-    """Codes that number the distinct ones of both sides."""
-    found, inverse = cp.unique(cp.concatenate([left, right]), return_inverse=True)
-    height = int(left.shape[0])
-    return inverse[:height], inverse[height:], max(1, int(found.shape[0]))
+def _distinct(left: Any, right: Any, end: int | None) -> tuple[Any, Any, int]:
+    """Codes that number the distinct ones of both sides, or of the shorter one alone if it is much shorter."""
+    heights = int(left.shape[0]), int(right.shape[0])
+    if 16 * min(heights) < max(heights):
+        if heights[0] < heights[1]:
+            return _narrowed(left, right)
+        right, left, number = _narrowed(right, left)
+        return left, right, number
+    found = group_ids(cp.concatenate([left, right]), end)
+    ids, height = found.ids.astype("int64"), int(left.shape[0])
+    return ids[:height], ids[height:], max(1, found.groups)
 
 
 def _narrowed(few: Any, many: Any) -> tuple[Any, Any, int]:
-    """Codes of a small domain: what the shorter side does not have is its end."""
+    """Codes that number the distinct ones of the shorter side; -1 on the other side for what it does not have."""
     distinct, inverse = cp.unique(few, return_inverse=True)
-    end = int(distinct.shape[0])
-    if end == 0:
-        return inverse, cp.zeros(many.shape, "int64"), 1
-    position = cp.minimum(cp.searchsorted(distinct, many), end - 1)
-    return inverse, cp.where(distinct[position] == many, position, end), end + 1
-
-
-def _matchable(node: Join, columns: list[Column]) -> Any:
-    """The rows whose keys may be equal to others; None for all."""
-    return None if node.nulls_equal else both(*(column.valid for column in columns))
+    number = int(distinct.shape[0])
+    if number == 0:
+        return inverse, cp.full(many.shape, -1, "int64"), 1
+    position = cp.minimum(cp.searchsorted(distinct, many), number - 1)
+    return inverse, cp.where(distinct[position] == many, position, -1), number
 
 
 def join(node: Join, left: Frame, right: Frame) -> Frame:
@@ -135,33 +148,46 @@ def join(node: Join, left: Frame, right: Frame) -> Frame:
     left_keys, right_keys = _keys(node.left_on, left), _keys(node.right_on, right)
     if node.how == "iejoin":
         return _gathered(node, left, right, *inequality_pairs(node.operators, left_keys, right_keys), None, None)
-    left_codes, right_codes, end = _codes(node, left_keys, right_keys)
-    left_valid, right_valid = _matchable(node, left_keys), _matchable(node, right_keys)
-    present = right_codes if right_valid is None else right_codes[right_valid]
-    counts = cp.bincount(present, minlength=end)
-    matches = counts[left_codes]
-    if left_valid is not None:
-        matches = cp.where(left_valid, matches, 0)
+    left_codes, right_codes, end = key_codes(left_keys, right_keys, node.nulls_equal)
     if node.how in ("semi", "anti"):
-        return left.take(cp.flatnonzero(matches > 0 if node.how == "semi" else matches == 0))
-    keep_left = node.how in ("left", "full")
-    left_rows, nth, matched = _repeated(matches, keep_left)
-    wanted = left_codes if left_rows is None else left_codes[left_rows]
-    right_rows = _right_rows(right_codes, right_valid, counts, wanted, nth)
-    if node.maintain_order in _RIGHT_ORDERS:
-        order = cp.argsort(right_rows, kind="stable")
-        left_rows = cp.arange(left.height) if left_rows is None else left_rows
-        left_rows, right_rows = left_rows[order], right_rows[order]
-    right_present = matched if keep_left else None
-    left_present = None
+        first = join_match(right_codes, left_codes, end).first
+        return left.take(cp.flatnonzero(first >= 0 if node.how == "semi" else first < 0))
+    # One side is looked up in the other: for an order that was requested, or the longer in the shorter.
+    by_right = node.how == "right" or node.maintain_order in _RIGHT_ORDERS
+    free = node.how == "inner" and node.maintain_order == "none"
+    if by_right or (free and left.height < right.height):
+        right_rows, left_rows = _pairs(left_codes, right_codes, end, node.how == "right")
+    else:
+        left_rows, right_rows = _pairs(right_codes, left_codes, end, node.how in ("left", "full"))
+    left_present = left_rows >= 0 if node.how == "right" else None
+    right_present = right_rows >= 0 if node.how in ("left", "full") else None
     if node.how == "full":
+        assert right_present is not None
         left_rows = cp.arange(left.height) if left_rows is None else left_rows
-        alone = _unmatched(left_codes, left_valid, right_codes, right_valid, end)
+        alone = cp.flatnonzero(join_match(left_codes, right_codes, end).first < 0)
         left_present = cp.concatenate([cp.ones(left_rows.shape, "bool"), cp.zeros(alone.shape, "bool")])
-        right_present = cp.concatenate([matched, cp.ones(alone.shape, "bool")])
+        right_present = cp.concatenate([right_present, cp.ones(alone.shape, "bool")])
         left_rows = cp.concatenate([left_rows, cp.zeros(alone.shape, "int64")])
         right_rows = cp.concatenate([right_rows, alone])
     return _gathered(node, left, right, left_rows, right_rows, left_present, right_present)
+
+
+def _pairs(table: Any, keys: Any, end: int, keep: bool) -> tuple[Any, Any]:
+    """Rows with equal keys: those of `keys` in order (None for each once), then those of `table` (-1 for none).
+
+    Args:
+        table: the codes that are looked up.
+        keys: the codes whose rows are in order.
+        end: the end of the codes.
+        keep: whether rows of `keys` without an equal one are kept.
+    """
+    found = join_match(table, keys, end)
+    if found.most > 1:
+        return join_pairs(table, keys, end, found, keep)
+    if keep or found.matched == int(keys.shape[0]):
+        return None, found.first
+    rows = cp.flatnonzero(found.first >= 0)
+    return rows, found.first[rows]
 
 
 def _keys(keys: tuple[Named, ...], frame: Frame) -> list[Column]:
@@ -169,57 +195,12 @@ def _keys(keys: tuple[Named, ...], frame: Frame) -> list[Column]:
     return [finished(context.evaluate(key.expression), frame.height) for key in keys]
 
 
-def _repeated(matches: Any, keep_left: bool) -> tuple[Any, Any, Any]:
-    """The left row of each pair (None for each row once), which of its matches it is, and whether it has one.
-
-    Args:
-        matches: the number of matches of each left row.
-        keep_left: whether rows without a match are kept.
-    """
-    counts: Any = cp.maximum(matches, 1) if keep_left else matches
-    rows = cp.flatnonzero(counts)
-    total = int(counts.sum())
-    if int(rows.shape[0]) == total:
-        if total == int(counts.shape[0]):
-            return None, None, matches > 0
-        return rows, None, matches[rows] > 0
-    begins = (cp.cumsum(counts) - counts)[rows]
-    steps = cp.zeros(total, "int64")
-    steps[begins] = cp.diff(rows, prepend=cp.zeros(1, "int64"))
-    left_rows = cp.cumsum(steps)
-    bases = cp.zeros(counts.shape, "int64")
-    bases[rows] = begins
-    return left_rows, cp.arange(total) - bases[left_rows], matches[left_rows] > 0
-
-
-def _right_rows(codes: Any, valid: Any, counts: Any, wanted: Any, nth: Any) -> Any:
-    """The right row that is the nth with a code."""
-    rows = cp.arange(codes.shape[0]) if valid is None else cp.flatnonzero(valid)
-    present = codes if valid is None else codes[rows]
-    if int(rows.shape[0]) == 0:
-        return cp.zeros(wanted.shape, "int64")
-    if int(counts.max()) <= 1:
-        table = cp.zeros(counts.shape, "int64")
-        table[present] = rows
-        return table[wanted]
-    order = rows[cp.argsort(present, kind="stable")]
-    begins = cp.cumsum(counts) - counts
-    position = begins[wanted] if nth is None else begins[wanted] + nth
-    return order[cp.clip(position, 0, order.shape[0] - 1)]
-
-
-def _unmatched(left: Any, left_valid: Any, right: Any, right_valid: Any, end: int) -> Any:
-    """The right rows whose key no left row has."""
-    present = cp.bincount(left if left_valid is None else left[left_valid], minlength=end)
-    matched = present[right] > 0
-    return cp.flatnonzero(~matched if right_valid is None else ~(matched & right_valid))
-
-
 def _gathered(
     node: Join, left: Frame, right: Frame, left_rows: Any, right_rows: Any, left_present: Any, right_present: Any
 ) -> Frame:
     sides = {"left": (left, left_rows, left_present), "right": (right, right_rows, right_present)}
-    height = int(right_rows.shape[0])
+    rows_of_one = right_rows if right_rows is not None else left_rows
+    height = int(rows_of_one.shape[0])
     columns = {}
     for name, (side, source) in _output_names(node).items():
         frame, rows, present = sides[side]

@@ -36,7 +36,7 @@ def distinct(node: Distinct, frame: Frame) -> Frame:
 
 def _kept(node: Distinct, groups: Groups) -> Any:
     if node.keep == "last":
-        return groups.largest(cp.arange(groups.height), -1)
+        return groups.reduce("last", None, None)
     if node.keep == "none":
         return groups.first[groups.sizes == 1]
     return groups.first

@@ -135,6 +135,29 @@ class Join(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class AsOfJoin(Node):
+    """Each left row with the right row whose key is next to its own.
+
+    Args:
+        strategy: "backward" (the last key up to it), "forward" (the first key from it) or "nearest".
+        tolerance: the largest distance of keys; None for any.
+        by_left: columns that must be equal to those of `by_right`.
+        equal: whether an equal key is next.
+    """
+
+    left_on: Named
+    right_on: Named
+    strategy: str
+    tolerance: float | None
+    by_left: tuple[str, ...]
+    by_right: tuple[str, ...]
+    equal: bool
+    suffix: str
+    coalesce: bool
+    slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
 class RowIndex(Node):
     """The columns of the input after one that numbers the rows."""
 

@@ -12,6 +12,7 @@ from polars.exceptions import PanicException
 from cuprous.frames.columns.dtypes import refuse_dtype
 from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.expressions.sequences import has_sequence
+from cuprous.frames.operations.as_of import refuse_as_of
 from cuprous.frames.operations.join import refuse_join
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
@@ -63,6 +64,27 @@ class Translator:
         if title == "Cache":
             self._caches[view.id_] = part
         return part
+
+    def largest_frame(self) -> int | None:
+        """Returns the height of the largest frame in memory below the current node; None if there are other sources."""
+        traverser = self._traverser
+        handle = traverser.get_node()
+        try:
+            waiting, largest = [handle], 0
+            while waiting:
+                traverser.set_node(waiting.pop())
+                inputs = traverser.get_inputs()
+                waiting += inputs
+                if not inputs:
+                    view = traverser.view_current_node()
+                    if type(view).__name__ != "DataFrameScan":
+                        return None
+                    largest = max(largest, view.df.height())
+            return largest
+        except (Exception, PanicException):  # `part` says what is not understood
+            return None
+        finally:
+            traverser.set_node(handle)
 
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
@@ -202,6 +224,8 @@ _WITH_CONDITION = (("Inner", ["fused_predicate"]), ("Cross", ["cross_and_filter"
 def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
     how, nulls_equal, slice, suffix, coalesce, order = view.options
     kind, *details = (how,) if isinstance(how, str) else how
+    if kind == "AsOf":
+        return _as_of(to, view, schema, inputs)
     operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
     predicate = getattr(view, "predicate", None)
     # A left join by inequalities looks like one by equal keys, but never unites its keys.
@@ -220,6 +244,18 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
         return node
     assert predicate is not None
     return nodes.Filter(schema, (node,), to.expression(predicate.node))
+
+
+def _as_of(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
+    (_, strategy, tolerance, duration, by_left, by_right, equal, *_), _, slice, suffix, coalesce, _ = view.options
+    refuse_unless(duration is None, "join_asof with a tolerance of time is not supported")
+    left, right = to.named(view.left_on, view.input_left), to.named(view.right_on, view.input_right)
+    by = tuple(by_left or ()), tuple(by_right or ())
+    node = nodes.AsOfJoin(
+        schema, inputs, left[0], right[0], strategy, tolerance, *by, equal, suffix, coalesce, slice
+    )  # fmt: skip
+    refuse_as_of(node)
+    return node
 
 
 def _map_function(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:

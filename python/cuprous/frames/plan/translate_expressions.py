@@ -10,7 +10,6 @@ import polars as pl
 from cuprous.frames.columns.dtypes import refuse_dtype
 from cuprous.frames.expressions.aggregates import refuse_aggregate
 from cuprous.frames.expressions.functions import refuse_call
-from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.plan.adapters import Adapter
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window, walk
 from cuprous.frames.reasons import refuse_unless
@@ -122,7 +121,6 @@ def _window(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
         view.options.kind == "groups_to_rows", f"over(mapping_strategy={view.options.kind!r}) is not supported"
     )
     result = Window(dtype, to.expression(view.function), to.all(view.partition_by))
-    refuse_unless(not has_sequence(result.function), "a function of other rows inside over() is not supported")
     nested = [one for inner in result.inputs() for one in walk(inner) if isinstance(one, Window)]
     refuse_unless(not nested, "a window inside a window is not supported")
     return result

@@ -68,7 +68,8 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: list[Any], k: int, eps
 def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
               raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
               check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_forward_ad: bool = False,
-              check_backward_ad: bool = True, fast_mode: bool = False) -> bool:  # fmt: skip
+              check_batched_forward_grad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+              masked: bool | None = None) -> bool:  # fmt: skip
     """Compares the gradients of a function of float64 (or complex128) tensors with central differences.
 
     Args:
@@ -83,8 +84,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         check_grad_dtypes: has no effect; gradients always have the dtypes of their inputs.
         check_batched_grad: for PyTorch's signature; only False.
         check_forward_ad: for PyTorch's signature; only False.
+        check_batched_forward_grad: for PyTorch's signature; only False.
         check_backward_ad: for PyTorch's signature; only True.
         fast_mode: has no effect; every element is checked.
+        masked: for PyTorch's signature; only None or False: tensors are dense.
 
     Returns:
         True; False for gradients that differ with `raise_exception=False`.
@@ -100,6 +103,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     import numpy as np
 
     unsupported("gradcheck", check_forward_ad=(check_forward_ad, False), check_batched_grad=(check_batched_grad, False),
+                check_batched_forward_grad=(check_batched_forward_grad, False), masked=(masked or None, None),
                 check_backward_ad=(check_backward_ad, True))  # fmt: skip
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]

@@ -157,6 +157,8 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         meeting = _rendezvous.Rendezvous(store, rank, world_size, None, _rendezvous.token())
     else:
         meeting = _rendezvous.meet(init_method, rank, world_size, join)
+    if "cuda" in backends and meeting.master is not None:
+        _rendezvous.keep_local(meeting.master[0])
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1

@@ -114,12 +114,25 @@ def _missing(name: str) -> str:
     )
 
 
-def _warn_if_public(host: str) -> None:
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Returns the address of a host, or None if it is not known: connecting says what is wrong."""
     try:
-        address = ipaddress.ip_address(socket.gethostbyname(host))
+        return ipaddress.ip_address(socket.gethostbyname(host))
     except (OSError, ValueError):
-        return  # connecting says what is wrong
-    if not (address.is_private or address.is_loopback):
+        return None
+
+
+def keep_local(host: str) -> None:
+    """Keeps NCCL's own connections, which know no token, off the network if the ranks meet on the loopback interface.
+    NCCL_SOCKET_IFNAME in the environment is left as it is."""
+    address = _address(host)
+    if address is not None and address.is_loopback:
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
+
+
+def _warn_if_public(host: str) -> None:
+    address = _address(host)
+    if address is not None and not (address.is_private or address.is_loopback):
         warnings.warn(
             f"MASTER_ADDR={host} is a public address: the store's connections are neither encrypted nor authenticated; "
             "use a private network, or ssh or WireGuard",

@@ -7,6 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _products, _reductions
 from cuprous.torch._joining import stack
+from cuprous.torch._keywords import complete
 from cuprous.torch._pointwise import conj
 from cuprous.torch._products import matmul
 from cuprous.torch.linalg._common import LinAlgError
@@ -125,6 +126,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
                 [1, 2, 4],
                 [1, 3, 9]])
     """
+    x = x if x.ndim else x.reshape(1)
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):
@@ -147,3 +149,5 @@ __all__ = [
     "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
     "vecdot", "vector_norm",
 ]  # fmt: skip
+
+globals().update(complete({name: globals()[name] for name in __all__}))

@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg._decompositions import results
 from cuprous.torch import _diagonals, _joining
-from cuprous.torch._args import astype, unsupported, write_out, zeros_like
+from cuprous.torch._args import astype, write_out, write_outs, zeros_like
 from cuprous.torch._pointwise import conj
 from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
@@ -247,7 +247,6 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
         >>> torch.allclose(Q @ R, A, atol=1e-5)
         True
     """
-    unsupported("linalg.qr", out=(out, None))
     matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
@@ -256,8 +255,8 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
         if A.requires_grad and _core.is_grad_enabled():
             raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
                                "use linalg.qr(A, mode='reduced') if you are going to require gradients.")  # fmt: skip
-        return qr_result(A.new_empty(0), _wrap(engine.qr(A.as_array(), mode="r")))
-    return qr_result(*_Qr.apply(A, mode))
+        return write_outs(out, qr_result(A.new_empty(0), _wrap(engine.qr(A.as_array(), mode="r"))))
+    return write_outs(out, qr_result(*_Qr.apply(A, mode)))
 
 
 class _Svd(Function):
@@ -335,10 +334,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
         >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
         tensor([3., 2.])
     """
-    unsupported("linalg.svd", out=(out, None))
     _check_driver(driver)
     with checked("linalg.svd", A):
-        return svd_result(*_Svd.apply(A, full_matrices))
+        return write_outs(out, svd_result(*_Svd.apply(A, full_matrices)))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -399,11 +397,10 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
         >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
         tensor([1., 3.])
     """
-    unsupported("linalg.eigh", out=(out, None))
     with checked("linalg.eigh", A, square=True):
         if UPLO.upper() not in ("L", "U"):
             raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-        return eigh_result(*_Eigh.apply(A, UPLO.upper()))
+        return write_outs(out, eigh_result(*_Eigh.apply(A, UPLO.upper())))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
@@ -462,9 +459,8 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
         >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
         tensor([2.+0.j, 3.+0.j])
     """
-    unsupported("linalg.eig", out=(out, None))
     with checked("linalg.eig", A, square=True):
-        return eig_result(*_Eig.apply(astype(A, _core.t_promote_types(A.dtype_name, "complex64"))))
+        return write_outs(out, eig_result(*_Eig.apply(astype(A, _core.t_promote_types(A.dtype_name, "complex64")))))
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:

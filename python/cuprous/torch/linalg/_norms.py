@@ -171,6 +171,8 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
     values = _core.t_map("absolute", eigvalsh(plain)) if hermitian else svdvals(plain)
     if rtol is None:
         rtol = max(A.dims[-2:]) * finfo(A.dtype).eps if atol is None else 0.0
+    if not values.dims[-1]:
+        return write_out(out, _core.t_full(list(values.dims[:-1]), 0, "int64", values.device_name))
     least = values.amax(-1, True) * (rtol.unsqueeze(-1) if isinstance(rtol, Tensor) else rtol)
     if atol is not None:
         at = atol.unsqueeze(-1) if isinstance(atol, Tensor) else atol

@@ -182,6 +182,8 @@ def _identities(a: Tensor) -> Tensor:
 
 def _has_nan(x: Tensor) -> Tensor:
     """Returns, for each matrix of a batch, whether it contains NaN."""
+    if not x.dims[-1]:
+        return _core.t_full(list(x.dims[:-2]), False, "bool", x.device_name)
     return _core.t_reduce("max", _map("isnan", x), [-2, -1], False)
 
 
@@ -420,7 +422,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         A: a tensor of shape (..., m, n), of a floating or complex dtype.
         B: a tensor of shape (..., m) or (..., m, k), of the same dtype.
         rcond: singular values below `rcond` times the largest count as zero.
-        driver: for PyTorch's signature; it has no effect.
+        driver: the LAPACK routine whose results are given: "gels" has no rank, "gelsy" no residuals, and only
+            "gelsd" and "gelss" have singular values; by default "gelsy", on a GPU "gels". The solution is the same.
 
     Returns:
         The named tuple `(solution, residuals, rank, singular_values)`: the residuals are squared, and empty unless
@@ -452,9 +455,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     least = values.amax(-1, True) * (max(m, n) * finfo(values.dtype).eps if rcond is None else rcond)
     rank = total(values > least, -1)
+    driver = driver or ("gelsy" if A.device_name == "cpu" else "gels")
     residuals = values.new_empty(0)
-    if m > n and bool((rank == n).all()):
+    if driver != "gelsy" and m > n and bool((rank == n).all()):
         residuals = total(_map("square", _map("absolute", A @ solution - b)), -2)
+    rank = rank.new_empty(0) if driver == "gels" else rank
+    values = values if driver in ("gelsd", "gelss") else values.new_empty(0)
     return lstsq_result(solution.squeeze(-1) if vector else solution, residuals, rank, values)
 
 

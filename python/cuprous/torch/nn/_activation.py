@@ -120,6 +120,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                                f"{weight.numel()} and channel size = {channels}.")  # fmt: skip
         weight = weight.reshape([-1 if k == 1 else 1 for k in range(max(input.ndim, 2))]) if input.ndim > 1 else weight
+    weight = weight if input.ndim else weight.reshape(())
     return _map("where", _map("greater", input, 0), input, _map("multiply", input, weight))
 
 
@@ -227,6 +228,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> F.silu(torch.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
+    if input.is_complex():
+        return written(input, _map("divide", input, _map("exp", _map("negative", input)) + 1), inplace)
     return written(input, _map("multiply", input, _map("expit", input)), inplace)
 
 
@@ -486,7 +489,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
-          inplace: bool = False) -> Tensor:  # fmt: skip
+          inplace: bool = False, *, generator: Any = None) -> Tensor:  # fmt: skip
     """Returns x if it is positive, otherwise x times a slope.
 
     Args:
@@ -495,6 +498,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         upper: the upper bound of the slope.
         training: whether slopes are drawn from the range; they are the mean of its bounds otherwise.
         inplace: whether to write the result to the input.
+        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -505,7 +509,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    scaled = _map("multiply", _random_numbers.draw_unit(input), upper - lower)
+    scaled = _map("multiply", _random_numbers.draw_unit(input, generator=generator), upper - lower)
     slope = _core.t_cast(_map("add", scaled, lower), input.dtype_name)
     return written(input, _map("where", _map("greater", input, 0), input, _map("multiply", input, slope)), inplace)
 

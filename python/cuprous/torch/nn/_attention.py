@@ -29,15 +29,34 @@ def causal(rows: int, columns: int, device_name: str) -> Tensor:
     return _core.t_iota([rows, columns], [-1, 1], 0, device_name) <= 0
 
 
+def _factor(query: Tensor, scale: float | None) -> float:
+    return 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
+
+
+def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raises RuntimeError for operands of attention that do not fit together."""
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.ndim < 2 or x.dtype_name != query.dtype_name:
+            raise RuntimeError(
+                f"[scaled_dot_product_attention] {name} has shape {list(x.dims)} and dtype "
+                f"{x.dtype_name}: at least two dimensions, and one dtype for all, are needed"
+            )
+    if query.dims[-1] != key.dims[-1] or key.dims[-2] != value.dims[-2]:
+        raise RuntimeError(
+            f"[scaled_dot_product_attention] query {list(query.dims)} and key {list(key.dims)} must "
+            f"agree in the last dimension, key and value {list(value.dims)} in the one before it"
+        )
+
+
 @_autocast.policy
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """Returns `softmax(query @ key.T * scale + mask) @ value`.
 
-    On a GPU, half precision inputs with four dimensions, without mask and dropout, use a fused routine of cuDNN that
-    does not store the scores. All other cases, and those that `torch.nn.attention.sdpa_kernel` selects, use the
-    formula.
+    Inputs with four dimensions, without mask and dropout, use a routine that does not store the scores: on a GPU one of
+    cuDNN in half precision, on the CPU one in float32 and float64 unless a gradient is needed. All other cases, and
+    those that `torch.nn.attention.sdpa_kernel` selects, use the formula.
 
     Args:
         query: a tensor of shape (..., heads, L, E), of a floating dtype.
@@ -60,31 +79,21 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
         torch.Size([1, 1, 3, 2])
     """
-    for name, x in (("query", query), ("key", key), ("value", value)):
-        if x.ndim < 2 or x.dtype_name != query.dtype_name:
-            raise RuntimeError(
-                f"[scaled_dot_product_attention] {name} has shape {list(x.dims)} and dtype "
-                f"{x.dtype_name}: at least two dimensions, and one dtype for all, are needed"
-            )
-    if query.dims[-1] != key.dims[-1] or key.dims[-2] != value.dims[-2]:
-        raise RuntimeError(
-            f"[scaled_dot_product_attention] query {list(query.dims)} and key {list(key.dims)} must "
-            f"agree in the last dimension, key and value {list(value.dims)} in the one before it"
-        )
     if enable_gqa:
+        _check_operands(query, key, value)
         heads = query.dims[-3]
         if heads % key.dims[-3] or heads % value.dims[-3]:
             raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
                                f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
         key = _joining.repeat_interleave(key, heads // key.dims[-3], -3)
         value = _joining.repeat_interleave(value, heads // value.dims[-3], -3)
-    factor = 1.0 / math.sqrt(query.dims[-1]) if scale is None else scale
     if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
-        mixed = _core.t_attention(query, key, value, is_causal, factor)
+        mixed = _core.t_attention(query, key, value, is_causal, _factor(query, scale))
         if mixed is not None:
             return mixed
         if query.dtype_name in ("float16", "bfloat16"):
             prefer_cudnn(query)
+    _check_operands(query, key, value)
     if not _switches.math_sdp_enabled():
         raise RuntimeError(
             "No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is not allowed, "
@@ -99,12 +108,14 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         else:
             attn_mask = _map("where", lower, attn_mask, -math.inf)
         is_causal = attn_mask is lower
-    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), factor)
+    scores = _map("multiply", query @ _shape.transpose(key, -2, -1), _factor(query, scale))
     if attn_mask is not None:
         if attn_mask.dtype_name == "bool":
             scores = _map("where", attn_mask, scores, -math.inf)
         else:
             scores = _map("add", scores, attn_mask)
+    if not scores.numel():
+        return scores @ value  # zeros where there are no keys
     # Calls the engine directly, because `autocast` would cast the function to float32; the engine computes in float32
     # and rounds once.
     weights = _core.t_softmax(scores, -1, False) if attn_mask is None or is_causal else _weights(scores)

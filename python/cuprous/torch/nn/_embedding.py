@@ -57,7 +57,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         tensor([[3., 4.],
                 [1., 2.]])
     """
-    unsupported("embedding", sparse=(sparse, False))
+    if sparse:
+        unsupported("embedding", sparse=(sparse, False))
     _check_index("embedding", input)
     if padding_idx is not None:
         if not -weight.dims[0] <= padding_idx < weight.dims[0]:

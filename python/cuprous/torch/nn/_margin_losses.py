@@ -223,6 +223,8 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
 
 def _classes(function: str, input: Tensor, target: Tensor, wide: bool) -> tuple[Tensor, Tensor]:
     """Returns the input as (N, C), and the target as (N, C) if `wide`, otherwise (N, 1)."""
+    if not wide and input.ndim == 1 and target.dims == (1,):
+        target = target.reshape(())
     if input.ndim not in (1, 2) or target.dims != (input.dims if wide else input.dims[:-1]):
         raise RuntimeError(f"[{function}] inconsistent target size {list(target.dims)} for input {list(input.dims)}")
     x = input.reshape(-1, input.dims[-1])

@@ -79,7 +79,7 @@ def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> 
     if not shape:
         raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                            f"element, but got normalized_shape = {list(shape)}")  # fmt: skip
-    if input.ndim < len(shape) or input.dims[input.ndim - len(shape) :] != shape:
+    if input.dims[-len(shape) :] != shape:
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input.dims)}")  # fmt: skip
     return list(range(-len(shape), 0))
@@ -108,8 +108,9 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
         tensor([[-1.0000,  1.0000]])
     """
     dims = _trailing("layer_norm", input, normalized_shape)
-    fits = all(t is None or t.dims == input.dims[input.ndim - len(dims) :] for t in (weight, bias))
-    if input.is_floating_point() and input.numel() and fits:
+    shape = input.dims[-len(dims) :]
+    fits = (weight is None or weight.dims == shape) and (bias is None or bias.dims == shape)
+    if fits and input.is_floating_point() and input.numel():
         return _core.t_layer_norm(input, len(dims), weight, bias, eps)
     return _affine(_standardize(_to_float32(input), dims, eps)[0], weight, bias, input.dtype_name)
 

@@ -87,7 +87,7 @@ def _dense(x: Tensor) -> Tensor:
 def _max_of_views(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Returns the maximum of each window and its index: the first of equal elements, or the last NaN."""
     best = taps[0]
-    index = _core.t_full(list(best.dims), 0, "int32", best.device_name)
+    index = _core.t_full(list(best.dims), 0, "uint8" if len(taps) <= 256 else "int32", best.device_name)
     for position, tap in enumerate(taps[1:], 1):
         better = _map("greater", tap, best)
         if tap.is_floating_point():
@@ -102,7 +102,8 @@ class _Largest(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows) -> tuple[Tensor, Tensor]:
-        best, index = _max_of_views(windows.taps(windows.padded(x, _lowest(x))))
+        views, shaped = windows.lines(windows.padded(x, _lowest(x)))
+        best, index = map(shaped, _max_of_views(views))
         best = best.clone() if windows.size == 1 else best
         ctx.rest = windows, index
         ctx.mark_non_differentiable(index)
@@ -146,10 +147,9 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         if return_indices or (x.requires_grad and _core.is_grad_enabled()):
             y, index = _Largest.apply(x, windows)
         else:
-            taps = windows.taps(windows.padded(x, _lowest(x)))
-            y = taps[0] if len(taps) > 1 else taps[0].clone()
-            for tap in taps[1:]:
-                y = _map("maximum", y, tap)
+            views, shaped = windows.lines(windows.padded(x, _lowest(x)))
+            y = shaped(reduce(lambda a, b: _map("maximum", a, b), views))
+            y = y.clone() if windows.size == 1 else y
         y = y if was_batched else y.squeeze(0)
         if not return_indices:
             return y

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cuprous import _core
@@ -13,6 +14,8 @@ from cuprous._core import Tensor
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
+#: Elements that flat views may have for each one that is needed: see `lines`.
+_MOST_BETWEEN = 1.6
 
 
 def per_axis(name: str, given: Any, rank: int) -> list[int]:
@@ -107,17 +110,41 @@ class Windows:
             padded, [*padded.dims[:lead], *self.kernel, *self.output], [*strides[:lead], *inner, *outer]
         )
 
-    def taps(self, padded: Tensor) -> list[Tensor]:
-        """Returns, for each position in a window, a view of the elements at that position of all windows."""
+    def _taps(self, padded: Tensor) -> tuple[list[int], list[int], list[int]]:
+        """Returns the shape and strides of views of the elements at one position of all windows, and their offsets."""
         lead = padded.ndim - self.rank
         strides = padded.stride_tuple()
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
-        shape = [*padded.dims[:lead], *self.output]
         offsets = [
             sum(p * d * s for p, d, s in zip(position, self.dilation, strides[lead:], strict=True))
             for position in self.positions()
         ]
-        return [_core.t_strided(padded, shape, [*strides[:lead], *outer], at) for at in offsets]
+        return [*padded.dims[:lead], *self.output], [*strides[:lead], *outer], offsets
+
+    def taps(self, padded: Tensor) -> list[Tensor]:
+        """Returns, for each position in a window, a view of the elements at that position of all windows."""
+        shape, strides, offsets = self._taps(padded)
+        return [_core.t_strided(padded, shape, strides, at) for at in offsets]
+
+    def lines(self, padded: Tensor) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
+        """Returns the taps as `lines` does."""
+        return lines(padded, *self._taps(padded))
+
+
+def lines(
+    x: Tensor, shape: list[int], strides: list[int], offsets: list[int]
+) -> tuple[list[Tensor], Callable[[Tensor], Tensor]]:
+    """Returns views at several offsets, and a function that gives their shape to what was computed of their elements.
+
+    On a CPU elements that lie one after another are read faster than short rows. So views are flat there if most of
+    the elements between their first and their last one belong to them, and the function leaves out the others.
+    """
+    length = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1
+    few = 0 < length <= _MOST_BETWEEN * math.prod(shape) and min(strides) > 0
+    if few and strides[-1] == 1 and x.device_name == "cpu":
+        views = [_core.t_strided(x, [length], [1], at) for at in offsets]
+        return views, lambda y: _core.t_strided(y, shape, strides).contiguous()
+    return [_core.t_strided(x, shape, strides, at) for at in offsets], lambda y: y
 
 
 def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
@@ -128,13 +155,76 @@ def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
     return result if len(taps) > 1 else result.clone()
 
 
+def _sums(y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
+    """Returns for each element of the input the sum of the values of the windows that have it, at position `index`.
+
+    Element i of a dimension is at i + before = stride * q + r of the padded input. Window q - a has it at position p if
+    p * dilation = stride * a + r. So all elements with the same r are one expression of shifted views.
+    """
+    lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
+    axes = range(rank)
+    # Where a window position lies: the number of windows before, and the remainder.
+    places = [[divmod(p * d, s) for p in range(k)]
+              for k, d, s in zip(windows.kernel, windows.dilation, windows.stride, strict=True)]  # fmt: skip
+    most = [axis[-1][0] for axis in places]
+    last = [(i + b - 1) // s for i, b, s in zip(windows.input, windows.before, windows.stride, strict=True)]
+    counts = [max(n, q + 1) for n, q in zip(windows.output, last, strict=True)]
+
+    def framed(x: Tensor) -> Tensor:
+        """Returns `x` with zeros for the windows that would begin before the first and after the last."""
+        out = _core.t_full([*lead, *map(operator.add, most, counts)], 0, x.dtype_name, x.device_name)
+        part = out
+        for k in axes:
+            part = part.narrow(len(lead) + k, most[k], windows.output[k])
+        _core.t_update(part, x)
+        return out
+
+    values, indices = framed(y), None if index is None else framed(index)
+    strides = list(values.stride_tuple())
+    result = None
+    for remainder in itertools.product(*map(range, windows.stride)):
+        first = [(r - b) % s for r, b, s in zip(remainder, windows.before, windows.stride, strict=True)]
+        shape = [(n - f - 1) // s + 1 for n, f, s in zip(windows.input, first, windows.stride, strict=True)]
+        inside = [
+            (at, [places[k][p][0] for k, p in enumerate(position)])
+            for at, position in enumerate(windows.positions())
+            if all(places[k][p][1] == remainder[k] for k, p in enumerate(position))
+        ]
+        total = None
+        if inside and min(shape) > 0:
+            begin = [(f + b) // s + m for f, b, s, m in zip(first, windows.before, windows.stride, most, strict=True)]
+            offsets = [sum((b - n) * s for b, n, s in zip(begin, behind, strides[len(lead) :], strict=True))
+                       for _, behind in inside]  # fmt: skip
+            terms, shaped = lines(values, [*lead, *shape], strides, offsets)
+            if indices is not None:
+                found, _ = lines(indices, [*lead, *shape], strides, offsets)
+                terms = [_map("where", _map("equal", position, at), term, 0)
+                         for (at, _), position, term in zip(inside, found, terms, strict=True)]  # fmt: skip
+            total = shaped(functools.reduce(lambda x, y: _map("add", x, y), terms))
+        if total is not None and windows.stride == [1] * rank:
+            return total
+        if result is None:
+            result = _core.t_full([*lead, *windows.input], 0, y.dtype_name, y.device_name)
+        if total is not None:
+            target = result.stride_tuple()
+            steps = list(map(operator.mul, target[len(lead) :], windows.stride))
+            offset = sum(map(operator.mul, first, target[len(lead) :]))
+            _core.t_update(_core.t_strided(result, [*lead, *shape], [*target[: len(lead)], *steps], offset), total)
+    assert result is not None
+    return result
+
+
 class Gather(Function):
     """Sums windows, or selects one element of each. Its backward pass is `Spread`."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         ctx.rest = windows, index
-        return chosen(windows.taps(windows.padded(x)), index)
+        padded = windows.padded(x)
+        if index is not None:
+            return chosen(windows.taps(padded), index)
+        views, shaped = windows.lines(padded)
+        return shaped(chosen(views, None))
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -148,22 +238,19 @@ class Spread(Function):
     @staticmethod
     def forward(ctx: Any, y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
         ctx.rest = windows, index
+        if not windows.disjoint:
+            return _sums(y, windows, index)
+        # One write is enough, because each element is in at most one window.
         lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
         padded = _core.t_full([*lead, *windows.reach], 0, y.dtype_name, y.device_name)
-        if windows.disjoint:
-            # One write is enough, because each element is in at most one window.
-            ones = [1] * rank
-            wide = y.reshape([*lead, *ones, *windows.output])
-            if index is not None:
-                strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
-                position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
-                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
-                wide = _map("where", selected, wide, 0)
-            _core.t_update(windows.view(padded), wide)
-        else:
-            for at, tap in enumerate(windows.taps(padded)):
-                term = y if index is None else _map("where", _map("equal", index, at), y, 0)
-                _core.t_update(tap, _map("add", tap, term))
+        ones = [1] * rank
+        wide = y.reshape([*lead, *ones, *windows.output])
+        if index is not None:
+            strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
+            position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
+            selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
+            wide = _map("where", selected, wide, 0)
+        _core.t_update(windows.view(padded), wide)
         return windows.unpadded(padded)
 
     @staticmethod

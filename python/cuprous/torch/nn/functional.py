@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.torch import _placeholders
+from cuprous.torch._keywords import complete
 from cuprous.torch._products import bilinear, linear
 from cuprous.torch.nn import (
     _activation,
@@ -44,3 +45,7 @@ __all__ = ["bilinear", "linear"]
 for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _grouped, _loss, _margin_losses,
               _normalization, _padding, _pooling, _resampling):  # fmt: skip
     __all__ += _part.__all__
+
+#: Functions that PyTorch's parser reads, so that they take NumPy's names too.
+_NATIVE = ("cosine_similarity", "pairwise_distance")
+globals().update(complete({name: globals()[name] for name in _NATIVE}))

@@ -7,6 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._sharded import Sharded
+from cuprous.torch._types import dtype_name, resolve_device
 
 
 class Parameter(Tensor):
@@ -44,13 +45,20 @@ class UninitializedParameter(Parameter):
     """A parameter whose shape is not known yet. The object stays the same when the shape becomes known.
 
     Args:
-        data: a tensor, by default an empty one.
         requires_grad: whether operations on the result are recorded for gradients.
+        device: the device, by default the default device.
+        dtype: the dtype, by default the default dtype.
 
     Examples:
         >>> nn.LazyLinear(5).weight.numel()
         0
     """
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        """Creates a parameter without elements."""
+        name = _core.t_default_dtype() if dtype is None else dtype_name(dtype)
+        data = _core.t_empty([0], name, resolve_device(device))
+        return super().__new__(cls, data, requires_grad)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"

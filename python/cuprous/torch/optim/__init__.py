@@ -7,12 +7,13 @@ from cuprous.torch.optim._adam import Adam, AdamW
 from cuprous.torch.optim._elementwise import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from cuprous.torch.optim._lbfgs import LBFGS
 from cuprous.torch.optim._optimizer import Optimizer
+from cuprous.torch.optim._rarer import ASGD, Adafactor, Muon, Rprop
 from cuprous.torch.optim._sgd import SGD
 
 #: PyTorch's modules of these classes.
-adam = adamw = sgd = rmsprop = adagrad = adadelta = lbfgs = sys.modules[__name__]
+adam = adamw = asgd = rprop = sgd = rmsprop = adagrad = adadelta = lbfgs = sys.modules[__name__]
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "lr_scheduler", "optimizer", "swa_utils",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler", "optimizer", "swa_utils",
 ]  # fmt: skip

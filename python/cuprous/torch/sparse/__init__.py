@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cuprous import _core, torch
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders
-from cuprous.torch._args import tensor_of
+from cuprous.torch._args import tensor_of, unsupported
+from cuprous.torch._keywords import complete
 from cuprous.torch._memory_format import LAYOUTS
 from cuprous.torch._types import Size
 from cuprous.torch.sparse import _operations, _positions
@@ -425,7 +426,7 @@ def smm(input: Any, mat: Tensor) -> SparseTensor:
     return from_dense(tensor_of(_operations.matmul(input, mat)))
 
 
-def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> SparseTensor:
+def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> SparseTensor:
     """Returns `beta * input + alpha * (mat1 @ mat2)` as a sparse tensor.
 
     Args:
@@ -434,6 +435,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
         mat2: a dense matrix.
         beta: the factor of `input`.
         alpha: the factor of the product.
+        out: only None: a sparse tensor is not written to.
 
     Returns:
         A sparse matrix.
@@ -444,6 +446,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
         tensor([[2., 0.],
                 [0., 2.]])
     """
+    unsupported("sspaddmm", out=(out, None))
     found: SparseTensor = _operations.add(
         _operations.multiply(input, beta), _operations.multiply(smm(mat1, mat2), alpha)
     )
@@ -459,3 +462,6 @@ if not TYPE_CHECKING:  # checkers report names that do not exist
 __all__ = [
     "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "sum",
 ]  # fmt: skip
+
+_NAMED = ("log_softmax", "smm", "softmax", "sparse_csc_tensor", "sparse_csr_tensor")
+globals().update(complete({name: globals()[name] for name in _NAMED}))

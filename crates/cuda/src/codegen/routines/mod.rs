@@ -139,7 +139,11 @@ pub fn generate_routine_tuned(
         // By a library.
         RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
+        RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
+        // The CPU's own.
+        RoutineOp::GroupIds { .. } | RoutineOp::GroupAggregate { .. } => return None,
+        RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => return None,
     }
     Some(builder.out)
 }

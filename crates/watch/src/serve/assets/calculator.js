@@ -1,7 +1,8 @@
 // The calculator. Each change of an input sends a request to the server. The inputs are in the address, so that it can
 // be shared.
-const $ = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
+import { bars, roofline } from "/charts.js";
+import { $, html, onResize } from "/dom.js";
+
 const form = $("question");
 const DEFAULTS = { cpu: "Core i7-10700K", gpu: "RTX 3080" };
 const EXAMPLES = {
@@ -9,20 +10,18 @@ const EXAMPLES = {
   "example-network": { model: "simple", flops: 10000, data: 1, startup: 375, cpu_rate: 400, gpu_rate: 12.5, bandwidth: 8 },
   // A million paths: 300 s on the CPU, less than 5 s on the GPU.
   "example-paths": { model: "simple", flops: 120000, data: 0.008, startup: 500, cpu_rate: 400, gpu_rate: 30 },
+  // 100 products of two matrices of 8192 x 8192, which stay on the GPU.
+  "example-matrix": { flops: 1100, data: 0.54, result: 0.27, startup: 400, repeats: 100, matrix: 1 },
+  // A sum of two arrays of a million numbers.
+  "example-small": { flops: 0.001, data: 0.008, result: 0.004, startup: 400 },
 };
 // The server's name for this machine.
 const THIS_MACHINE = "this";
 const UNMEASURED = "hardware like this machine's: run cuprous calibrate to measure it.";
 const SIMPLE_ONLY = ["cpu_rate", "gpu_rate", "bandwidth"];
 let hardware = null;
+let latest = null;
 let asked = 0;
-
-export function element(name, attributes = {}, text = "") {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
-}
 
 function fields() {
   return [...form.elements].filter((field) => field.name && field.name !== "model");
@@ -103,34 +102,32 @@ function refuse(problem) {
 }
 
 function show(e) {
+  latest = e;
   $("problem").textContent = "";
   $("answer").dataset.old = "false";
   $("speedup").textContent = e.factor;
-  $("range").textContent = e.range_words ? `, ${e.range_words[0]} to ${e.range_words[1]} depending on how good the code is` : "";
+  $("range").textContent = e.range_words
+    ? `between ${e.range_words[0]} and ${e.range_words[1]}, depending on how good the code is`
+    : "by the simple formula, from the throughputs given";
   $("sentence").textContent = e.sentence;
+  $("glance").replaceChildren(html("b", e.factor), ` · CPU ${e.words[0]} · GPU ${e.words[1]}`, html("span", ": go to the answer", "hidden"));
   [$("cpu-time").textContent, $("gpu-time").textContent, $("latency").textContent] = e.words;
-  bars(e);
-  $("figures").textContent = `Figures of the CPU: ${e.figures[0]}; of the GPU: ${e.figures[1]}.`;
-  $("roofline-part").hidden = !e.roofline;
-  if (e.roofline) roofline(e);
-  const rows = e.parts.map(([name, seconds]) => [`GPU: ${name}`, duration(seconds)]);
+  $("figures").textContent = `Figures of the CPU: ${e.figures[0]}. Figures of the GPU: ${e.figures[1]}.`;
+  draw();
+  const rows = [];
   if (e.bound) rows.push(["Bound by", e.bound]);
   if (e.break_even_repeats > 1) rows.push(["Worth it from", `${e.break_even_repeats} repeats on`]);
   if (e.joules) rows.push(["Energy", `${joules(e.joules[0])} on the CPU, ${joules(e.joules[1])} on the GPU`]);
   const price = (value) => (value === null ? "unknown" : Number(value.toPrecision(3)));
   if (e.price) rows.push(["Cost", `${price(e.price[0])} on the CPU, ${price(e.price[1])} on the GPU`]);
-  $("details").replaceChildren(...rows.flatMap(([name, value]) => {
-    const [term, text] = [document.createElement("dt"), document.createElement("dd")];
-    [term.textContent, text.textContent] = [name, value];
-    return [term, text];
-  }));
+  $("details").replaceChildren(...rows.flatMap(([name, value]) => [html("dt", name), html("dd", value)]));
 }
 
-function duration(seconds) {
-  for (const [factor, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) {
-    if (seconds >= factor) return `${(seconds / factor).toPrecision(3)} ${unit}`;
-  }
-  return `${(seconds * 1e9).toPrecision(3)} ns`;
+function draw() {
+  if (!latest || $("calculator").hidden) return;
+  bars(latest);
+  $("roofline-part").hidden = !latest.roofline;
+  if (latest.roofline) roofline(latest);
 }
 
 function joules(value) {
@@ -140,66 +137,9 @@ function joules(value) {
   return `${value.toPrecision(3)} J`;
 }
 
-function bars(e) {
-  const longest = Math.max(e.cpu_seconds, e.gpu_seconds, Number.MIN_VALUE);
-  const rows = [["cpu", e.cpu, e.cpu_seconds, e.words[0]], ["gpu", e.gpu, e.gpu_seconds, e.words[1]]];
-  const children = rows.flatMap(([kind, name, seconds, words], at) => [
-    element("text", { x: 0, y: 20 + 75 * at }, `${name}: ${words}`),
-    element("rect", { class: kind, x: 0, y: 28 + 75 * at, height: 30, width: Math.max((seconds / longest) * 600, 1) }),
-  ]);
-  const title = element("title", { id: "bars-title" }, `${e.cpu} takes ${e.words[0]}, ${e.gpu} takes ${e.words[1]}.`);
-  $("bars").replaceChildren(title, ...children);
-}
-
-// Logarithmic axes: operations per byte from 1/64 to at least 65,536, and operations per second.
-function roofline(e) {
-  const [left, right, top, bottom] = [70, 590, 15, 270];
-  const { cpu, gpu, intensity } = e.roofline;
-  const from = Math.min(1 / 64, intensity ?? 1);
-  const to = Math.max(65536, intensity ?? 1);
-  const reach = ([flops, bandwidth], at) => Math.min(flops, bandwidth * at);
-  const low = Math.min(reach(cpu, from), reach(gpu, from)) / 2;
-  const high = Math.max(cpu[0], gpu[0]) * 2;
-  const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * (right - left);
-  const y = (value) => bottom - (Math.log(value / low) / Math.log(high / low)) * (bottom - top);
-  const children = [element("title", { id: "roofline-title" }, rooflineWords(e))];
-  for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); power++) {
-    const at = y(10 ** power);
-    children.push(element("line", { class: "axis", x1: left, x2: right, y1: at, y2: at }));
-    children.push(element("text", { x: 0, y: at + 5 }, si(10 ** power)));
-  }
-  for (let power = Math.ceil(Math.log10(from)); power <= Math.log10(to); power++) {
-    const at = x(10 ** power);
-    children.push(element("line", { class: "axis", x1: at, x2: at, y1: top, y2: bottom }));
-    children.push(element("text", { x: at, y: bottom + 18, "text-anchor": "middle" }, String(10 ** power)));
-  }
-  children.push(element("text", { x: (left + right) / 2, y: 312, "text-anchor": "middle" }, "operations a byte"));
-  for (const [kind, rates] of [["cpu", cpu], ["gpu", gpu]]) {
-    const ridge = Math.min(Math.max(rates[0] / rates[1], from), to);
-    const corner = [from, ridge, to].map((at) => `${x(at)} ${y(reach(rates, at))}`);
-    children.push(element("path", { class: kind, d: `M${corner.join("L")}` }));
-    if (intensity) children.push(element("circle", { class: kind, cx: x(intensity), cy: y(reach(rates, intensity)), r: 7 }));
-  }
-  $("roofline").replaceChildren(...children);
-}
-
-function si(value) {
-  for (const [factor, prefix] of [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (value >= factor * 0.999) return `${Math.round(value / factor)} ${prefix}`;
-  }
-  return String(value);
-}
-
-function rooflineWords(e) {
-  const { cpu, gpu, intensity } = e.roofline;
-  const words = ([flops, bandwidth]) => `${(flops / 1e9).toPrecision(3)} GFLOPS and ${(bandwidth / 1e9).toPrecision(3)} GB/s`;
-  const task = intensity ? ` This task does ${intensity.toPrecision(3)} operations a byte.` : "";
-  return `Roofline: the CPU reaches ${words(cpu)}, the GPU ${words(gpu)}.${task}`;
-}
-
 function showSources() {
   const note = $("sources");
-  note.replaceChildren("Figures from ");
+  note.replaceChildren();
   const links = new Map();
   const own = [];
   for (const [list, id] of [[hardware.cpus, "cpu"], [hardware.gpus, "gpu"]]) {
@@ -257,5 +197,7 @@ export async function start() {
     });
   }
   $("share").addEventListener("click", share);
+  $("glance").addEventListener("click", () => $("answer").scrollIntoView());
+  onResize($("bars"), draw);
   update();
 }

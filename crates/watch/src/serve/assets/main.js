@@ -3,13 +3,13 @@ import { start as calculator } from "/calculator.js";
 import { start as monitor } from "/monitor.js";
 import { start as profile } from "/profile.js";
 
-const sections = ["calculator", "monitor", "profile"];
 const starts = { calculator, monitor, profile };
 const started = {};
 
 function show(focus) {
-  const name = sections.includes(location.hash.slice(1)) ? location.hash.slice(1) : "calculator";
-  for (const other of sections) document.getElementById(other).hidden = other !== name;
+  const wanted = location.hash.slice(1);
+  const name = wanted in starts ? wanted : "calculator";
+  for (const other of Object.keys(starts)) document.getElementById(other).hidden = other !== name;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === "#" + name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -22,4 +22,5 @@ function show(focus) {
 addEventListener("hashchange", () => {
   if (location.hash !== "#content") show(true);
 });
+document.querySelector("nav").hidden = false;
 show(false);

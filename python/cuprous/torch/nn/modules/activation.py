@@ -53,6 +53,8 @@ _EXAMPLES = {
 
 
 def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) -> type[Module]:
+    called = function.__name__
+
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
         values = bound(name, settings, args, kwargs)
@@ -64,7 +66,9 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
 
     def forward(self: Module, input: Tensor) -> Tensor:
         """Returns the activation."""
-        return getattr(F, function.__name__)(input, **{setting: getattr(self, setting) for setting in settings})
+        if not settings:
+            return getattr(F, called)(input)
+        return getattr(F, called)(input, **{setting: getattr(self, setting) for setting in settings})
 
     def extra_repr(self: Module) -> str:
         inplace = getattr(self, "inplace", False)

@@ -94,6 +94,23 @@ class Sequential(_Numbered):
             for k, module in enumerate(args):
                 self.add_module(str(k), module)
 
+    def extend(self, sequential: Iterable[Module]) -> Sequential:
+        """Appends modules.
+
+        Args:
+            sequential: the modules.
+
+        Returns:
+            The container itself.
+
+        Examples:
+            >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.GELU()]))
+            3
+        """
+        for module in sequential:
+            self.append(module)
+        return self
+
     def __add__(self, other: Iterable[Module]) -> Sequential:
         return Sequential(*self, *other)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.nn.modules import batchnorm, conv
 from cuprous.torch.nn.modules.linear import Linear
@@ -43,7 +42,7 @@ class LazyModule(Module):
         for table in (self._parameters, self._buffers):
             for name, value in table.items():
                 if value is not None and value.ndim:
-                    table[name] = UninitializedParameter(_core.t_empty([0], value.dtype_name, value.device_name))
+                    table[name] = UninitializedParameter(device=value.device, dtype=value.dtype)
 
     def _materialize(self, width: int, like: Tensor) -> None:
         """Creates the parameters with the dtype and device of the empty ones, and changes the class to the ordinary

@@ -87,9 +87,9 @@ class Linear(Module):
         """Returns `input @ weight.T + bias`."""
         own = self._parameters
         try:
-            if "weight" in own:
-                return _core.t_linear(input, own["weight"], own.get("bias"))
-            return _core.t_linear(input, self.weight, self.bias)  # a parametrized weight
+            if "weight" in own and "bias" in own:
+                return _core.t_linear(input, own["weight"], own["bias"])
+            return _core.t_linear(input, self.weight, self.bias)  # one is parametrized
         except TypeError:
             return F.linear(input, self.weight, self.bias)  # tensors that several ranks hold
         except RuntimeError as error:

@@ -109,10 +109,10 @@ class Module(State, Hooks):
 
     # --- attributes
     def __getattr__(self, name: str) -> Any:
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(table)
-            if found is not None and name in found:
-                return found[name]
+        tables = self.__dict__
+        for table in ("_parameters", "_modules", "_buffers"):
+            if table in tables and name in tables[table]:
+                return tables[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -334,8 +334,11 @@ class Module(State, Hooks):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        """Iterates over this module and all submodules, each once.
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Iterates over this module and all submodules.
+
+        Args:
+            remove_duplicate: whether a module that is found several times comes once.
 
         Returns:
             An iterator over modules.
@@ -344,7 +347,7 @@ class Module(State, Hooks):
             >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
             3
         """
-        return (module for _, module in self.named_modules())
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Iterates over the direct submodules with their names, each once.

@@ -62,6 +62,9 @@ class LayerNorm(Affine):
     @names_layer
     def forward(self, input: Tensor) -> Tensor:
         """Returns the normalized input."""
+        own = self._parameters
+        if "weight" in own and "bias" in own:  # neither is parametrized
+            return F.layer_norm(input, self.normalized_shape, own["weight"], own["bias"], self.eps)
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 

@@ -62,12 +62,15 @@ class DistributedDataParallel(Module):
                  bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
                  check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False,
                  delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
-                 mixed_precision: Any = None, device_mesh: Any = None) -> None:  # fmt: skip
+                 mixed_precision: Any = None, device_mesh: Any = None,
+                 skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: Any = None) -> None:  # fmt: skip
         super().__init__()
         unsupported("DistributedDataParallel", dim=dim or None, check_reduction=check_reduction,
                     delay_all_reduce_named_params=delay_all_reduce_named_params,
                     param_to_hook_all_reduce=param_to_hook_all_reduce, mixed_precision=mixed_precision,
-                    device_mesh=device_mesh)  # fmt: skip
+                    device_mesh=device_mesh,
+                    skip_all_reduce_unused_params=skip_all_reduce_unused_params or None,
+                    bucket_cap_mb_list=bucket_cap_mb_list)  # fmt: skip
         group = resolve(process_group)
         if group is None:
             raise RuntimeError("[DistributedDataParallel] this process is not a rank of process_group")

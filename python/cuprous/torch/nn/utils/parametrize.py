@@ -18,6 +18,10 @@ class ParametrizationList(ModuleList):
     Args:
         modules: the functions.
         original: the tensor.
+        unsafe: whether to skip the check that the functions keep the tensor's shape and dtype.
+
+    Raises:
+        ValueError: if the functions change the shape or dtype.
 
     Shapes:
         args: has no effect.
@@ -30,7 +34,7 @@ class ParametrizationList(ModuleList):
         1
     """
 
-    def __init__(self, modules: list[Module], original: Tensor) -> None:
+    def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
         with no_grad():
             new: Any = original
@@ -45,6 +49,13 @@ class ParametrizationList(ModuleList):
                 self.register_parameter(name, Parameter(copy, requires_grad=original.requires_grad))
             else:
                 self.register_buffer(name, part)
+        if not unsafe:
+            made = self()
+            if not isinstance(made, Tensor) or made.dims != original.dims or made.dtype_name != original.dtype_name:
+                raise ValueError(
+                    "Registering a parametrization may not change the shape or dtype of the tensor, which has shape "
+                    f"{list(original.dims)} and dtype {original.dtype}"
+                )
 
     def _names(self) -> list[str]:
         return [f"original{k}" for k in range(self.count)] or ["original"]
@@ -167,12 +178,7 @@ def register_parametrization(
     if original is None:
         raise ValueError(f"Module '{type(module).__name__}' does not have a parameter, a buffer, or a parametrized "
                          f"element with name '{tensor_name}'")  # fmt: skip
-    functions = ParametrizationList([parametrization], original)
-    if not unsafe:
-        made = functions()
-        if not isinstance(made, Tensor) or made.dims != original.dims or made.dtype_name != original.dtype_name:
-            raise ValueError(f"Registering a parametrization may not change the shape or dtype of the tensor: "
-                             f"{tensor_name} has {list(original.dims)}")  # fmt: skip
+    functions = ParametrizationList([parametrization], original, unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         kind = type(module)

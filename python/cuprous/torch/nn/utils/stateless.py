@@ -9,13 +9,13 @@ from cuprous._core import Tensor
 from cuprous.torch.nn.modules.module import Module
 
 
-def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+def functional_call(module: Module, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
     """Calls a module with other tensors, by dotted names, in place of its own.
 
     Args:
         module: the module.
-        parameter_and_buffer_dicts: the tensors by name, a dict or several.
+        parameters_and_buffers: the tensors by name, a dict or several.
         args: the argument, or a tuple of arguments.
         kwargs: the keyword arguments.
         tie_weights: whether a tensor that a module has under several names is replaced under all of them.
@@ -35,7 +35,7 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
         tensor([7.])
     """
     given: dict[str, Tensor] = {}
-    dicts = parameter_and_buffer_dicts
+    dicts = parameters_and_buffers
     for part in (dicts,) if isinstance(dicts, Mapping) else dicts:
         given.update(part)
     own: dict[str, tuple[dict[str, Any], str]] = {}

@@ -1,4 +1,8 @@
-"""A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol."""
+"""A browser for tests: headless Chromium, driven over a pipe with the DevTools protocol.
+
+With `CUPROUS_PAGE=tree` the files of the page are those of the working tree and not those in the extension, so that
+a change of them is tried without a build.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,13 @@ import subprocess
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+ASSETS = Path(__file__).parents[3] / "crates/watch/src/serve/assets"
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 PLAYWRIGHTS = "~/.cache/ms-playwright/chromium*/chrome-*linux*/*head*less*shell"
 
 
@@ -58,17 +65,26 @@ class Browser:
         self.session: str | None = None
         self.failures: list[str] = []
         self.requests: list[str] = []
+        #: What is answered in place of the server, by path.
+        self.answers: dict[str, str] = {}
         target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "DOM", "Accessibility", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Fetch.enable", patterns=[{"urlPattern": "http://*", "requestStage": "Response"}])
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def _send(self, method: str, **parameters: Any) -> int:
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
+        data = memoryview(json.dumps(message).encode() + b"\0")
+        while data:
+            data = data[os.write(self._write, data) :]
+        return number
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = self._send(method, **parameters)
         while True:
             answer = self._next(60)
             if answer.get("id") == number:
@@ -94,6 +110,25 @@ class Browser:
             self.failures.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
+        elif method == "Fetch.requestPaused":
+            self._pass_or_replace(params)
+
+    def _pass_or_replace(self, paused: dict[str, Any]) -> None:
+        """Passes the server's answer, or replaces its body, under its own headers."""
+        path = urlsplit(paused["request"]["url"]).path
+        file = ASSETS / (path.lstrip("/") or "index.html")
+        in_tree = os.environ.get("CUPROUS_PAGE") == "tree" and file.suffix in TYPES and file.is_file()
+        if paused.get("responseStatusCode") == 303 or not (in_tree or path in self.answers):
+            self._send("Fetch.continueRequest", requestId=paused["requestId"])
+            return
+        content = file.read_bytes() if in_tree else self.answers[path].encode()
+        own = ("content-type", "content-length")
+        headers = [h for h in paused.get("responseHeaders", []) if h["name"].lower() not in own]
+        headers.append({"name": "content-type", "value": TYPES.get(file.suffix, "application/json")})
+        body = base64.b64encode(content).decode()
+        self._send(
+            "Fetch.fulfillRequest", requestId=paused["requestId"], responseCode=200, responseHeaders=headers, body=body
+        )
 
     def run(self, script: str) -> Any:
         """Returns the value of an expression; awaits a promise."""
@@ -118,9 +153,26 @@ class Browser:
     def keys(self, *names: str) -> None:
         for name in names:
             text = {"text": name} if len(name) == 1 else {"text": "\r"} if name == "Enter" else {}
-            code = {"Backspace": 8, "Tab": 9, "Enter": 13, "ArrowRight": 39, "ArrowLeft": 37, "Home": 36}.get(name, 0)
+            code = {
+                "Backspace": 8,
+                "Tab": 9,
+                "Enter": 13,
+                "ArrowRight": 39,
+                "ArrowLeft": 37,
+                "ArrowUp": 38,
+                "ArrowDown": 40,
+                "Home": 36,
+            }.get(name, 0)
             self.call("Input.dispatchKeyEvent", type="keyDown", key=name, windowsVirtualKeyCode=code, **text)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=name, windowsVirtualKeyCode=code)
+
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """Moves the mouse, presses or releases its button, or turns its wheel."""
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
 
     def size(self, width: int, height: int) -> None:
         self.call(

@@ -1,78 +1,18 @@
-"""Tests the web page in a browser: results, bad input, sharing, keyboard, screen readers, small screens, dark mode."""
+"""Tests the calculator and the monitor in a browser: results, bad input, sharing, keyboard, screen readers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import cuprous as cp
-
+from ..helpers import command
+from ..serving import Server, serving
 from .browser import Browser
-from .helpers import command
-from .serving import Server, serving
-from .stand_ins import Machine, compiled
+from .contents import cells, show, text
 
 INPUTS = "[...document.querySelectorAll('#question input, #question select')]"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serves a simulated machine with two GPUs and a profile."""
-    folder = tmp_path_factory.mktemp("machine")
-    machine = Machine(folder).card().nodes().driver()
-    machine.libraries.append(compiled("nvml.c", "libnvidia-ml.so.1"))
-    profile = folder / "profile.json"
-    profile.write_text(json.dumps(TRACE))
-    with serving("--profile", str(profile), **machine.environment()) as server:
-        yield server
-
-
-@pytest.fixture
-def page(browser: Browser, server: Server) -> Iterator[Browser]:
-    browser.size(1280, 900)
-    browser.scheme("light")
-    browser.failures.clear()
-    browser.requests.clear()
-    browser.open(f"http://127.0.0.1:{server.port}/")
-    browser.until("document.getElementById('cpu-time').textContent")
-    yield browser
-    assert browser.failures == []
-    # No request went to another machine.
-    own = (f"http://127.0.0.1:{server.port}/", "data:", "about:")
-    assert [url for url in browser.requests if not url.startswith(own)] == []
-
-
-TRACE: dict[str, Any] = {
-    "traceEvents": [
-        {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "Python"}},
-        {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "GPU stream"}},
-        {"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 1000, "name": "train.py:41", "args": {"line": 41}},
-        {"ph": "X", "pid": 1, "tid": 1, "ts": 100, "dur": 200, "name": "launch"},
-        {"ph": "X", "pid": 1, "tid": 2, "ts": 400, "dur": 2000, "name": "softmax"},
-        {"ph": "X", "pid": 1, "tid": 2, "ts": 2500, "dur": 1000, "name": "softmax"},
-        {"ph": "B", "pid": 1, "tid": 1, "ts": 3000, "name": "copy"},
-        {"ph": "E", "pid": 1, "tid": 1, "ts": 3500},
-        {"ph": "s", "pid": 1, "tid": 1, "ts": 150, "id": 1, "cat": "launch", "name": "launch"},
-        {"ph": "f", "pid": 1, "tid": 2, "ts": 400, "id": 1, "cat": "launch", "name": "launch"},
-        {"ph": "C", "pid": 1, "ts": 5, "name": "memory", "args": {"bytes": 5}},
-        {"ph": "N", "pid": 1, "ts": 5, "name": "no such kind"},
-    ]
-}
-
-
-def text(page: Browser, name: str) -> str:
-    return str(page.run(f"document.getElementById('{name}').textContent"))
 
 
 def type_into(page: Browser, name: str, value: str) -> None:
@@ -83,16 +23,18 @@ def type_into(page: Browser, name: str, value: str) -> None:
 def test_inputs_to_outputs(page: Browser) -> None:
     before = text(page, "speedup")
     assert before.endswith("x")
-    assert "Core i7-10700K takes" in page.run("document.querySelector('#bars title').textContent")
+    assert text(page, "range").startswith("between ")  # the headline has its range
+    assert "Core i7-10700K takes" in page.run("document.getElementById('bars').getAttribute('aria-label')")
     type_into(page, "flops", "1000000")
     page.until(f"document.getElementById('speedup').textContent !== '{before}'")
     assert "GPU is about" in text(page, "sentence")
     assert text(page, "problem") == ""
     # One gray and one blue bar, by the computed styles.
-    fills = page.run("[...document.querySelectorAll('#bars rect')].map(r => getComputedStyle(r).fill)")
-    assert fills == ["rgb(110, 119, 129)", "rgb(9, 105, 218)"]
-    widths = page.run("[...document.querySelectorAll('#bars rect')].map(r => Number(r.getAttribute('width')))")
-    assert widths[0] == 600 > widths[1]
+    bars = "[...document.querySelectorAll('#bars .bar-whole')]"
+    fills = page.run(f"{bars}.map(r => getComputedStyle(r).backgroundColor)")
+    assert fills == ["rgb(89, 99, 110)", "rgb(9, 105, 218)"]
+    widths = page.run(f"{bars}.map(r => r.offsetWidth)")
+    assert widths[0] == page.run("document.getElementById('bars').clientWidth") > widths[1]
     assert page.run("document.querySelectorAll('#roofline path').length") == 2
     # The CPU wins for small work.
     type_into(page, "flops", "0.001")
@@ -111,7 +53,50 @@ def test_the_worked_examples(page: Browser) -> None:
     assert page.run("document.getElementById('roofline-part').hidden") is True
     page.run("document.getElementById('full').click()")
     page.until("document.getElementById('sentence').textContent.includes('bound')")
-    assert " to " in text(page, "range")
+    assert text(page, "range").startswith("between ")
+
+
+PARTS = "[...document.querySelectorAll('#bars .bar-parts div')].map(d => d.getBoundingClientRect().width)"
+
+
+@pytest.mark.parametrize("example", ["example-network", "example-paths", "example-matrix", "example-small"])
+def test_parts_of_the_time_add_up(page: Browser, example: str) -> None:
+    """The GPU's bar is drawn in parts over the whole width, however short it is beside the CPU's."""
+    page.run(f"document.getElementById('{example}').click()")
+    page.until("document.getElementById('sentence').textContent && !document.getElementById('problem').textContent")
+    page.until("(a => a.cpu_rate !== undefined || !a.simple)(Object.fromEntries(new URLSearchParams(location.search)))")
+    full, parts = page.run("document.getElementById('bars').clientWidth"), page.run(PARTS)
+    assert sum(parts) == pytest.approx(full, rel=0.01) and len(parts) >= 3
+    rows = cells(page, "parts")
+    assert rows == [] or [row[0].split()[0] for row in rows]
+    # The widths are in proportion to the times.
+    answer = page.run("fetch('/api/estimate?flops=10T&data=1GB&gpu=L4&cpu=5600X&overlapped=1').then(a => a.json())")
+    stacked = page.run(f"import('/charts.js').then(c => c.stack({json.dumps(answer)}))")
+    assert sum(seconds for _, seconds in stacked) == pytest.approx(answer["gpu_seconds"], rel=1e-3)
+
+
+def test_the_answer_stays_in_sight_on_a_phone(page: Browser) -> None:
+    page.size(360, 740)
+    page.run("document.getElementById('example-network').click()")
+    page.until("document.getElementById('glance').textContent.startsWith('19.2x · CPU 25.0 s · GPU 1.30 s')")
+    bar = "(r => [r.top, r.bottom, innerHeight])(document.getElementById('glance').getBoundingClientRect())"
+    for field in ("flops", "startup", "gpu", "simple"):
+        page.run(f"document.getElementById('{field}').scrollIntoView({{block: 'center'}})")
+        top, bottom, height = page.run(bar)
+        assert 0 <= top < bottom <= height, field
+    page.run("document.getElementById('glance').click()")
+    page.until("document.getElementById('speedup').getBoundingClientRect().top < innerHeight / 2")
+
+
+def test_without_scripts_the_page_names_the_commands(page: Browser, server: Server) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(f"http://127.0.0.1:{server.port}/")
+        shown = page.run("document.body.innerText")
+        assert "This page needs JavaScript" in shown and "cuprous estimate" in shown
+        assert "Total operations" not in shown and "Monitor" not in shown
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_numbers_as_people_write_them(page: Browser) -> None:
@@ -149,7 +134,7 @@ def test_an_address_can_be_shared(page: Browser) -> None:
     page.run("document.getElementById('matrix').checked = true")
     page.run("document.getElementById('question').dispatchEvent(new Event('input'))")
     page.until("location.search.includes('flops=4321') && location.search.includes('H200')")
-    page.until("document.querySelector('#bars title').textContent.includes('H200')")
+    page.until("document.getElementById('bars').getAttribute('aria-label').includes('H200')")
     state = f"JSON.stringify({INPUTS}.map(i => i.type === 'checkbox' ? i.checked : i.value))"
     before, answer = page.run(state), text(page, "speedup")
     page.open(page.run("location.href"))
@@ -182,8 +167,7 @@ CONTROLS = {"textbox", "button", "link", "combobox", "radio", "checkbox", "image
 
 def test_a_screen_reader_hears_names(page: Browser) -> None:
     for section in ("calculator", "monitor", "profile"):
-        page.run(f"location.hash = '{section}'")
-        page.until(f"!document.getElementById('{section}').hidden")
+        show(page, section)
         page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         nodes = page.call("Accessibility.getFullAXTree")["nodes"]
         heard = [n for n in nodes if not n.get("ignored") and n.get("role", {}).get("value") in CONTROLS]
@@ -229,12 +213,9 @@ def test_texts_can_be_read_and_fit_a_phone(page: Browser, scheme: str) -> None:
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}[scheme]
     page.size(360, 740)
     for section in ("calculator", "monitor", "profile"):
-        page.run(f"location.hash = '{section}'")
-        page.until(f"!document.getElementById('{section}').hidden")
-        if section == "monitor":
-            page.until("document.querySelectorAll('#gpu-cards .card').length === 2")
+        show(page, section)
         assert page.run(CONTRAST) == []
-        assert page.run("document.documentElement.scrollWidth") <= 360, section
+        page.until("document.documentElement.scrollWidth <= 360")
         controls = "[...document.querySelectorAll('button, select, input')].filter(e => e.checkVisibility())"
         assert page.run(f"{controls}.filter(e => e.offsetHeight < 17).length") == 0
         page.picture(f"{section}-phone-{scheme}")
@@ -248,92 +229,25 @@ def test_the_monitor(page: Browser) -> None:
     for wanted in ("NVIDIA Stand-in", "83 %", "20.0 GiB of 80.0 GiB", "power limit, too hot (hardware)", *link):
         assert wanted in shown, wanted
     assert "/usr/bin/other" in text(page, "processes")
+    # Axes with units, the span of time, and curves that keep growing.
+    labels = page.run("[...document.querySelectorAll('#host .plot span')].map(s => s.textContent)")
+    assert {"100 %", "0 %", "0 B", "1 min ago", "30 s ago", "now"} <= set(labels)
+    assert "over 15 min" in text(page, "host")
+    page.run("document.querySelector('#monitor [value=\"600\"]').click()")
+    page.until("document.getElementById('host').textContent.includes('10 min ago')")
+    page.run("document.querySelector('#monitor [value=\"60\"]').click()")
+    # A GPU that reports nothing has no empty plots.
+    assert page.run(
+        "[...document.querySelectorAll('#gpu-cards .card')].map(c => c.querySelectorAll('.plot').length)"
+    ) == [4, 0]
+    assert "utilization, memory, power, temperature" in shown
     first = page.run("document.querySelector('#host path').getAttribute('d').length")
     page.until(f"document.querySelector('#host path').getAttribute('d').length > {first}")  # the graph keeps growing
-    page.run("[...document.querySelectorAll('#processes thead button')][0].click()")
-    assert page.run("document.querySelector('#processes th').getAttribute('aria-sort')") == "descending"
+    page.run("document.querySelectorAll('#processes thead button')[1].click()")
+    assert page.run("document.querySelectorAll('#processes th')[1].getAttribute('aria-sort')") == "descending"
+    numbers = [int(row[1]) for row in cells(page, "processes")]
+    assert numbers == sorted(numbers, reverse=True)
     page.picture("monitor")
-
-
-def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
-    assert server.address.endswith("/#profile")
-    page.open(server.address)
-    page.until("document.querySelectorAll('#totals tbody tr').length")
-    expected = "The server's profile: 5 events on 2 tracks and 1 curve, 1 of other kinds are not shown."
-    assert text(page, "profile-state") == expected
-    rows = page.run("[...document.querySelectorAll('#totals tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
-    assert rows[0] == ["softmax", "GPU stream", "2", "3.000 ms", "1.500 ms", "2.000 ms"]
-    assert ["copy", "Python", "1", "500.0 µs", "500.0 µs", "500.0 µs"] in rows
-    page.run("document.getElementById('timeline').focus()")
-    page.keys("+", "ArrowRight", "-", "Home")
-    box = page.run("(r => [r.x, r.y, r.width])(document.getElementById('timeline').getBoundingClientRect())")
-    where = {"x": box[0] + box[2] * 0.01, "y": box[1] + 24, "button": "left", "clickCount": 1}
-    for kind in ("mousePressed", "mouseReleased"):
-        page.call("Input.dispatchMouseEvent", type=kind, **where)
-    page.until("document.getElementById('event').textContent.startsWith('train.py:41: 1.000 ms')")
-    page.picture("profile")
-    # A user's file, and a file that is not a trace.
-    for content, wanted in [
-        ('[{"ph":"X","ts":1,"dur":2,"name":"a"}]', "1 events on 1 tracks"),
-        ("{", "is no trace"),
-        ('{"a":1}', "is no trace"),
-    ]:
-        file = tmp_path / f"{len(content)}.json"
-        file.write_text(content)
-        choose(page, file, wanted)
-
-
-def choose(page: Browser, file: Path, wanted: str) -> None:
-    """Opens a user's file in the viewer."""
-    node = page.call("DOM.querySelector", nodeId=page.call("DOM.getDocument")["root"]["nodeId"], selector="#file")
-    page.call("DOM.setFileInputFiles", files=[str(file)], nodeId=node["nodeId"])
-    page.until(f"document.getElementById('profile-state').textContent.includes({json.dumps(wanted)})")
-
-
-def cells(page: Browser, table: str) -> list[list[str]]:
-    rows = f"[...document.querySelectorAll('#{table} tbody tr')]"
-    return list(page.run(f"{rows}.map(r => [...r.cells].map(c => c.textContent))"))
-
-
-def test_profile_written_by_cuprous(page: Browser, server: Server, tmp_path: Path) -> None:
-    x = cp.ones(200_000)
-    with cp.profile() as p:
-        for _ in range(30):
-            y = cp.exp(x) + 1
-            float(y.sum())
-        y.get()
-    p.save(tmp_path / "own.json")
-    page.open(server.address)
-    choose(page, tmp_path / "own.json", "own.json")
-    assert text(page, "profile-state").endswith("tracks and 1 curve.")
-    lines = cells(page, "lines")
-    first = next(k for k, line in enumerate(Path(__file__).read_text().splitlines(), 1) if "y = cp.exp(x) + 1" in line)
-    assert {f"test_page.py:{first + k}" for k in range(3)} <= {line[0] for line in lines}
-    totals = cells(page, "totals")
-    assert any(row[1] == "cpu: work" and row[2] == "30" for row in totals)
-    assert any(row[1] == "host: Python thread 1" and row[0].startswith("run ") for row in totals)
-    flows = page.run("""import('/profile.js').then(async (viewer) => {
-        const found = viewer.parse(JSON.parse(await document.getElementById('file').files[0].text()));
-        return [found.flows.length, found.flows.every(([a, b]) => a[1] <= b[1]), found.skipped];
-    })""")
-    assert flows[0] >= 30 and flows[1:] == [True, 0]
-    page.picture("own profile")
-
-
-def test_a_large_profile(page: Browser, server: Server, tmp_path: Path) -> None:
-    events = [
-        f'{{"ph":"X","pid":{1 + k % 2},"tid":1,"ts":{k},"dur":1,"name":"n{k % 50}","args":{{"line":"a.py:{k % 7}"}}}}'
-        for k in range(200_000)
-    ]
-    arrows = [f'{{"ph":"{ph}","pid":{pid},"tid":1,"ts":{k},"cat":"c","id":{k}}}'
-              for k in range(0, 200_000, 20) for ph, pid in (("s", 1), ("f", 2))]  # fmt: skip
-    (tmp_path / "large.json").write_text(f'{{"traceEvents":[{",".join(events + arrows)}]}}')
-    page.open(server.address)
-    choose(page, tmp_path / "large.json", "large.json: 200000 events on 2 tracks.")
-    assert len(cells(page, "totals")) == 50 and len(cells(page, "lines")) == 7
-    page.run("document.getElementById('timeline').focus()")
-    page.keys("+", "+", "ArrowRight", "-", "Home")
-    page.picture("large profile")
 
 
 RATES = {
@@ -367,7 +281,7 @@ def test_calibrated_machine(browser: Browser, tmp_path: Path) -> None:
         # 1,000 GFLOP at 1 GFLOPS, with the share of peak that is assumed for listed hardware.
         assert text(browser, "cpu-time") == "16 min 40 s"
         assert "as cuprous calibrate measured it" in text(browser, "sources")
-        assert "Measured CPU takes" in browser.run("document.querySelector('#bars title').textContent")
+        assert "Measured CPU takes" in browser.run("document.getElementById('bars').getAttribute('aria-label')")
         browser.picture("calculator-here")
         # A quantity without a measurement gives an error; listed hardware has a value for it.
         browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")

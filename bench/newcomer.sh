@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The first hour of a newcomer, as a transcript with times: bench/newcomer.sh dist/WHEEL. It needs Python 3.10 or later and the network.
+set -e
+say() { printf '\n$ %s\n' "$*"; }
+t0=$(date +%s.%N)
+step() { s=$(date +%s.%N); say "$*"; bash -c "$*" 2>&1 | head -${LINES_MAX:-40}; e=$(date +%s.%N); printf '# %.1f s\n' $(echo "$e - $s" | bc); }
+WHEEL=$(realpath "$1"); cd "$(mktemp -d)"
+export CUPROUS_CACHE_DIR=$PWD/cache
+unset PYTHONPATH
+step python3 -m venv v
+export WHEEL; step 'v/bin/pip install -q --disable-pip-version-check $WHEEL && v/bin/pip list 2>/dev/null && du -sh v'
+step v/bin/cuprous doctor
+cat > tutorial.py <<'P'
+import numpy as np
+import cuprous as cp
+
+a = cp.arange(12, dtype=cp.float64).reshape(3, 4)
+print(a.sum(axis=0), a.device)
+b = cp.asarray(np.linspace(0, 1, 4))
+c = cp.sqrt(a) + b
+print(c.shape, round(float(c.mean()), 4))
+print(np.asarray(c)[0])
+P
+step v/bin/python tutorial.py
+cat > own.py <<'P'
+import cuprous as cp
+
+def walk(paths, steps):
+    moves = cp.random.default_rng(1).standard_normal((paths, steps))
+    return cp.cumsum(moves, axis=1)
+
+ends = walk(20_000, 250)
+highest = ends.max(axis=1)
+print("mean of the highest point", round(float(highest.mean()), 1))
+print("half end below zero", round(float((ends[:, -1] < 0).mean()), 1))
+P
+step v/bin/python own.py
+step v/bin/cuprous profile own.py
+step v/bin/cuprous profile -q -o own.json own.py
+step 'v/bin/cuprous estimate --flops 10T --data 1GB --cpu "Core i7-10700K" --gpu "RTX 3080"'
+printf '\n# all: %.1f s\n' $(echo "$(date +%s.%N) - $t0" | bc)

@@ -1,0 +1,98 @@
+"""The incomplete gamma functions and polygamma, by those of `torch.special`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from cuprous._core import Tensor
+from cuprous.torch._args import by_name, in_place
+
+
+def _special(name: str) -> Callable[..., Tensor]:
+    """Returns a function of `torch.special`, which is imported when it is used because its import takes long."""
+    found: Callable[..., Tensor] = getattr(importlib.import_module("cuprous.torch.special"), name)
+    return found
+
+
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Returns the regularized lower incomplete gamma function.
+
+    Args:
+        input: the parameter a, which has no derivative.
+        other: the argument x, a tensor or number that broadcasts with `input`.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.igamma(torch.tensor([1.0]), torch.tensor([0.5]))
+        tensor([0.3935])
+    """
+    return _special("gammainc")(input, other, out=out)
+
+
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Returns the regularized upper incomplete gamma function.
+
+    Args:
+        input: the parameter a, which has no derivative.
+        other: the argument x, a tensor or number that broadcasts with `input`.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape that the operands broadcast to.
+
+    Examples:
+        >>> torch.igammac(torch.tensor([1.0]), torch.tensor([0.5]))
+        tensor([0.6065])
+    """
+    return _special("gammaincc")(input, other, out=out)
+
+
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Returns the n-th derivative of the digamma function.
+
+    Args:
+        n: the order, a nonnegative integer.
+        input: a tensor of positive numbers.
+        out: a tensor of the result's shape to write to.
+
+    Returns:
+        A floating tensor of the shape of `input`.
+
+    Examples:
+        >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
+        tensor([1.6449, 0.6449])
+    """
+    return _special("polygamma")(n, input, out=out)
+
+
+def _polygamma_of(self: Tensor, n: int) -> Tensor:
+    """Returns the n-th derivative of the digamma function.
+
+    Args:
+        n: the order, a nonnegative integer.
+
+    Returns:
+        A floating tensor of the shape of the tensor.
+
+    Examples:
+        >>> torch.tensor([1.0, 2.0]).polygamma(1)
+        tensor([1.6449, 0.6449])
+    """
+    return polygamma(n, self)
+
+
+_polygamma_of.__name__ = _polygamma_of.__qualname__ = "polygamma"
+
+FUNCTIONS = by_name(igamma, igammac, polygamma)
+METHODS = by_name(
+    igamma, igammac, _polygamma_of,
+    in_place(igamma, "torch.ones(1).igamma_(torch.tensor([0.5])) -> tensor([0.3935])"),
+    in_place(igammac, "torch.ones(1).igammac_(torch.tensor([0.5])) -> tensor([0.6065])"),
+    in_place(_polygamma_of, "torch.tensor([1.0]).polygamma_(1) -> tensor([1.6449])"),
+)  # fmt: skip
+
+__all__ = ["FUNCTIONS", "METHODS"]
