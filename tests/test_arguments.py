@@ -47,11 +47,14 @@ _HINTS = {
     "elements of a footprint are always along the last one": "scipy.ndimage._generic.called.axis",
     "there is one": "cuda._ipc.open_array.context",
     "functions of a table have one signature": """
-        frames.expressions.aggregates._number.column frames.expressions.aggregates.compute.aggregate
         frames.expressions.evaluate._literal.context frames.expressions.nulls._first_valid.call
         frames.expressions.nulls._ternary.call frames.expressions.text.<lambda>.a frames.expressions.text.<lambda>.o
         frames.plan.translate._project.view frames.plan.translate_expressions._alias.dtype
-        frames.plan.translate_expressions._length.view""",
+        frames.plan.translate_expressions._length.view frames.operations.execute.<lambda>.node
+        torch.optim._asgd_rprop_adafactor_muon._start.group""",
+    "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y",
+    "an interface whose subclasses read them": """
+        frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values""",
     "Polars' advice about the size of its batches": "frames.table.read.batch_size",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
@@ -110,7 +113,7 @@ _TORCH_HINTS = {
     "some Jacobians depend on the argument alone": """
         distributions._transform.log_abs_det_jacobian.y distributions.transforms.log_abs_det_jacobian.y""",
     _ORDERED: """
-        _tensor.record_stream.stream cuda._streams.record.stream cuda._streams.wait.stream
+        _tensor.record_stream.s cuda._streams.record.stream cuda._streams.wait.stream
         cuda._streams.wait_stream.stream cuda._streams.wait_event.event cuda._streams.current_stream.device
         cuda._streams.default_stream.device cuda._device.synchronize.device""",
     "one random number generator serves all devices": """

@@ -23,7 +23,8 @@ from tests.conftest import DEVICE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLES = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+#: The gallery is run, and its pictures are compared, by tests/ported.
+EXAMPLES = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8") and p.name != "gallery.md"]
 
 
 def blocks(page: Path) -> Iterator[tuple[int, str]]:
@@ -35,8 +36,8 @@ def blocks(page: Path) -> Iterator[tuple[int, str]]:
 
 def missing(code: str) -> list[str]:
     """Returns the missing requirement of a block, if any."""
-    # `cuprous.keras` is a package of its own.
-    names = re.findall(r"^(?:import|from) (?:cuprous\.(?=keras\b))?(\w+)", code, re.MULTILINE)
+    # `cuprous.keras` and `cuprous.sklearn` need packages of their own.
+    names = re.findall(r"^(?:import|from) (?:cuprous\.(?=(?:keras|sklearn)\b))?(\w+)", code, re.MULTILINE)
     names += re.findall(r"^from cuprous import (keras)\b", code, re.MULTILINE)
     lacks = [name for name in names if not importlib.util.find_spec(name)]
     if (

@@ -67,7 +67,8 @@ def policies(function: Any) -> int:
     """The number of policies that are applied, one around another."""
     code = getattr(function, "__code__", None)
     here = code is not None and code.co_filename == _autocast.__file__
-    return here + (policies(function.__wrapped__) if hasattr(function, "__wrapped__") else 0)
+    inner = getattr(function, "__wrapped__", None) or getattr(function, "forwards_to", None)
+    return here + (policies(inner) if inner else 0)
 
 
 @pytest.mark.parametrize("name", sorted(_autocast.POLICIES))

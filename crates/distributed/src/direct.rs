@@ -79,6 +79,17 @@ static REACHED: Mutex<BTreeMap<i32, Weak<Process>>> = Mutex::new(BTreeMap::new()
 impl Process {
     /// Returns the running process of that number, if this process may copy from and to others at all.
     fn of(pid: i32) -> Option<Arc<Process>> {
+        // A policy may forbid one of the two calls, also later: what is allowed here is allowed for the others' memory if
+        // reading is.
+        let (from, mut to) = ([1u8], [0u8]);
+        // SAFETY: both arrays have one byte, and the second one is not used meanwhile.
+        unsafe {
+            copy(Way::Write, std::process::id() as i32, from.as_ptr().cast_mut(), to.as_mut_ptr().addr() as u64, 1)
+        }
+        .ok()?;
+        if to != from {
+            return None;
+        }
         let mut reached = REACHED.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(known) = reached.get(&pid).and_then(Weak::upgrade).filter(|known| known.runs()) {
             return Some(known);
@@ -87,16 +98,9 @@ impl Process {
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         // SAFETY: a new descriptor, which nobody else has.
         let watch = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })?;
-        // A policy may forbid one of the two calls: what is allowed here is allowed for the others' memory if reading is.
-        let (from, mut to) = ([1u8], [0u8]);
-        // SAFETY: both arrays have one byte, and the second one is not used meanwhile.
-        unsafe {
-            copy(Way::Write, std::process::id() as i32, from.as_ptr().cast_mut(), to.as_mut_ptr().addr() as u64, 1)
-        }
-        .ok()?;
         let process = Arc::new(Process { pid, watch });
         reached.insert(pid, Arc::downgrade(&process));
-        (to == from).then_some(process)
+        Some(process)
     }
 
     /// Returns true until the process ends.

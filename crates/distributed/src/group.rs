@@ -229,6 +229,8 @@ impl Backend for Arc<Group> {
 
 /// The streams of collectives and of messages.
 type Lanes = [Box<dyn Link>; 2];
+/// The processes of the ranks.
+type Processes = Vec<Arc<Process>>;
 
 /// Connects the ranks of a group, for collectives and for messages.
 fn connect(session: &Session, meeting: &Meeting) -> Result<(Lanes, Option<Direct>)> {
@@ -270,7 +272,7 @@ fn connect(session: &Session, meeting: &Meeting) -> Result<(Lanes, Option<Direct
 
 /// Opens the memory that the first rank made, if all ranks can. Returns it with the processes of the ranks, if all can
 /// reach each other's own memory.
-fn share(meeting: &Meeting, name: &str, offer: Option<&Offer>) -> Result<Option<(Segment, Option<Vec<Arc<Process>>>)>> {
+fn share(meeting: &Meeting, name: &str, offer: Option<&Offer>) -> Result<Option<(Segment, Option<Processes>)>> {
     let offer = offer.map_or_else(String::new, Offer::text);
     let texts = meeting.all_gather("memory", &format!("{name}\n{offer}"))?;
     let said = |text: &String| text.split_once('\n').map(|(name, offer)| (name.to_owned(), offer.to_owned()));
@@ -278,7 +280,7 @@ fn share(meeting: &Meeting, name: &str, offer: Option<&Offer>) -> Result<Option<
     let said = said.ok_or_else(|| Failure::store("the store has keys of another program"))?;
     let name = &said[0].0;
     let opened = Segment::open(name, meeting.ranks.len()).ok().filter(|_| !name.is_empty());
-    let processes: Option<Vec<Arc<Process>>> = said.iter().map(|(_, offer)| Offer::accept(offer)).collect();
+    let processes: Option<Processes> = said.iter().map(|(_, offer)| Offer::accept(offer)).collect();
     let answer = match (&opened, &processes) {
         (None, _) => "no",
         (Some(_), None) => "yes",

@@ -26,7 +26,7 @@ _TABLE: dict[str, tuple[str, dict[str, str], str]] = {
         "input target weight=None pos_weight=None reduction=1", _NONE,
         "torch.zeros(2), torch.ones(2) -> tensor(0.6931)"),
     "cosine_embedding_loss": ("input1 input2 target margin=0.0 reduction=1", _NONE,
-                              "torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]) -> tensor(1.0000)"),
+                              "torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]), 2.0 -> tensor(0.)"),
     "ctc_loss": ("log_probs targets input_lengths target_lengths blank=0 reduction=1 zero_infinity=False", _NONE,
                  "torch.zeros(2, 1, 2), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]) -> tensor(-1.0986)"),
     "dropout": ("input p train", {"train": "training"}, "torch.ones(2), 0.5, False -> tensor([1., 1.])"),
@@ -93,7 +93,7 @@ def _made(name: str, text: str, renamed: dict[str, str], example: str) -> Callab
     # So that it has the parameters of the table, as `inspect` and Python's own errors show them.
     exec(f"def call({parameters}): return _called({name!r}, locals(), _renamed)", scope)
     call = scope["call"]
-    call.__wrapped__ = function
+    call.forwards_to = function
     lines = [f"        {x}: {_description(x, function, renamed.get(x, x))}" for x in names]
     lines += ["        out: a tensor of the result's shape to write to."] if takes_out else []
     arguments, result = example.split(" -> ")

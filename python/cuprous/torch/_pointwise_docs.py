@@ -136,6 +136,7 @@ def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
         _doc(head, f"    input: a tensor of {_DTYPES[dtypes]}.{both}\n{_OUT}", f"{kind} of the shape {shape}.",
              f"torch.{name}({', '.join([first, *others])})", result),
         _doc(head, other, f"{kind} of the shape {shape}, as `torch.{name}`.", f"{first}.{name}({rest})", result),
-        _doc(f"Writes the result of `{name}` to the tensor.", other, "The tensor itself, of the same dtype.",
+        _doc(f"Writes the result of `{name}` to the tensor.",
+             f"    input: the tensor.{both.replace('`input`', 'it')}", "The tensor itself, of the same dtype.",
              f"{first}.{name}_({rest})", written),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from cuprous.torch import _args, _joining
 from cuprous.torch._args import wrap_dim, write_out
 from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch._keywords import complete
+from cuprous.torch._keywords import complete as _complete
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -319,4 +319,4 @@ __all__ = [
     "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-globals().update(complete({name: globals()[name] for name in __all__}))
+globals().update(_complete({name: globals()[name] for name in __all__}))

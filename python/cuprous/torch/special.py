@@ -10,7 +10,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _placeholders, _pointwise, _reductions, _special_functions
 from cuprous.torch._args import tensor_of, write_out
 from cuprous.torch._further import mvlgamma
-from cuprous.torch._keywords import complete
+from cuprous.torch._keywords import complete as _complete
 from cuprous.torch.nn import functional as F
 
 _map = _core.t_map
@@ -25,7 +25,7 @@ erf, erfc, erfinv, exp2, expm1, log1p, sinc, digamma, xlogy, logit, round = (
     )
 )  # fmt: skip
 psi, gammaln, expit = digamma, _F["lgamma"], _F["sigmoid"]
-softmax, log_softmax, logsumexp = complete(
+softmax, log_softmax, logsumexp = _complete(
     {"softmax": F.softmax, "log_softmax": F.log_softmax, "logsumexp": _reductions.FUNCTIONS["logsumexp"]}
 ).values()
 

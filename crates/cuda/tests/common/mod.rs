@@ -174,7 +174,7 @@ pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
         loop {
             let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let Some(unit) = units.get(i) else { return };
-            let target = if i % 4 == 0 || all { arch.to_owned() } else { arch.replace("sm_", "compute_") };
+            let target = if i.is_multiple_of(4) || all { arch.to_owned() } else { arch.replace("sm_", "compute_") };
             let mut o = CompileOptions { fast_compile: true, ..CompileOptions::new(target) };
             o.fmad = extra.iter().all(|e| e != "--fmad=false");
             o.extra = extra.iter().filter(|e| !e.starts_with("--fmad")).cloned().collect();

@@ -7,7 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _products, _reductions
 from cuprous.torch._joining import stack
-from cuprous.torch._keywords import complete
+from cuprous.torch._keywords import complete as _complete
 from cuprous.torch._pointwise import conj
 from cuprous.torch._products import matmul
 from cuprous.torch.linalg._common import LinAlgError
@@ -150,4 +150,4 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
-globals().update(complete({name: globals()[name] for name in __all__}))
+globals().update(_complete({name: globals()[name] for name in __all__}))

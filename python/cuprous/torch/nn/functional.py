@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.torch import _placeholders
-from cuprous.torch._keywords import complete
+from cuprous.torch._keywords import complete as _complete
 from cuprous.torch._products import bilinear, linear
 from cuprous.torch.nn import (
     _activation,
@@ -48,4 +48,4 @@ for _part in (_activation, _attention, _convolution, _dropout, _fractional, _emb
 
 #: Functions that PyTorch's parser reads, so that they take NumPy's names too.
 _NATIVE = ("cosine_similarity", "pairwise_distance")
-globals().update(complete({name: globals()[name] for name in _NATIVE}))
+globals().update(_complete({name: globals()[name] for name in _NATIVE}))

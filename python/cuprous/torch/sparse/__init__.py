@@ -11,7 +11,7 @@ from cuprous import _core, torch
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders
 from cuprous.torch._args import tensor_of, unsupported
-from cuprous.torch._keywords import complete
+from cuprous.torch._keywords import complete as _complete
 from cuprous.torch._memory_format import LAYOUTS
 from cuprous.torch._types import Size
 from cuprous.torch.sparse import _operations, _positions
@@ -464,4 +464,4 @@ __all__ = [
 ]  # fmt: skip
 
 _NAMED = ("log_softmax", "smm", "softmax", "sparse_csc_tensor", "sparse_csr_tensor")
-globals().update(complete({name: globals()[name] for name in _NAMED}))
+globals().update(_complete({name: globals()[name] for name in _NAMED}))

@@ -137,11 +137,10 @@ impl Rows<'_> {
             count[0] = I::of(self.partitioned(ids, firsts));
             return;
         }
-        let found = if domain > 0 {
+        let found = match (2 * n).checked_div(domain) {
             // Each part has a table of the domain.
-            self.by_parts(threads.min(2 * n / domain).max(1), || Direct(vec![0; domain]), ids)
-        } else {
-            self.by_parts(threads, || Hashed::new(8, 0), ids)
+            Some(most) => self.by_parts(threads.min(most).max(1), || Direct(vec![0; domain]), ids),
+            None => self.by_parts(threads, || Hashed::new(8, 0), ids),
         };
         count[0] = I::of(found.len() as u32);
         firsts.iter_mut().zip(found).for_each(|(to, row)| *to = I::of(row));
