@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuprous_advisor::profile;
 use cuprous_advisor::rates::{Copies, Rates};
 use cuprous_core::{Array, Error, Result};
+use cuprous_cuda::codegen::Vendor;
+use cuprous_cuda::driver;
 use cuprous_plan::auto::AutoDevice;
 use cuprous_plan::{Device, Engine};
 
@@ -40,17 +42,18 @@ fn number(name: &str) -> Result<u8> {
     if name == "auto" {
         return Ok(if ENGINES[AUTO as usize].get().is_some() || no_gpu_reason().is_none() { AUTO } else { 0 });
     }
-    if name.split(':').next() == Some("hip") {
-        cuprous_cuda::driver::request(cuprous_cuda::codegen::Vendor::Amd).map_err(|e| Error::runtime(e.to_string()))?;
-    }
     let index = match name.split_once(':') {
         None if ["cuda", "gpu", "hip"].contains(&name) => Some(0),
         Some(("cuda" | "gpu" | "hip", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
         _ => None,
     };
-    index
+    let number = index
         .map(|k| k + 1)
-        .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))
+        .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))?;
+    if name.starts_with("hip") {
+        driver::request(Vendor::Amd).map_err(|e| Error::runtime(e.to_string()))?;
+    }
+    Ok(number)
 }
 
 /// Returns the number of a GPU's engine, or `None` for others.

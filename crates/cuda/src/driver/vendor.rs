@@ -31,8 +31,12 @@ pub(super) fn settle() {
 /// Requests the GPUs of a maker.
 ///
 /// # Errors
-/// This process uses those of another one.
+/// There are none, or this process uses those of another one.
 pub fn request(wanted: Vendor) -> Result<()> {
+    // A request that cannot be met leaves the choice open.
+    if CHOSEN.get().is_none() && !has_gpus(wanted) {
+        return Err(CudaError::Unsupported(format!("there is no {} device node in /dev", wanted.name())));
+    }
     let used = *CHOSEN.get_or_init(|| wanted);
     if used == wanted {
         return Ok(());
