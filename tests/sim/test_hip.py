@@ -94,5 +94,5 @@ except Exception as error:
     print(error)
 """
     lines, _ = run(code, tmp_path, hip=True)
-    assert lines[0] == "5.4 None cuda:0 (10, 0)"
+    assert lines[0] == "5.4 None hip:0 (10, 0)"
     assert "hipSOLVER" in lines[1]

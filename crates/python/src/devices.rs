@@ -47,9 +47,9 @@ fn number(name: &str) -> Result<u8> {
         Some(("cuda" | "gpu" | "hip", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
         _ => None,
     };
-    let number = index
-        .map(|k| k + 1)
-        .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))?;
+    let number = index.map(|k| k + 1).ok_or_else(|| {
+        Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\""))
+    })?;
     if name.starts_with("hip") {
         driver::request(Vendor::Amd).map_err(|e| Error::runtime(e.to_string()))?;
     }
@@ -187,11 +187,17 @@ pub(crate) fn set_default(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the device name of an engine: `cpu`, `cuda:0`, `auto`.
+/// Returns true for the name of a GPU: `cuda`, `cuda:k`, `gpu`, `hip`, `hip:k`.
+pub(crate) fn is_gpu_name(name: &str) -> bool {
+    matches!(name.split(':').next(), Some("cuda" | "gpu" | "hip"))
+}
+
+/// Returns the device name of an engine: `cpu`, `cuda:0`, `hip:0` on a GPU of AMD, `auto`.
 pub(crate) fn name(engine: &Engine) -> String {
     match engine.id {
         0 => "cpu".into(),
         AUTO => "auto".into(),
+        k if driver::vendor() == Vendor::Amd => format!("hip:{}", k - 1),
         k => format!("cuda:{}", k - 1),
     }
 }

@@ -9,6 +9,7 @@ template <> struct dot_sum<bool> {
 };
 // Stores a sum.
 struct dot_store {
+    DEV void skip(int64) {}
     template <class T, class S> DEV void operator()(T* c, int64 at, int64, S sum) const { c[at] = (T)sum; }
 };
 template <class T, int N, class E = dot_store>
@@ -23,7 +24,8 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
     rest /= tiles_n;
     const int64 tile_m = rest % tiles_m;
     rest /= tiles_m;
-    const int64 first = rest * m * n;
+    c += rest * m * n;
+    store.skip(rest * m * n);
 #pragma unroll
     for (int k = N - 1; k >= 0; k--) {
         int64 i = rest % batch[k];
@@ -65,6 +67,6 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
             int64 r = row + ty + 16 * i, q = column + tx + 16 * j;
-            if (r < m && q < n) store(c, first + r * n + q, q, sum[i][j]);
+            if (r < m && q < n) store(c, r * n + q, q, sum[i][j]);
         }
 }

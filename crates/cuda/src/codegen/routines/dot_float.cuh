@@ -23,6 +23,10 @@ template <class T> struct dot_epilogue {
     typedef typename dot_sum<T>::type S;
     S scale, factor;
     const T *addend, *bias;
+    // Moves to the elements of a matrix.
+    DEV void skip(int64 elements) {
+        if (addend) addend += elements;
+    }
     DEV void operator()(T* c, int64 at, int64 column, S sum) const {
         sum = mul(scale, sum);
         if (addend) sum = add(sum, mul(factor, dot_wide(addend[at])));
