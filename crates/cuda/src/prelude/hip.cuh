@@ -14,7 +14,7 @@
 #define HIP_DEV __device__ inline __attribute__((always_inline))
 HIP_DEV unsigned hip_lane() { return __lane_id() & 31; }
 HIP_DEV unsigned hip_votes(bool yes) { return (unsigned)(__ballot(yes) >> (__lane_id() & 32)); }
-// Words of four bytes, whatever the type.
+// Words of four bytes, whatever the type. HIP does not reduce a lane's number to the warp, so that is done here.
 template <class T, class F> HIP_DEV T hip_by_words(T x, F move) {
     union words { T value; int word[(sizeof(T) + 3) / 4]; HIP_DEV words() {} } u;
     u.value = x;
@@ -23,10 +23,10 @@ template <class T, class F> HIP_DEV T hip_by_words(T x, F move) {
     return u.value;
 }
 template <class T> HIP_DEV T hip_shfl(T x, int from, int width = 32) {
-    return hip_by_words(x, [=](int word) { return __shfl(word, from, width); });
+    return hip_by_words(x, [=](int word) { return __shfl(word, from & (width - 1), width); });
 }
 template <class T> HIP_DEV T hip_shfl_xor(T x, int with, int width = 32) {
-    return hip_by_words(x, [=](int word) { return __shfl_xor(word, with, width); });
+    return hip_by_words(x, [=](int word) { return __shfl_xor(word, with & 31, width); });
 }
 template <class T> HIP_DEV T hip_shfl_up(T x, unsigned by, int width = 32) {
     return hip_by_words(x, [=](int word) { return __shfl_up(word, by, width); });
