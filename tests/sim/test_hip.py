@@ -81,6 +81,37 @@ def test_programs_without_products_make_exactly_the_same_calls(code: str, tmp_pa
     assert run(code, tmp_path, hip=True) == run(code, tmp_path, hip=False)
 
 
+def test_products_are_those_of_numpy(tmp_path: Path) -> None:
+    code = """
+import cuprous as cp, numpy as np
+from cuprous import _core
+_core.set_device({device!r})
+rng = np.random.default_rng(0)
+for name in ("float32", "float64", "float16", "complex64", "complex128"):
+    def array(*shape):
+        x = rng.standard_normal(shape)
+        return (x + 1j * rng.standard_normal(shape) if name[0] == "c" else x).astype(name)
+    a, b, c, bias = array(3, 70, 33), array(33, 65), array(3, 70, 65), array(65)
+    on = [cp.asarray(x) for x in (a, b, c, bias)]
+    wide = [x.astype("complex128" if name[0] == "c" else "float64") for x in (a, b, c, bias)]
+    error = 0.0
+    for f in (
+        lambda a, b, c, bias: a @ b,
+        lambda a, b, c, bias: -(a @ b) * 2 + c + bias,
+        lambda a, b, c, bias: c - (a[:, ::-1] @ b) * 0.25,
+        lambda a, b, c, bias: b.T @ a.swapaxes(1, 2)[1] + c[0].T,
+    ):
+        error = max(error, np.abs(cp.asnumpy(f(*on)) - f(*wide)).max())
+    print(name, error)
+"""
+    lines, _ = run(code, tmp_path, hip=True)
+    allowed = dict(float32=1e-4, float64=1e-12, float16=0.2, complex64=1e-4, complex128=1e-12)
+    assert [line.split()[0] for line in lines] == list(allowed)
+    for line in lines:
+        name, error = line.split()
+        assert float(error) < allowed[name], line
+
+
 def test_names_and_versions(tmp_path: Path) -> None:
     code = """
 import cuprous as cp, cuprous.torch as torch, numpy as np
