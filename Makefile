@@ -257,7 +257,7 @@ test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 
 # The kernels of these tests compile for GPUs of AMD, each for one of the targets by its code. The compiler is Debian's clang-19,
 # with the headers of libamdhip64-dev under HIP_PATH; hiprtc of CUPROUS_ROCM_PATH with HIP_CLANG= and AMD='gfx90a|gfx1030'.
-# Left out is a test of libdevice's roundings other than to the nearest, which HIP does not have.
+# Left out are tests of what HIP does not have: libdevice's roundings other than to the nearest, and linking of device code.
 AMD       ?= gfx90a|gfx942|gfx1030|gfx1100|gfx1201
 HIP_PATH  ?= /usr
 HIP_CLANG ?= $(firstword $(wildcard $(HIP_PATH)/lib/llvm-19/bin/clang++) clang++-19)
@@ -267,7 +267,7 @@ test-amd: $(TEST_READY)
 	  echo "test-amd: skipped, no compiler for AMD: apt-get install clang-19 libamdhip64-dev"; exit 0; fi; \
 	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
-	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice' -n auto
+	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' -n auto
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built

@@ -74,6 +74,7 @@ fn translated(option: &str) -> Result<Option<String>> {
         _ if kept && !name.starts_with("fmad") => Some(option.into()),
         ("std", version) => Some(format!("-std={version}")),
         ("include-path", folder) => Some(format!("-I{folder}")),
+        ("pre-include", file) => Some(format!("--include={file}")),
         ("define-macro", definition) => Some(format!("-D{definition}")),
         ("use_fast_math", _) => Some("-ffast-math".into()),
         ("relocatable-device-code" | "rdc" | "dc" | "dlto" | "gen-opt-lto", _) => {
@@ -126,9 +127,14 @@ mod tests {
     #[test]
     fn options_have_clangs_names() {
         let mut options = CompileOptions { fmad: false, user_source: true, ..CompileOptions::new("gfx1100") };
-        options.extra = ["--std=c++20", "-DN=3", "--include-path=/x", "--maxrregcount=32"].map(String::from).into();
+        options.extra = ["--std=c++20", "-DN=3", "--include-path=/x", "--pre-include=y.h", "--maxrregcount=32"]
+            .map(String::from)
+            .into();
         let given = arguments(&options).expect("all have a counterpart");
-        assert_eq!(given, ["--gpu-architecture=gfx1100", "-O3", "-ffp-contract=off", "-std=c++20", "-DN=3", "-I/x"]);
+        assert_eq!(
+            given,
+            ["--gpu-architecture=gfx1100", "-O3", "-ffp-contract=off", "-std=c++20", "-DN=3", "-I/x", "--include=y.h"]
+        );
         options.extra = vec!["--relocatable-device-code=true".into()];
         let error = arguments(&options).expect_err("nothing is linked").to_string();
         assert!(error.contains("cannot be linked"), "{error}");
