@@ -234,7 +234,7 @@ def test_steps_in_words(machine: Machine) -> None:
     done = command("doctor", timeout=120, **machine.card().nodes().driver(cuda=11040).environment())
     assert done.returncode == 1
     titles = [
-        "1. This machine", "2. NVIDIA GPU", "3. Driver", "4. CUDA libraries", "5. cuDNN", "6. Python packages",
+        "1. This machine", "2. GPU", "3. Driver", "4. GPU libraries", "5. cuDNN", "6. Python packages",
         "7. Several processes",
     ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles

@@ -37,8 +37,8 @@ pub(super) fn checks(checks: &mut Vec<Check>) -> Result<usize, ()> {
     checks.extend((0..count).map(|ordinal| gpu(ordinal).of(Step::Driver)));
     match sys::hiprtc() {
         Ok(_) => {
-            let path = probe::loaded_from("libhiprtc.so").map_or_else(String::new, |p| p.display().to_string());
-            checks.push(Check::ok("hiprtc", format!("found {path}")).of(Step::Libraries));
+            let path = probe::loaded_from("libhiprtc.so").map_or_else(|| "found".into(), |p| p.display().to_string());
+            checks.push(Check::ok("hiprtc", path).of(Step::Libraries));
             Ok(count)
         }
         Err(missing) => {

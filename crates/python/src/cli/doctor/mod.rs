@@ -32,9 +32,11 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         false => amd::checks(&mut checks),
     };
     let has_gpu = gpus.is_ok_and(|count| count > 0);
-    checks.extend(libraries::checks(has_gpu && nvidia));
-    if has_gpu && nvidia {
-        libraries::targets(&mut checks, gpus.unwrap_or(0));
+    if nvidia {
+        checks.extend(libraries::checks(has_gpu));
+        if has_gpu {
+            libraries::targets(&mut checks, gpus.unwrap_or(0));
+        }
     }
     checks.extend(packages::checks(host));
     checks.extend(ranks::checks(host));
