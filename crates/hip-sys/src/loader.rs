@@ -130,3 +130,31 @@ impl Library {
         Err(MissingLibrary { library: self.name, cure: self.cure.into(), searched, refused })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_file_of_the_first_folder_is_chosen() {
+        let base = std::env::temp_dir().join(format!("hip-sys-{}", std::process::id()));
+        let folders = [base.join("none"), base.join("a"), base.join("b")];
+        for (folder, file) in
+            [(1, "libamdhip64.so.5"), (1, "libamdhip64.so.6"), (1, "libamdhip64.so"), (2, "libamdhip64.so.7")]
+        {
+            std::fs::create_dir_all(&folders[folder]).expect("a folder of this test");
+            std::fs::write(folders[folder].join(file), "").expect("a file of this test");
+        }
+        assert_eq!(DRIVER.file_in(&folders), Some(folders[1].join("libamdhip64.so.6")));
+        assert_eq!(HIPRTC.file_in(&folders), None);
+        std::fs::remove_dir_all(base).expect("the folder of this test");
+    }
+
+    #[test]
+    fn a_missing_library_is_an_error_that_says_what_to_do() {
+        let none = |_: &Path| -> Result<(), libloading::Error> { Err(libloading::Error::DlOpenUnknown) };
+        let missing = HIPRTC.open(none).expect_err("nothing opens");
+        assert_eq!((missing.library, missing.cure.as_str()), ("hiprtc", CURE));
+        assert!(missing.searched.iter().any(|place| place.starts_with("libhiprtc.so.6: ")), "{:?}", missing.searched);
+    }
+}
