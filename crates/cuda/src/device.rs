@@ -42,6 +42,8 @@ impl CudaDevice {
 
     /// Wraps a stream of another owner, given by its handle.
     fn foreign(&self, handle: u64) -> Stream {
+        // Libraries name the default stream by CUDA's handle, which older versions of HIP do not know.
+        let handle = if handle == 1 && self.0.arch.vendor == Vendor::Amd { 0 } else { handle };
         // SAFETY: whoever hands over a stream keeps it alive, in the primary context, while it is waited for.
         unsafe { Stream::from_raw(self.0.context, handle as usize) }
     }
