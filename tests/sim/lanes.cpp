@@ -148,7 +148,7 @@ void votes_and_sums() {
 
 // Pairs of 16-bit counters in one word, to which all lanes add.
 alignas(4) unsigned short counters[4];
-void halves_of_words() {
+void counters_of_16_bits() {
     for (int turn = 0; turn < 20; turn++) {
         unsigned short* p = &counters[lane % 4];
         for (unsigned short seen = *(volatile unsigned short*)p;;) {
@@ -170,7 +170,7 @@ void run(int number) {
     matches<int>("match of 4 bytes");
     matches<long long>("match of 8 bytes");
     votes_and_sums();
-    halves_of_words();
+    counters_of_16_bits();
 }
 } // namespace hip
 

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 HEADER = HERE.parents[1] / "crates" / "cuda" / "src" / "prelude" / "hip.cuh"
 
 
-def test_shuffles_votes_and_reductions_of_both_halves_of_a_wave(tmp_path: Path) -> None:
+def test_shuffles_votes_and_reductions_of_the_two_warps_of_a_wave(tmp_path: Path) -> None:
     program = tmp_path / "lanes"
     options = ["-std=c++20", "-O1", "-w", "-pthread", f'-DHEADER="{HEADER}"', "-o", str(program)]
     subprocess.run(["g++", *options, str(HERE / "lanes.cpp")], check=True, timeout=300)
