@@ -91,7 +91,7 @@ pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
 ) -> CUresult {
     // SAFETY: as above.
     unsafe {
-        request_shared(func, dynamic_smem_size as usize);
+        request_shared(func, dynamic_smem_size);
         cuda!(cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks, func, block_size, dynamic_smem_size))
     }
 }
