@@ -87,7 +87,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
         lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
@@ -132,6 +132,13 @@ build/sim/.built: $(SOURCES)
 	rm -rf build/sim; mkdir -p build/sim
 	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12 nccl.so.2; do \
 	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
+	touch $@
+
+# HIP on CUDA's driver, for CUPROUS_TEST_DEVICE=hip:32 and hip:64: what the device does on a GPU of AMD, on the simulated GPU.
+build/fake-hip/.built: $(SOURCES)
+	$(CARGO) build $(CHECKED) --package cuprous-fake-hip --quiet
+	rm -rf build/fake-hip; mkdir -p build/fake-hip
+	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
 	touch $@
 
 build/site/.installed: $(WHEEL)
@@ -236,17 +243,31 @@ SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_ONCE     := tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
+SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_lanes.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
                 tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/arrays/test_assignment.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
 SIM_PROGRAMS ?= 300
-test-sim: $(TEST_READY) build/sim/.built
+test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 	tests="$(SIM_TESTS)"; for device in sim:32 sim:64; do \
 	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080" -n auto; \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
 	  tests="$(filter-out $(SIM_ONCE),$(SIM_TESTS)) $(SIM_ONCE:%=--ignore=%)"; done
+
+# The kernels of these tests compile for GPUs of AMD, each for one of the targets by its code. The compiler is Debian's clang-19,
+# with the headers of libamdhip64-dev under HIP_PATH; hiprtc of CUPROUS_ROCM_PATH with HIP_CLANG= and AMD='gfx90a|gfx1030'.
+# Left out are tests of what HIP does not have: libdevice's roundings other than to the nearest, and linking of device code.
+AMD       ?= gfx90a|gfx942|gfx1030|gfx1100|gfx1201
+HIP_PATH  ?= /usr
+HIP_CLANG ?= $(firstword $(wildcard $(HIP_PATH)/lib/llvm-19/bin/clang++) clang++-19)
+AMD_TESTS ?= tests/test_tour.py tests/kernels tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_training.py
+test-amd: $(TEST_READY)
+	@if ! command -v $(or $(HIP_CLANG),true) > /dev/null || [ ! -e $(HIP_PATH)/include/hip/hip_runtime.h ]; then \
+	  echo "test-amd: skipped, no compiler for AMD: apt-get install clang-19 libamdhip64-dev"; exit 0; fi; \
+	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
+	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
+	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' -n auto
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built

@@ -1,4 +1,8 @@
-"""Selects the simulated GPU (crates/sim) as this process's device: `sim:32` or `sim:64`, by the width of a wave."""
+"""Selects a simulated GPU (crates/sim) as this process's device.
+
+`sim:32` and `sim:64` have waves of so many threads. `hip:32` and `hip:64` are the same GPU behind HIP's functions
+(crates/fake-hip), so that the device runs as on a GPU of AMD.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from pathlib import Path
 
 #: Where `make build/sim/.built` puts the simulator under the names of NVIDIA's libraries.
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "sim"
+#: Where `make build/fake-hip/.built` puts HIP on CUDA's driver.
+HIP = FOLDER.parent / "fake-hip"
 
 #: Tests that a simulated GPU cannot run, with the reason.
 NOT_SIMULATED = {
@@ -36,12 +42,17 @@ def select(device: str) -> str:
     Raises:
         FileNotFoundError: if the simulator was not built.
     """
-    if not device.startswith("sim:"):
+    kind, _, wave = device.partition(":")
+    if kind not in ("sim", "hip"):
         return device
     if not (FOLDER / "libcuda.so.1").exists():
         raise FileNotFoundError(f"{FOLDER}: the simulator was not built; run `make build/sim/.built`")
     os.environ["CUPROUS_CUDA_PATH"] = str(FOLDER)
     kept = f"cache={FOLDER / 'kernels'}"
-    os.environ["CUPROUS_SIM"] = ",".join(filter(None, [f"wave={device[4:]}", kept, os.environ.get("CUPROUS_SIM")]))
+    os.environ["CUPROUS_SIM"] = ",".join(filter(None, [f"wave={wave}", kept, os.environ.get("CUPROUS_SIM")]))
+    if kind == "hip":
+        if not (HIP / "libamdhip64.so.5").exists():
+            raise FileNotFoundError(f"{HIP}: the stand-in for HIP was not built; run `make build/fake-hip/.built`")
+        os.environ["CUPROUS_ROCM_PATH"] = str(HIP)
     os.environ["CUPROUS_TEST_DEVICE"] = "cuda"
     return "cuda"

@@ -359,6 +359,9 @@ def get_device() -> str: ...
 def device_count() -> int:
     """Number of usable GPUs, determined without initializing CUDA."""
 
+def hip_version() -> str | None:
+    """The version of HIP, such as "6.4", if the GPUs of this process are AMD's."""
+
 def can_access_peer(device: int, peer: int) -> bool:
     """Whether a GPU can access the memory of another one."""
 

@@ -1,4 +1,4 @@
-//! Generates bindings to NVIDIA's libraries, for the functions that Cuprous calls.
+//! Generates bindings to the libraries of NVIDIA and AMD, for the functions that Cuprous calls.
 
 use std::path::Path;
 
@@ -7,6 +7,8 @@ use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallb
 use crate::{HEADER, Result};
 
 struct Library {
+    /// The crate that the file belongs to.
+    room: &'static str,
     file: &'static str,
     /// The name of the generated struct that holds the loaded symbols.
     name: &'static str,
@@ -14,9 +16,12 @@ struct Library {
     functions: &'static [&'static str],
     /// Enums that no bound function mentions, because attributes are passed as bytes.
     types: &'static [&'static str],
+    /// Structs of bits, whose fields are not read.
+    opaque: &'static [&'static str],
 }
 
 const DRIVER: Library = Library {
+    room: "cuda-sys",
     file: "driver",
     name: "DriverApi",
     // The `_v2` of cuEventElapsedTime needs a 12.8 driver. All drivers have the first version.
@@ -94,9 +99,11 @@ const DRIVER: Library = Library {
         "cuGraphLaunch",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const NVRTC: Library = Library {
+    room: "cuda-sys",
     file: "nvrtc",
     name: "NvrtcApi",
     source: "#include <nvrtc.h>\n",
@@ -114,9 +121,11 @@ const NVRTC: Library = Library {
         "nvrtcGetProgramLog",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const NVJITLINK: Library = Library {
+    room: "cuda-sys",
     file: "nvjitlink",
     name: "NvJitLinkApi",
     // The functions of the header are inline and call symbols with a version in their names. All versions of the
@@ -148,9 +157,11 @@ const NVJITLINK: Library = Library {
         "nvJitLinkGetErrorLog",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUBLASLT: Library = Library {
+    room: "cuda-sys",
     file: "cublaslt",
     name: "CublasLtApi",
     // The half-precision headers need CCCL. Only the names of their types matter here.
@@ -176,9 +187,11 @@ const CUBLASLT: Library = Library {
         "cublasLtMatmulPreferenceSetAttribute",
     ],
     types: &["cublasOperation_t", "cublasLtEpilogue_t"],
+    opaque: &[],
 };
 
 const CUFFT: Library = Library {
+    room: "cuda-sys",
     file: "cufft",
     name: "CufftApi",
     source: "#include <cufftXt.h>\n",
@@ -193,9 +206,11 @@ const CUFFT: Library = Library {
         "cufftXtMakePlanMany",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUSOLVER: Library = Library {
+    room: "cuda-sys",
     file: "cusolver",
     name: "CusolverApi",
     // Its header includes the half-precision headers, as cuBLASLt's does.
@@ -236,9 +251,11 @@ const CUSOLVER: Library = Library {
         "cusolverDnXgeev_bufferSize",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUSPARSE: Library = Library {
+    room: "cuda-sys",
     file: "cusparse",
     name: "CusparseApi",
     source: "#include <cusparse.h>\n",
@@ -261,9 +278,11 @@ const CUSPARSE: Library = Library {
         "cusparseSpMM",
     ],
     types: &[],
+    opaque: &[],
 };
 
 const CUDNN: Library = Library {
+    room: "cuda-sys",
     file: "cudnn",
     name: "CudnnApi",
     source: "#include <cudnn_graph.h>\n#include <cudnn_adv.h>\n",
@@ -306,10 +325,34 @@ const CUDNN: Library = Library {
         "cudnnBackendNumericalNote_t",
         "cudnnBackendBehaviorNote_t",
     ],
+    opaque: &[],
 };
 
 /// The members that are used of enums that grow with each CUDA release.
-const KEPT_MEMBERS: [(&str, &[&str]); 10] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
+    (
+        "hipDeviceAttribute",
+        &[
+            "ClockRate",
+            "Integrated",
+            "L2CacheSize",
+            "MaxBlocksPerMultiProcessor",
+            "MaxGridDimX",
+            "MaxGridDimY",
+            "MaxGridDimZ",
+            "MaxRegistersPerBlock",
+            "MaxSharedMemoryPerBlock",
+            "MaxSharedMemoryPerMultiprocessor",
+            "MaxThreadsPerBlock",
+            "MaxThreadsPerMultiProcessor",
+            "MemoryBusWidth",
+            "MemoryClockRate",
+            "MultiprocessorCount",
+        ],
+    ),
+    ("hipError", &["NotSupported"]),
+    ("hipMemcpy", &["DeviceToDevice"]),
+    ("hipComputeMode", &[]),
     (
         "CU_JIT_",
         &[
@@ -525,11 +568,43 @@ impl ParseCallbacks for HideUnused {
     }
 }
 
-/// Writes one file for each library, or for one of them.
-pub(crate) fn generate(include: &[String], only: Option<&str>, out: &Path) -> Result<()> {
-    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
-    for library in all.into_iter().filter(|library| only.is_none_or(|name| library.file == name)) {
+/// The driver of AMD's GPUs. Functions that the headers of HIP 5.2 lack are declared here, with types of theirs.
+const HIP: Library = Library {
+    room: "hip-sys",
+    file: "hip",
+    name: "HipApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n\
+             hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);\n\
+             hipError_t hipGetDevicePropertiesR0600(void *properties, int device);\n",
+    functions: &[
+        "hipDeviceEnablePeerAccess",
+        "hipDeviceGetAttribute",
+        "hipDriverGetVersion",
+        "hipGetDevice",
+        "hipGetDeviceProperties",
+        "hipGetDevicePropertiesR0600",
+        "hipGetErrorName",
+        "hipGetErrorString",
+        "hipGraphAddKernelNode",
+        "hipGraphAddMemcpyNode1D",
+        "hipGraphExecKernelNodeSetParams",
+        "hipGraphExecMemcpyNodeSetParams1D",
+        "hipGraphUpload",
+        "hipMemcpyPeerAsync",
+        "hipSetDevice",
+    ],
+    types: &[],
+    opaque: &["hipDeviceArch_t"],
+};
+
+/// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
+pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) -> Result<()> {
+    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP];
+    // Headers of both makers are rarely on one machine, so those of AMD are read only by name.
+    let wanted = |library: &Library| only.map_or(library.room == "cuda-sys", |name| library.file == name);
+    for library in all.into_iter().filter(wanted) {
+        let out = crates.join(library.room).join("src/generated");
+        std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
         let path = out.join(format!("{}.rs", library.file));
         let text = bind(&library, include)?;
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -564,6 +639,9 @@ fn bind(library: &Library, include: &[String]) -> Result<String> {
         .disable_header_comment();
     for function in library.functions {
         builder = builder.allowlist_function(format!("^{function}$"));
+    }
+    for name in library.opaque {
+        builder = builder.opaque_type(format!("^{name}$"));
     }
     for name in library.types {
         builder = builder.allowlist_type(format!("^{name}$"));

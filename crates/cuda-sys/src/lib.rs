@@ -5,6 +5,7 @@
 //! library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings` writes
 //! `generated/`. To add a library, add a `Library` to `xtask/src/bindings.rs`, one to `loader.rs`, and a module here.
 
+pub mod libdevice;
 mod loader;
 pub mod nccl;
 

@@ -10,11 +10,12 @@ use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::user;
-use crate::codegen::{Arch, Part, Stage, ctype};
+use crate::codegen::{Arch, Part, Stage, Vendor, ctype};
 use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
 use crate::modules;
-use crate::nvrtc::{self, CompileOptions};
+use crate::nvrtc::{CompileOptions, Compiled};
+use crate::{compiler, hiprtc};
 
 /// Compiles the code of programs for one or several targets, each kernel once.
 ///
@@ -25,6 +26,8 @@ use crate::nvrtc::{self, CompileOptions};
 pub struct Checker {
     /// The alternatives of each target.
     targets: Vec<Vec<String>>,
+    /// The command of a clang that compiles for GPUs of AMD in place of hiprtc.
+    clang: Option<String>,
     /// For how many combinations of dtypes each structure is compiled.
     most_types: usize,
     cache: DiskCache,
@@ -54,11 +57,13 @@ struct Kernel {
 impl Checker {
     /// Creates a checker for targets. `sm_80,sm_90` compiles for both. `sm_80|sm_90` compiles for one of them, chosen
     /// by the code, so that each target gets its share of many kernels. `compute_90` compiles to PTX only, in a quarter
-    /// of the time.
+    /// of the time. `gfx1100` compiles by hiprtc, or by the clang whose command is in `CUPROUS_CHECK_CLANG`, for targets
+    /// that an old hiprtc does not know.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), structures: HashMap::new(), waiting: HashMap::new() };
-        Checker { targets, most_types: usize::MAX, cache: DiskCache::open_default(), state: Mutex::new(state) }
+        let clang = std::env::var("CUPROUS_CHECK_CLANG").ok().filter(|command| !command.is_empty());
+        Checker { targets, clang, most_types: usize::MAX, cache: DiskCache::open_default(), state: Mutex::new(state) }
     }
 
     /// Compiles kernels that differ in their dtypes alone for `most` combinations of dtypes only, where each function
@@ -134,7 +139,7 @@ impl Checker {
         let (args, grid, block) = (Vec::new(), [1; 3], [1; 3]);
         let stage = Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false };
         // Users' kernels exercise all of the assembler, so they are not compiled to PTX only.
-        self.add(|target| target.starts_with("sm_"), usize::MAX, |_| Ok(vec![stage.clone()])).map_err(translate)
+        self.add(|target| !target.starts_with("compute_"), usize::MAX, |_| Ok(vec![stage.clone()])).map_err(translate)
     }
 
     /// Compiles a user's CUDA C++ for each target.
@@ -146,7 +151,7 @@ impl Checker {
             let mut options = CompileOptions::new(target.as_str());
             (options.user_source, options.fast_compile) = (true, true);
             options.extra.extend_from_slice(extra);
-            nvrtc::compile(source, name, &options).map_err(translate)?;
+            self.compile_one(source, name, &options).map_err(translate)?;
         }
         Ok(())
     }
@@ -182,7 +187,7 @@ impl Checker {
     fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
         let options = options(target);
         let as_one = |kernels| {
-            nvrtc::compile(&translation_unit(kernels), "batch", &options).is_ok_and(|all| !all.has_libdevice_spills())
+            self.compile_one(&translation_unit(kernels), "batch", &options).is_ok_and(|all| !all.has_libdevice_spills())
         };
         if kernels.len() > 1 && as_one(kernels) {
             return kernels
@@ -190,7 +195,7 @@ impl Checker {
                 .try_for_each(|kernel| self.mark_compiled(target, &kernel.stage, b"compiled with others"));
         }
         for Kernel { stage, test } in kernels {
-            let compiled = nvrtc::compile(&stage.source(), &stage.name, &options).and_then(|compiled| {
+            let compiled = self.compile_one(&stage.source(), &stage.name, &options).and_then(|compiled| {
                 let spills = || CudaError::Unsupported(format!("{}: too few registers:\n{}", stage.name, compiled.log));
                 if compiled.has_libdevice_spills() { Err(spills()) } else { Ok(compiled) }
             });
@@ -210,24 +215,42 @@ impl Checker {
     /// Returns true if another process compiled the kernel. The options, and so the keys, differ from those of code to
     /// run.
     fn is_compiled(&self, target: &str, stage: &Stage) -> Result<bool> {
-        Ok(self.cache.get(&key(target, stage)?).is_some())
+        Ok(self.cache.get(&self.key(target, stage)?).is_some())
     }
 
     fn mark_compiled(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
-        self.cache.put(&key(target, stage)?, what);
+        self.cache.put(&self.key(target, stage)?, what);
         Ok(())
+    }
+
+    fn key(&self, target: &str, stage: &Stage) -> Result<CacheKey> {
+        let identity = match self.clang_for(target) {
+            Some(command) => hiprtc::clang_identity(command),
+            None => compiler::identity(target)?,
+        };
+        Ok(CacheKey::new(&stage.source(), &options(target), &identity))
+    }
+
+    fn compile_one(&self, source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
+        match self.clang_for(&options.arch) {
+            Some(command) => hiprtc::compile_by_clang(command, source, name, options),
+            None => compiler::compile(source, name, options),
+        }
+    }
+
+    fn clang_for(&self, target: &str) -> Option<&str> {
+        self.clang.as_deref().filter(|_| Vendor::of_target(target) == Vendor::Amd)
     }
 }
 
 fn options(target: &str) -> CompileOptions {
     let mut options = CompileOptions { fast_compile: true, ..modules::compile_options(target) };
+    if options.vendor() == Vendor::Amd {
+        return options;
+    }
     // Detects spills in libdevice calls also for kernels that are only bounded by their threads per block.
     options.extra.push("--ptxas-options=--warn-on-spills".into());
     options
-}
-
-fn key(target: &str, stage: &Stage) -> Result<CacheKey> {
-    Ok(CacheKey::new(&stage.source(), &options(target), &nvrtc::identity()?))
 }
 
 /// Returns the code of a kernel without what differs between dtypes: types, comments, and the kernel's name.

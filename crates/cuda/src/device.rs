@@ -9,6 +9,7 @@ use cuprous_plan::device::{DeviceKernels, DeviceMemory, DeviceOrder, DeviceProgr
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
 use crate::buffers::{Block, PageLocked};
+use crate::codegen::Vendor;
 use crate::compile;
 use crate::cudnn::Convolution;
 use crate::driver::{self, Context, DevPtr, Event, Stream};
@@ -20,11 +21,12 @@ use crate::source;
 use crate::staging::{COPY_STREAM_BYTES, CopyStream};
 use crate::timing::Timing;
 
-/// The names of devices by number, as many as an array can name.
-const NAMES: [&str; 16] = [
-    "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7", "cuda:8", "cuda:9", "cuda:10",
-    "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15",
-];
+/// Defines the names of devices by number, as many as an array can name.
+macro_rules! names {
+    ($kind:literal: $($number:literal)*) => { [$(concat!($kind, ":", $number)),*] };
+}
+const CUDA_NAMES: [&str; 16] = names!("cuda": 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+const HIP_NAMES: [&str; 16] = names!("hip": 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 
 /// One GPU. All its work runs in order on one stream.
 pub struct CudaDevice(Arc<Gpu>);
@@ -40,6 +42,8 @@ impl CudaDevice {
 
     /// Wraps a stream of another owner, given by its handle.
     fn foreign(&self, handle: u64) -> Stream {
+        // Libraries name the default stream by CUDA's handle, which older versions of HIP do not know.
+        let handle = if handle == 1 && self.0.arch.vendor == Vendor::Amd { 0 } else { handle };
         // SAFETY: whoever hands over a stream keeps it alive, in the primary context, while it is waited for.
         unsafe { Stream::from_raw(self.0.context, handle as usize) }
     }
@@ -47,7 +51,11 @@ impl CudaDevice {
 
 impl Device for CudaDevice {
     fn name(&self) -> &'static str {
-        NAMES.get(self.0.context.ordinal()).copied().unwrap_or("cuda")
+        let (names, kind) = match self.0.arch.vendor {
+            Vendor::Nvidia => (CUDA_NAMES, "cuda"),
+            Vendor::Amd => (HIP_NAMES, "hip"),
+        };
+        names.get(self.0.context.ordinal()).copied().unwrap_or(kind)
     }
 }
 

@@ -9,7 +9,7 @@ use cuprous_core::{Error, presence};
 use cuprous_plan::device::Mark;
 
 use crate::cache::DiskCache;
-use crate::codegen::Arch;
+use crate::codegen::{Arch, Vendor};
 use crate::cublaslt::{CublasLt, WORKSPACE_BYTES, Workspace};
 use crate::cudnn::Cudnn;
 use crate::cufft;
@@ -106,14 +106,21 @@ impl Gpu {
         }
         driver::init()?;
         // Nothing runs without the compiler, so its absence is reported here and not in the middle of a program.
-        if cuprous_cuda_sys::nvrtc_file().is_none() {
-            cuprous_cuda_sys::nvrtc()?;
+        match driver::vendor() {
+            Vendor::Nvidia if cuprous_cuda_sys::nvrtc_file().is_some() => {}
+            Vendor::Nvidia => {
+                cuprous_cuda_sys::nvrtc()?;
+            }
+            Vendor::Amd => {
+                cuprous_hip_sys::hiprtc_files()?;
+            }
         }
         let context = Context::of_device(ordinal)?;
         context.make_current()?;
         let info: DeviceInfo = driver::device_info(ordinal)?;
         let (major, minor) = info.compute_capability;
         let arch = Arch {
+            vendor: driver::vendor(),
             major,
             minor,
             sms: info.sm_count,
@@ -125,7 +132,7 @@ impl Gpu {
             context,
             stream: Stream::blocking(context)?,
             arch,
-            target: format!("sm_{major}{minor}"),
+            target: driver::target(ordinal, info.compute_capability)?,
             cache: DiskCache::open_default(),
             kernels: Mutex::default(),
             templates: Mutex::default(),
@@ -218,8 +225,19 @@ impl Gpu {
         }
     }
 
+    /// Returns an error on a GPU of AMD: its library `theirs` does the work, and is not called yet.
+    fn needs_nvidia(&self, work: &str, theirs: &str) -> Result<()> {
+        match self.arch.vendor {
+            Vendor::Nvidia => Ok(()),
+            Vendor::Amd => Err(CudaError::Unsupported(format!(
+                "{work} need {theirs} on a GPU of AMD, which Cuprous does not call yet; move the arrays to the CPU for them"
+            ))),
+        }
+    }
+
     /// Runs `f` with cuBLASLt and its workspace, loaded on first use.
     pub(crate) fn with_blas<T>(&self, f: impl FnOnce(&mut CublasLt, Workspace) -> Result<T>) -> Result<T> {
+        self.needs_nvidia("these products of matrices", "hipBLASLt")?;
         let mut blas = lock(&self.blas);
         let (library, workspace) = get_or_create(&mut blas, || {
             let library = CublasLt::new(self.context)?;
@@ -235,6 +253,7 @@ impl Gpu {
     /// Returns a plan for Fourier transforms. Its tables do not come from the pool, so the pool releases its free
     /// memory if there is too little for them.
     pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
+        self.needs_nvidia("Fourier transforms of this length", "hipFFT")?;
         lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
             Err(error) if error.is_out_of_memory() => {
                 lock(&self.pool).free_all_blocks()?;
@@ -246,16 +265,19 @@ impl Gpu {
 
     /// Runs `f` with cuSOLVER, loaded on first use.
     pub(crate) fn with_solver<T>(&self, f: impl FnOnce(&mut Cusolver) -> Result<T>) -> Result<T> {
+        self.needs_nvidia("matrix decompositions of this size", "hipSOLVER")?;
         f(get_or_create(&mut lock(&self.solver), || Cusolver::new(self.context))?)
     }
 
     /// Runs `f` with cuSPARSE, loaded on first use.
     pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
+        self.needs_nvidia("products of sparse matrices", "hipSPARSE")?;
         f(get_or_create(&mut lock(&self.sparse), || Cusparse::new(self.context))?)
     }
 
     /// Runs `f` with cuDNN, loaded on first use.
     pub(crate) fn with_dnn<T>(&self, f: impl FnOnce(&mut Cudnn) -> Result<T>) -> Result<T> {
+        self.needs_nvidia("fused convolutions, attention and recurrent layers", "MIOpen")?;
         let mut dnn = lock(&self.dnn);
         let library = get_or_create(&mut dnn, || Cudnn::new(self.context))?;
         let before = library.queries;

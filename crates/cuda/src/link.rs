@@ -10,6 +10,7 @@ use sys::driver::{CUjit_option as JitOption, CUjitInputType as Input, CUlinkStat
 use sys::nvjitlink::{NvJitLinkApi, nvJitLinkHandle, nvJitLinkInputType as JitInput, nvJitLinkResult};
 
 use crate::cache::CacheKey;
+use crate::codegen::Vendor;
 use crate::driver::{self, call};
 use crate::error::{CudaError, Result};
 use crate::gpu::Gpu;
@@ -36,6 +37,11 @@ pub(crate) fn link(
     name: &str,
     max_registers: Option<u32>,
 ) -> Result<Arc<[u8]>> {
+    if gpu.arch.vendor == Vendor::Amd {
+        return Err(CudaError::Unsupported(format!(
+            "{name}: device code cannot be linked on a GPU of AMD; give the functions as source that is compiled with it"
+        )));
+    }
     let registers = max_registers.unwrap_or(0).to_le_bytes();
     let kinds: Vec<u8> = objects.iter().map(|object| object.kind as u8).collect();
     let mut parts: Vec<&[u8]> = vec![b"linked", gpu.target.as_bytes(), &registers, &kinds, code];

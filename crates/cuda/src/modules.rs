@@ -8,7 +8,8 @@ use std::sync::{Arc, mpsc};
 use foldhash::fast::RandomState;
 
 use crate::cache::CacheKey;
-use crate::codegen::{Options, Stage};
+use crate::codegen::{Options, Stage, Vendor};
+use crate::compiler;
 use crate::driver::{Function, Module};
 use crate::error::Result;
 use crate::gpu::{Counters, Gpu, lock};
@@ -102,17 +103,21 @@ fn in_parallel<T: Sync, R: Send>(
 
 /// Returns the cubin of a source, from the cache if it is there, else compiled.
 pub(crate) fn cubin(gpu: &Gpu, source: &str, name: &str, options: &CompileOptions) -> Result<Arc<[u8]>> {
-    let key = CacheKey::new(source, options, &nvrtc::identity()?);
+    let key = CacheKey::new(source, options, &compiler::identity(&options.arch)?);
     if let Some(cubin) = gpu.cache.get(&key) {
         Counters::add(&gpu.counters.kernels_from_disk, 1);
         return Ok(cubin);
     }
     Counters::add(&gpu.counters.kernels_compiled, 1);
-    // A device newer than NVRTC gets code for the newest compatible target that NVRTC supports.
-    let best = nvrtc::best_arch((gpu.arch.major, gpu.arch.minor))?;
-    let arch = if options.arch.ends_with('a') { best + "a" } else { best };
-    let options = CompileOptions { arch, ..options.clone() };
-    let cubin = nvrtc::compile(source, name, &options)?.cubin;
+    let cubin = match gpu.arch.vendor {
+        Vendor::Amd => compiler::compile(source, name, options)?.cubin,
+        Vendor::Nvidia => {
+            // A device newer than NVRTC gets code for the newest compatible target that NVRTC supports.
+            let best = nvrtc::best_arch((gpu.arch.major, gpu.arch.minor))?;
+            let arch = if options.arch.ends_with('a') { best + "a" } else { best };
+            compiler::compile(source, name, &CompileOptions { arch, ..options.clone() })?.cubin
+        }
+    };
     gpu.cache.put(&key, &cubin);
     Ok(cubin.into())
 }

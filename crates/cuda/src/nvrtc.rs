@@ -5,10 +5,12 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::Write as _;
+use std::path::Path;
 
 use cuprous_cuda_sys as sys;
 use sys::nvrtc::{NvrtcApi, nvrtcProgram, nvrtcResult};
 
+use crate::codegen::Vendor;
 use crate::error::{CudaError, Result};
 
 /// Options of a compilation. All of them are part of the cache key.
@@ -32,6 +34,11 @@ impl CompileOptions {
     #[must_use]
     pub fn new(arch: impl Into<String>) -> Self {
         CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), fast_compile: false, user_source: false }
+    }
+
+    /// Returns the maker of the target.
+    pub(crate) fn vendor(&self) -> Vendor {
+        Vendor::of_target(&self.arch)
     }
 
     /// Returns true if the target is PTX, for which there is no cubin.
@@ -123,15 +130,17 @@ pub fn version() -> Result<(u32, u32)> {
 /// # Errors
 /// NVRTC is not installed.
 pub fn identity() -> Result<String> {
-    let file = sys::nvrtc_file().and_then(|path| {
-        let meta = std::fs::metadata(&path).ok()?;
-        let time = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        Some(format!("{} {} {}", path.display(), meta.len(), time.as_nanos()))
-    });
-    match file {
+    match sys::nvrtc_file().and_then(|path| file_identity(&path)) {
         Some(identity) => Ok(identity),
         None => version().map(|(major, minor)| format!("{major}.{minor}")),
     }
+}
+
+/// Returns a file's path, size and time.
+pub(crate) fn file_identity(path: &Path) -> Option<String> {
+    let meta = std::fs::metadata(path).ok()?;
+    let time = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", path.display(), meta.len(), time.as_nanos()))
 }
 
 /// Returns the targets that NVRTC supports, such as 90 for `sm_90`, in ascending order.
@@ -230,10 +239,23 @@ pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Com
 
 fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
     let api = sys::nvrtc()?;
+    compile_with(api, source, (name, source), &options.arguments(version()?), !options.is_virtual())
+}
+
+/// Compiles a translation unit by an API like NVRTC's. `shown` are the name that messages have and the text whose lines
+/// they count. Without `with_code` only the log is returned.
+pub(crate) fn compile_with(
+    api: &NvrtcApi,
+    unit: &str,
+    shown: (&str, &str),
+    arguments: &[String],
+    with_code: bool,
+) -> Result<Compiled> {
+    let (name, _) = shown;
     let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} contains a zero byte"));
-    let text = CString::new(source).map_err(has_zero)?;
+    let text = CString::new(unit).map_err(has_zero)?;
     let title = CString::new(name).map_err(has_zero)?;
-    let arguments = options.arguments(version()?).into_iter().map(CString::new);
+    let arguments = arguments.iter().map(|argument| CString::new(argument.as_str()));
     let arguments = arguments.collect::<std::result::Result<Vec<_>, _>>().map_err(has_zero)?;
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
 
@@ -246,12 +268,17 @@ fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Co
     let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
     let log = program.log().unwrap_or_default();
     if status != nvrtcResult::NVRTC_SUCCESS {
-        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered_excerpt(source, line));
-        excerpt.extend(missing_header(&log));
-        return Err(CudaError::Compile { name: name.into(), status: status_text(api, status), log, excerpt });
+        return Err(refused(shown, log, status_text(api, status)));
     }
-    let cubin = if options.is_virtual() { Vec::new() } else { program.cubin()? };
+    let cubin = if with_code { program.cubin()? } else { Vec::new() };
     Ok(Compiled { cubin, log })
+}
+
+/// Returns the error of a source that a compiler refused.
+pub(crate) fn refused((name, source): (&str, &str), log: String, status: String) -> CudaError {
+    let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered_excerpt(source, line));
+    excerpt.extend(missing_header(&log));
+    CudaError::Compile { name: name.into(), status, log, excerpt }
 }
 
 /// Returns the source without the second argument of `__launch_bounds__(threads, min_blocks_per_sm)`, which limits the
@@ -317,10 +344,11 @@ pub fn missing_header(log: &str) -> Option<String> {
     Some(format!("NVIDIA's header {name} is not installed: pip install {wheel}\n"))
 }
 
-/// Returns the line number of the first `name(LINE): error` in a log.
+/// Returns the line number of the first `name(LINE): error` in a log, or of clang's `name:LINE:COLUMN: error`.
 fn first_error_line(log: &str, name: &str) -> Option<usize> {
     let with_errors = log.lines().filter(|line| line.contains("error"));
-    let mut numbers = with_errors.filter_map(|line| line.strip_prefix(name)?.strip_prefix('(')?.split_once(')'));
+    let numbers = with_errors.filter_map(|line| line.strip_prefix(name)?.strip_prefix(['(', ':']));
+    let mut numbers = numbers.filter_map(|line| line.split_once([')', ':']));
     numbers.find_map(|(number, _)| number.parse().ok())
 }
 

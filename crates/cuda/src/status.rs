@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::codegen::Vendor;
 use crate::driver;
 use crate::error::translate;
 
@@ -11,7 +12,8 @@ pub fn device_count() -> u32 {
     if !driver::is_available() {
         return 0;
     }
-    if driver::is_started() {
+    // HIP starts in a few milliseconds.
+    if driver::is_started() || driver::vendor() == Vendor::Amd {
         return driver::device_count().map_or(0, |n| n as u32);
     }
     let nodes = (0..64).filter(|k| std::path::Path::new(&format!("/dev/nvidia{k}")).exists()).count();
@@ -27,13 +29,27 @@ pub fn device_count() -> u32 {
 
 /// Returns the reason why a visible GPU cannot be used. `None` if none is visible or it can be used.
 pub fn unusable_reason() -> Option<String> {
-    let visible = std::path::Path::new("/dev/nvidia0").exists() || std::path::Path::new("/dev/dxg").exists();
+    let visible = ["/dev/nvidia0", "/dev/dxg", "/dev/kfd"].iter().any(|node| std::path::Path::new(node).exists());
     if !visible { None } else { driver::why_unavailable() }
 }
 
 /// Sets the folders where NVIDIA's wheels install their libraries.
 pub fn set_library_roots(roots: Vec<PathBuf>) {
     cuprous_cuda_sys::set_roots(roots);
+}
+
+/// Sets the folders in which wheels are installed, where AMD's libraries are searched for.
+pub fn set_sites(sites: Vec<PathBuf>) {
+    cuprous_hip_sys::set_sites(sites);
+}
+
+/// Returns the version of HIP, such as `6.4`, if this process uses GPUs of AMD.
+pub fn hip_version() -> Option<String> {
+    if driver::vendor() == Vendor::Nvidia {
+        return None;
+    }
+    let (major, minor) = driver::version().ok()?;
+    Some(format!("{major}.{minor}"))
 }
 
 /// The value of a device property.

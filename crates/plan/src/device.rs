@@ -20,7 +20,7 @@ pub type Listing<'a> = &'a dyn Fn(&Program) -> Result<String>;
 
 /// What runs programs. All work that one engine submits to a device runs in the order of submission.
 pub trait Device: DeviceMemory + DevicePrograms + DeviceKernels + DeviceOrder + DeviceStatistics {
-    /// Returns `"cpu"`, `"cuda:0"` or `"auto"`.
+    /// Returns `"cpu"`, `"cuda:0"`, `"hip:0"` or `"auto"`.
     fn name(&self) -> &'static str;
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cuprous_advisor::profile;
 use cuprous_advisor::rates::{Copies, Rates};
 use cuprous_core::{Array, Error, Result};
+use cuprous_cuda::codegen::Vendor;
+use cuprous_cuda::driver;
 use cuprous_plan::auto::AutoDevice;
 use cuprous_plan::{Device, Engine};
 
@@ -31,8 +33,8 @@ pub(crate) fn by_number(number: u8) -> &'static Arc<Engine> {
     ENGINES[number as usize].get().expect("an array's engine has been started")
 }
 
-/// Returns the number of a device name: `cpu`, `cuda`, `cuda:k`, `gpu`, `auto`. Without a usable GPU, "auto" is the
-/// CPU.
+/// Returns the number of a device name: `cpu`, `cuda`, `cuda:k`, `gpu`, `hip`, `hip:k`, `auto`. Without a usable GPU,
+/// "auto" is the CPU. "cuda" is a GPU of any maker, as in PyTorch; "hip" is one of AMD.
 fn number(name: &str) -> Result<u8> {
     if name == "cpu" {
         return Ok(0);
@@ -41,13 +43,17 @@ fn number(name: &str) -> Result<u8> {
         return Ok(if ENGINES[AUTO as usize].get().is_some() || no_gpu_reason().is_none() { AUTO } else { 0 });
     }
     let index = match name.split_once(':') {
-        None if name == "cuda" || name == "gpu" => Some(0),
-        Some(("cuda" | "gpu", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
+        None if ["cuda", "gpu", "hip"].contains(&name) => Some(0),
+        Some(("cuda" | "gpu" | "hip", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
         _ => None,
     };
-    index
-        .map(|k| k + 1)
-        .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))
+    let number = index.map(|k| k + 1).ok_or_else(|| {
+        Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\""))
+    })?;
+    if name.starts_with("hip") {
+        driver::request(Vendor::Amd).map_err(|e| Error::runtime(e.to_string()))?;
+    }
+    Ok(number)
 }
 
 /// Returns the number of a GPU's engine, or `None` for others.
@@ -181,11 +187,17 @@ pub(crate) fn set_default(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the device name of an engine: `cpu`, `cuda:0`, `auto`.
+/// Returns true for the name of a GPU: `cuda`, `cuda:k`, `gpu`, `hip`, `hip:k`.
+pub(crate) fn is_gpu_name(name: &str) -> bool {
+    matches!(name.split(':').next(), Some("cuda" | "gpu" | "hip"))
+}
+
+/// Returns the device name of an engine: `cpu`, `cuda:0`, `hip:0` on a GPU of AMD, `auto`.
 pub(crate) fn name(engine: &Engine) -> String {
     match engine.id {
         0 => "cpu".into(),
         AUTO => "auto".into(),
+        k if driver::vendor() == Vendor::Amd => format!("hip:{}", k - 1),
         k => format!("cuda:{}", k - 1),
     }
 }

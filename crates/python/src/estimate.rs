@@ -53,7 +53,7 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
     match name {
         Some("cpu") => here(false).ok_or_else(|| missing("cpu")),
         None if !gpu => here(false).ok_or_else(|| missing("cpu")),
-        None | Some("cuda" | "gpu" | "cuda:0") => here(true).ok_or_else(|| {
+        None | Some("cuda" | "gpu" | "cuda:0" | "hip" | "hip:0") => here(true).ok_or_else(|| {
             Error::runtime("[estimate] this machine has no usable GPU; name one, such as device=\"H200\"")
         }),
         Some(name) => {
@@ -214,7 +214,7 @@ impl WorkCounter {
 /// Returns 0 for the name of a CPU and 1 for that of a GPU.
 #[pyfunction]
 pub(crate) fn device_side(name: &str) -> PyResult<usize> {
-    if name == "cpu" || name == "cuda" || name == "gpu" || name.starts_with("cuda:") {
+    if name == "cpu" || devices::is_gpu_name(name) {
         return Ok(usize::from(name != "cpu"));
     }
     let gpu = profile::find(profile::gpus(), |g| g.name, name).is_some();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cuprous_core::layout::{MAX_NDIM, checked_size, contiguous_strides, show};
 use cuprous_core::{Array, DType, Dims, Kind, Layout, Memory, Storage};
+use cuprous_cuda::codegen::Vendor;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ use crate::interrupt;
 
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
+const ROCM: i32 = 10;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -116,6 +118,14 @@ unsafe extern "C" fn forget_capsule(capsule: *mut ffi::PyObject) {
     }
 }
 
+/// Returns DLPack's type of this process's GPUs.
+fn gpu_kind() -> i32 {
+    match cuprous_cuda::driver::vendor() {
+        Vendor::Nvidia => CUDA,
+        Vendor::Amd => ROCM,
+    }
+}
+
 #[pyfunction]
 pub(crate) fn to_dlpack(
     py: Python<'_>,
@@ -133,7 +143,7 @@ pub(crate) fn to_dlpack(
     })?;
     let device = match engine.id {
         0 => DLDevice { kind: CPU, id: 0 },
-        k => DLDevice { kind: CUDA, id: i32::from(k) - 1 },
+        k => DLDevice { kind: gpu_kind(), id: i32::from(k) - 1 },
     };
     let data = first_byte(&array, &buffer);
     let mut export = Box::new(Export {
@@ -250,8 +260,9 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
             ))
         })?;
     let device = match tensor.device.kind {
-        CPU | 3 => "cpu".to_owned(),
-        CUDA | 13 => format!("cuda:{}", tensor.device.id),
+        CPU | 3 | 11 => "cpu".to_owned(),
+        kind if kind == gpu_kind() => format!("cuda:{}", tensor.device.id),
+        13 => format!("cuda:{}", tensor.device.id),
         kind => return Err(PyBufferError::new_err(format!("[from_dlpack] unsupported device type {kind}"))),
     };
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&n| n <= MAX_NDIM).ok_or_else(|| {

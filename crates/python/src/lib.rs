@@ -67,16 +67,13 @@ fn shutdown() {
 }
 
 /// Passes the folders of NVIDIA's wheels to the loader: the namespace package `nvidia`, a folder of that name anywhere
-/// on `sys.path`.
+/// on `sys.path`. AMD's are searched for when they are needed.
 fn set_library_roots(py: Python<'_>) -> PyResult<()> {
     let path: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;
-    let roots = path
-        .iter()
-        .filter_map(|entry| entry.extract::<std::path::PathBuf>().ok())
-        .map(|entry| entry.join("nvidia"))
-        .filter(|folder| folder.is_dir())
-        .collect();
+    let sites: Vec<std::path::PathBuf> = path.iter().filter_map(|entry| entry.extract().ok()).collect();
+    let roots = sites.iter().map(|site| site.join("nvidia")).filter(|folder| folder.is_dir()).collect();
     cuprous_cuda::set_library_roots(roots);
+    cuprous_cuda::set_sites(sites);
     Ok(())
 }
 
@@ -133,7 +130,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to without_base update gather
             scatter reduce int_range scan dot sort argsort searchsorted partition topk select pack_mask compact components
             has_table_routines group_ids group_aggregate join_match join_pairs correlate pad decompose sparse_dot;
-        session: flush synchronize explain show_code set_device get_device device_count can_access_peer unusable_gpu_reason
+        session: flush synchronize explain show_code set_device get_device device_count hip_version can_access_peer unusable_gpu_reason
             set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
             stand_in_auto no_op;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;

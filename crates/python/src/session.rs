@@ -77,6 +77,12 @@ pub(crate) fn device_count() -> u32 {
     cuprous_cuda::device_count()
 }
 
+/// Returns the version of HIP if the GPUs of this process are AMD's.
+#[pyfunction]
+pub(crate) fn hip_version() -> Option<String> {
+    cuprous_cuda::hip_version()
+}
+
 /// Returns true if a GPU reads the memory of another one.
 #[pyfunction]
 pub(crate) fn can_access_peer(device: usize, peer: usize) -> PyResult<bool> {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use cuprous_cuda_sys::libdevice;
+
 use crate::settings::settings;
 
 const HEADER: &str = include_str!("device.h");
@@ -112,7 +114,7 @@ fn namespace(k: usize, source: &Source) -> String {
     for line in source.text.lines() {
         let line = dynamic_shared(line).unwrap_or_else(|| line.to_owned());
         if source.generated && line.contains("__nv_") {
-            text += &if line.starts_with("extern \"C\"") { String::new() } else { libdevice(&line) };
+            text += &libdevice::by_cuda_names(&line);
         } else if source.generated {
             text += &line.replace("extern \"C\" __global__", "__global__");
         } else {
@@ -128,31 +130,6 @@ fn namespace(k: usize, source: &Source) -> String {
             text,
             "extern \"C\" __attribute__((used)) const sim::kernel sim{k}_{kernel} = sim::describe<&{space}::{kernel}>::value;"
         );
-    }
-    text
-}
-
-/// Returns a line with CUDA's names in place of libdevice's: `__nv_sinf` is `sinf`, `__nv_fast_sinf` is `__sinf`, and
-/// functions about bits and rounding have two underscores.
-fn libdevice(line: &str) -> String {
-    const MARKS: [&str; 10] =
-        ["2int", "2uint", "2float", "2ll", "2ull", "2half", "2double", "_as_", "2hiint", "2loint"];
-    const BITS: &str = " brev brevll clz clzll ffs ffsll popc popcll byte_perm sad usad mulhi umulhi mul64hi umul64hi \
-                        mul24 umul24 hadd rhadd uhadd urhadd saturatef hiloint2double ";
-    let mut parts = line.split("__nv_");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
-        let (name, rest) = part.split_at(end);
-        let rounds = ["_rn", "_rd", "_ru", "_rz"].iter().any(|end| name.ends_with(end));
-        text += &match name.strip_prefix("fast_") {
-            Some(fast) => format!("__{fast}"),
-            None if rounds || MARKS.iter().any(|mark| name.contains(mark)) || BITS.contains(&format!(" {name} ")) => {
-                format!("__{name}")
-            }
-            None => name.to_owned(),
-        };
-        text += rest;
     }
     text
 }
@@ -226,12 +203,6 @@ mod tests {
         let text = "extern \"C\" __global__ void __launch_bounds__(256, 2) one(int* p) {}\n\
                     extern \"C\" __global__ __launch_bounds__(32) void two() {}\n__global__ void three() {}";
         assert_eq!(kernels(text), ["one", "two"]);
-    }
-
-    #[test]
-    fn libdevices_functions_have_cudas_names() {
-        assert_eq!(libdevice("x = __nv_sinf(a) + __nv_fast_sinf(__nv_popc(b));"), "x = sinf(a) + __sinf(__popc(b));");
-        assert_eq!(libdevice("__nv_float_as_int(x)"), "__float_as_int(x)");
     }
 
     #[test]

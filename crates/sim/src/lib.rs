@@ -6,7 +6,7 @@
 //! run late and in an order that a seed decides, so that work which lacks a dependency reads or writes at a wrong time.
 //!
 //! `CUPROUS_SIM=key=value,…` chooses (settings.rs): `wave=64`, `order=backward`, `seed=7`, `memory=…`, `sms=…`,
-//! `devices=…`, `peers=…`, `flag=…`, `cache=…`, `keep`, `drop=…`.
+//! `devices=…`, `peers=…`, `flag=…`, `cache=…`, `keep`, `drop=…`, `log=…`.
 #![allow(
     clippy::missing_safety_doc,
     missing_docs,

@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) cache: Option<PathBuf>,
     /// Keeps the C++ that is compiled.
     pub(crate) keep: bool,
+    /// Where the names of the driver's functions are written as they are called.
+    pub(crate) log: Option<PathBuf>,
     /// The dependency with this number is left out of every graph, as if the planner had forgotten it.
     pub(crate) drop: Option<u64>,
 }
@@ -65,6 +67,7 @@ fn parse(text: &str) -> Settings {
         flags: Vec::new(),
         cache: None,
         keep: false,
+        log: None,
         drop: None,
     };
     for item in text.split(',').filter(|item| !item.is_empty()) {
@@ -84,6 +87,7 @@ fn parse(text: &str) -> Settings {
             "flag" => settings.flags.push(value.into()),
             "cache" => settings.cache = Some(value.into()),
             "keep" => settings.keep = true,
+            "log" => settings.log = Some(value.into()),
             "drop" => settings.drop = Some(number()),
             _ => panic!("CUPROUS_SIM: {item} is not a setting"),
         }

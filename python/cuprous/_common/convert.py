@@ -173,7 +173,7 @@ def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
         elements = tuple(s // itemsize for s in strides)
     device = current_device()
     return _core.from_address(
-        interface["data"][0], shape, elements, name, device if device.startswith("cuda") else "cuda", owner
+        interface["data"][0], shape, elements, name, "cuda" if device in ("cpu", "auto") else device, owner
     )
 
 

@@ -42,7 +42,7 @@ def synchronize() -> None:
 
 
 def device_word(device: Any) -> str:
-    """Returns "cpu", "auto" or "cuda:i" for a string, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
+    """Returns the name of a device for a string, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
     if isinstance(device, str):
         return "cuda:0" if device in ("cuda", "gpu") else device
     index = getattr(device, "id", device)
@@ -52,14 +52,15 @@ def device_word(device: Any) -> str:
 
 
 def set_device(device: Any) -> None:
-    """Makes "cpu", "cuda" or "auto" the device of new arrays.
+    """Makes "cpu", "cuda", "hip" or "auto" the device of new arrays.
 
     With "auto" each program runs on the CPU or on the GPU, whichever the model of `cuprous.estimate` predicts to be
     faster, given where its data are. `explain()` says why. Data are moved if that pays off, but not back and forth.
     Without a usable GPU all programs run on the CPU. Measurements by `cuprous calibrate` improve the model.
 
     Args:
-        device: "cpu", "cuda", "cuda:1" or "auto", or a `cuprous.cuda.Device`.
+        device: "cpu", "cuda", "cuda:1", "auto", or a `cuprous.cuda.Device`. "hip" and "hip:1" are GPUs of AMD;
+            "cuda" is a GPU of any maker.
 
     Raises:
         RuntimeError: if the device cannot be used, with the cause.
@@ -78,7 +79,7 @@ def get_device() -> str:
     """Returns the device of new arrays.
 
     Returns:
-        A string: "cpu", "auto", or "cuda:0" with the number of a GPU.
+        A string: "cpu", "auto", or "cuda:0" with the number of a GPU, which is "hip:0" on a GPU of AMD.
 
     Examples:
         >>> cp.ones(3).device_name == cp.get_device()

@@ -9,13 +9,13 @@ from cuprous._common.device import device_word
 from cuprous._core import ndarray
 
 #: DLPack's device types.
-_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST, _CUDA_MANAGED = 1, 2, 3, 10, 11, 13
 
 
 def dlpack_device(self: ndarray) -> tuple[int, int]:
     """Returns DLPack's (device type, device number) of an array."""
     name, _, number = self.device_name.partition(":")
-    return (_CPU, 0) if name == "cpu" else (_CUDA, int(number or 0))
+    return (_CPU, 0) if name == "cpu" else (_CUDA if _core.hip_version() is None else _ROCM, int(number or 0))
 
 
 def dlpack(
@@ -66,9 +66,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
     kind = x.__dlpack_device__()[0]
-    if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+    if kind not in (_CPU, _CUDA, _CUDA_HOST, _ROCM, _ROCM_HOST, _CUDA_MANAGED):
         raise BufferError(f"[from_dlpack] unsupported DLPack device type {kind}")
-    stream = 1 if kind in (_CUDA, _CUDA_MANAGED) else None  # 1: the legacy default stream, which ours is ordered with
+    # The legacy default stream, which ours is ordered with: 1 of CUDA, 0 of ROCm.
+    stream = {_CUDA: 1, _CUDA_MANAGED: 1, _ROCM: 0}.get(kind)
     try:
         capsule = x.__dlpack__(stream=stream, max_version=(1, 1), copy=copy)
     except TypeError:  # a producer from before DLPack 1.0

@@ -112,7 +112,7 @@ class Estimate:
     @property
     def ratio(self) -> float | None:
         """Estimated over measured time, if it was measured."""
-        on = self.gpu if self.measured_on.startswith("cuda") else self.cpu
+        on = self.gpu if self.measured_on.startswith(("cuda", "hip")) else self.cpu
         return None if self.measured is None or on is None else on.seconds / self.measured
 
     def range_text(self) -> str:

@@ -76,7 +76,7 @@ def shared(
         raise NotImplementedError(f"[{what}] strides= is not supported; use order=")
     dtype = np.dtype(dtype)
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
-    if size and not dtype.hasobject and _core.get_device().startswith("cuda"):
+    if size and not dtype.hasobject and _core.get_device() not in ("cpu", "auto"):
         memory = _memory(kind, size, flags)
         array = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
         array._memory = memory

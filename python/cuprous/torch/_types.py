@@ -276,5 +276,5 @@ class Size(tuple[int, ...]):
 
 
 DEVICES = {device_name: device(device_name) for device_name in ("cpu", "auto")} | {
-    f"cuda:{k}": device("cuda", k) for k in range(16)
+    f"{kind}:{k}": device("cuda", k) for kind in ("cuda", "hip") for k in range(16)
 }

@@ -1,10 +1,11 @@
-"""The version of PyTorch whose API this is, and of CUDA."""
+"""The version of PyTorch whose API this is, and of CUDA or HIP."""
 
+from cuprous import _core
 from cuprous.torch.torch_version import TorchVersion
 
 __version__ = TorchVersion("2.11.0+cuprous")
-cuda = "13.0"
-hip = None
+hip = _core.hip_version()
+cuda = "13.0" if hip is None else None
 
 git_version = ""
 xpu = None

@@ -20,7 +20,7 @@ pub use prelude::Part;
 pub(crate) use routines::{Builder, Source, fft, linalg, lu, tf32};
 pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
 pub(crate) use types::ctype;
-pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
+pub use types::{Arch, Arg, Generated, Options, Stage, Tuning, Vendor};
 
 use lower::{Target, Unit};
 

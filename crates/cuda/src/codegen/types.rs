@@ -5,10 +5,38 @@ use std::fmt;
 
 use cuprous_core::DType;
 
+/// Who made a GPU, and so whose compiler and driver serve it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vendor {
+    /// NVIDIA: targets such as `sm_90`.
+    Nvidia,
+    /// AMD: targets such as `gfx1100`.
+    Amd,
+}
+
+impl Vendor {
+    /// Returns the maker of the GPUs of a target.
+    #[must_use]
+    pub fn of_target(target: &str) -> Vendor {
+        if target.starts_with("gfx") { Vendor::Amd } else { Vendor::Nvidia }
+    }
+
+    /// Returns the name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Vendor::Nvidia => "NVIDIA",
+            Vendor::Amd => "AMD",
+        }
+    }
+}
+
 /// The device that code is generated for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arch {
-    /// Compute capability, before the dot. At least 8.
+    /// The maker.
+    pub vendor: Vendor,
+    /// Compute capability, before the dot. At least 8. A GPU of AMD has 8.0, which stands for what all GPUs can do.
     pub major: u32,
     /// Compute capability, after the dot.
     pub minor: u32,
@@ -22,12 +50,17 @@ pub struct Arch {
 
 impl Arch {
     /// An H200, for tests and examples.
-    pub const H200: Arch = Arch { major: 9, minor: 0, sms: 132, l2_bytes: 50 << 20, max_shared: 227 << 10 };
+    pub const H200: Arch =
+        Arch { vendor: Vendor::Nvidia, major: 9, minor: 0, sms: 132, l2_bytes: 50 << 20, max_shared: 227 << 10 };
 
-    /// Returns this device with the compute capability of a target such as `sm_80` or `compute_80`. The capability
-    /// stays if the target has no number.
+    /// Returns this device with the compute capability of a target such as `sm_80` or `compute_80`, or with what a GPU of
+    /// AMD has for a target such as `gfx1100`. The capability stays if the target has no number.
     #[must_use]
     pub fn of_target(self, target: &str) -> Arch {
+        if Vendor::of_target(target) == Vendor::Amd {
+            // Every GPU of AMD has 64 KiB of memory that a block shares.
+            return Arch { vendor: Vendor::Amd, major: 8, minor: 0, max_shared: self.max_shared.min(64 << 10), ..self };
+        }
         match target.trim_start_matches("sm_").trim_start_matches("compute_").parse::<u32>() {
             Ok(capability) => Arch { major: capability / 10, minor: capability % 10, ..self },
             Err(_) => self,

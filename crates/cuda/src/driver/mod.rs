@@ -1,4 +1,4 @@
-//! A thin wrapper of the CUDA driver: errors become `CudaError` and handles become owned values.
+//! A thin wrapper of the CUDA driver, or of HIP by the same table: errors become `CudaError` and handles become owned values.
 //!
 //! CUDA is started on first use only: `cuInit` and the primary context cost 0.3 s in a new process.
 
@@ -8,6 +8,7 @@ mod launch;
 mod memory;
 mod peer;
 mod stream;
+mod vendor;
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
@@ -30,6 +31,8 @@ pub use memory::{
 pub use peer::can_access;
 pub(crate) use peer::{connected, memcpy_peer_async};
 pub use stream::{Event, Stream};
+pub(crate) use vendor::target;
+pub use vendor::{request, vendor};
 
 /// The oldest supported driver, given by the newest CUDA version that it supports.
 pub const MIN_DRIVER: (u32, u32) = (12, 0);
@@ -117,11 +120,13 @@ fn start() -> Result<&'static DriverApi> {
     if let Some(api) = STARTED.get() {
         return Ok(api);
     }
+    vendor::settle();
     let found = version()?;
-    if found < MIN_DRIVER {
-        return Err(CudaError::DriverTooOld { found, needed: MIN_DRIVER });
+    let needed = vendor::oldest_version();
+    if found < needed {
+        return Err(CudaError::DriverTooOld { found, needed });
     }
-    let api = sys::driver()?;
+    let api = vendor::table()?;
     // SAFETY: the only argument is the flags, which must be zero.
     unsafe { call!(api, cuInit(0)) }?;
     STARTED_BY.store(std::process::id(), Ordering::Relaxed);
@@ -138,12 +143,12 @@ extern "C" fn after_fork_in_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// Returns the newest CUDA version that the driver supports, as (major, minor). Loads the driver without starting it.
+/// Returns the newest CUDA version that the driver supports, or HIP's version, as (major, minor). Loads the driver without starting it.
 ///
 /// # Errors
 /// There is no driver.
 pub fn version() -> Result<(u32, u32)> {
-    let api = sys::driver()?;
+    let api = vendor::table()?;
     let mut version = 0;
     // SAFETY: the call writes one int and needs no cuInit.
     unsafe { call!(api, cuDriverGetVersion(&raw mut version)) }?;
@@ -161,22 +166,21 @@ pub fn is_available() -> bool {
 /// Returns the reason why CUDA cannot work, or `None` if it looks usable.
 #[must_use]
 pub fn why_unavailable() -> Option<String> {
-    if std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|value| hides_all(&value)) {
-        return Some("CUDA_VISIBLE_DEVICES hides every device".into());
+    if let Some(name) = vendor::hiding_variable() {
+        return Some(format!("{name} hides every device"));
     }
     // The caller adds the prefix.
     let plain = |error: CudaError| error.to_string().trim_start_matches("[cuda] ").to_owned();
     if FORKED.load(Ordering::Relaxed) {
         return Some(plain(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }));
     }
-    let names = std::fs::read_dir("/dev").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    // A driver that is named explicitly is asked itself.
-    if sys::driver_file().is_none() && !names.into_iter().any(|name| name.to_str().is_some_and(is_gpu_node)) {
-        return Some("there is no NVIDIA device node in /dev".into());
+    if !vendor::has_gpus(vendor()) {
+        return Some(format!("there is no {} device node in /dev", vendor().name()));
     }
+    let needed = vendor::oldest_version();
     match version() {
         Err(error) => Some(plain(error)),
-        Ok(found) if found < MIN_DRIVER => Some(plain(CudaError::DriverTooOld { found, needed: MIN_DRIVER })),
+        Ok(found) if found < needed => Some(plain(CudaError::DriverTooOld { found, needed })),
         Ok(_) => None,
     }
 }
@@ -187,12 +191,6 @@ pub fn why_unavailable() -> Option<String> {
 pub fn hides_all(visible_devices: &str) -> bool {
     let first = visible_devices.split(',').next().unwrap_or("").trim();
     first.is_empty() || first.starts_with('-') || first.eq_ignore_ascii_case("NoDevFiles")
-}
-
-/// Returns true for `nvidia0` and so on, `dxg` (WSL) and `nvgpu` (Jetson).
-fn is_gpu_node(name: &str) -> bool {
-    let numbered = name.strip_prefix("nvidia").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    numbered || name == "dxg" || name == "nvgpu"
 }
 
 #[cfg(test)]
@@ -207,12 +205,6 @@ mod tests {
         for shown in ["0", "1,2", "GPU-8932f937", "0,-1"] {
             assert!(!hides_all(shown), "{shown:?}");
         }
-    }
-
-    #[test]
-    fn device_nodes() {
-        assert!(is_gpu_node("nvidia0") && is_gpu_node("nvidia15") && is_gpu_node("dxg"));
-        assert!(!is_gpu_node("nvidiactl") && !is_gpu_node("nvidia-uvm") && !is_gpu_node("nvidia"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ template <class T> DEV T neg(T a) {
 // 64-bit division branches, because small numbers take a short cut, and NVVM duplicates the code after a branch into
 // both paths: a kernel with six remainders in a row took 75 s to compile. Volatile assembly is never duplicated.
 template <class T> DEV T opaque(T a) {
-    if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(a));
+    if constexpr (sizeof(T) == 8) asm volatile("" : IN_REGISTER(a));
     return a;
 }
 // Integer division: a divisor of 0 gives 0, and MIN / -1 does not trap.

@@ -8,6 +8,12 @@ typedef unsigned short uint16;
 typedef unsigned int uint32;
 typedef unsigned long long uint64;
 
+// The constraint of assembly for 64 bits in a register.
+#ifdef CUPROUS_HIP
+#define IN_REGISTER "+v"
+#else
+#define IN_REGISTER "+l"
+#endif
 #define DEV __device__ __forceinline__
 // Not forced inline: for functions too long to repeat for every lane.
 #define DEV_FAR __device__ inline

@@ -1,4 +1,4 @@
-// Converts 16-bit floats: by hardware instructions, or, in the simulator, in plain C++.
+// Converts 16-bit floats: by hardware instructions, or, where there are none, in plain C++.
 #ifdef __CUDA_ARCH__
 DEV float half_bits_to_float(uint16 x) {
     float f;
@@ -14,6 +14,13 @@ DEV uint16 float_to_bf16_bits(float x) {
     uint16 h;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
     return h;
+}
+#elif defined(CUPROUS_HIP)
+DEV float half_bits_to_float(uint16 x) { return (float)__builtin_bit_cast(_Float16, x); }
+DEV uint16 float_to_half_bits(float x) { return __builtin_bit_cast(uint16, (_Float16)x); }
+DEV uint16 float_to_bf16_bits(float f) {
+    const uint32 x = __float_as_uint(f);
+    return (x & 0x7fffffff) > 0x7f800000 ? (uint16)0x7fff : (uint16)((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 #else
 DEV float half_bits_to_float(uint16 x) {

@@ -1,4 +1,8 @@
 // float16 and bfloat16: stored in 16 bits, computed in float.
+#ifdef CUPROUS_HIP
+// HIP's headers have a type of this name.
+#define half cuprous_half
+#endif
 struct half { uint16 bits; };
 struct bf16 { uint16 bits; };
 template <> constexpr bool half_float<half> = true;

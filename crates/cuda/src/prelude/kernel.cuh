@@ -146,6 +146,15 @@ DEV int64 dynamic_shared_bytes() {
 }
 // Ends the thread; may be called from any function.
 DEV void end_thread() { asm volatile("exit;"); }
+#elif defined(CUPROUS_HIP)
+DEV uint32 lane_id() { return hip_lane(); }
+DEV int64 dynamic_shared_bytes() {
+    // The dispatch packet has the bytes of the whole block at this offset.
+    const unsigned* packet = (const unsigned*)__builtin_amdgcn_dispatch_ptr();
+    return (int64)packet[28 / 4] - (int64)__builtin_amdgcn_groupstaticsize();
+}
+// Ends the whole wave, whose other threads may have been about to continue.
+DEV void end_thread() { __builtin_amdgcn_endpgm(); }
 #else
 DEV uint32 lane_id() { return sim::here.lane; }
 DEV int64 dynamic_shared_bytes() { return sim::here.dynamic_bytes; }

@@ -8,12 +8,12 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cache::CacheKey;
+use crate::compiler;
 use crate::cudnn::Convolution;
 use crate::driver::{DevPtr, Event, Stream, memset_async};
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::modules::compile_options;
-use crate::nvrtc;
 
 /// One product of a convolution; operands as (buffer, byte offset).
 pub(super) struct Product {
@@ -71,7 +71,7 @@ impl Product {
         let version = gpu.with_dnn(|dnn| Ok(dnn.version()))?;
         let sms = gpu.arch.sms;
         let name = format!("cuDNN {version}, {candidates} engines for {:?} on {sms} multiprocessors", self.problem);
-        let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity()?);
+        let key = CacheKey::new(&name, &compile_options(&gpu.target), &compiler::identity(&gpu.target)?);
         let known = gpu.cache.get(&key).and_then(|bytes| bytes.first().copied());
         let best = match known {
             Some(best) => usize::from(best),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
-use crate::codegen::{Arch, Arg, Generated, Options, generate_routine, tf32};
+use crate::codegen::{Arch, Arg, Generated, Options, Vendor, generate_routine, tf32};
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
 use crate::gpu::Gpu;
@@ -128,7 +128,9 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<P
     if let Some(product) = tf32::product(call, arch, options) {
         return Ok(product.into());
     }
-    if let Some(product) = dot::product(call) {
+    if arch.vendor == Vendor::Nvidia
+        && let Some(product) = dot::product(call)
+    {
         return Ok(Planned::routine(product));
     }
     if let Some(planned) = fft::transform(call, arch, options) {

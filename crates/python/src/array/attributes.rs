@@ -169,7 +169,7 @@ impl PyArray {
         self.role == Role::Element
     }
 
-    /// The device that holds the elements: "cpu", "cuda:0", "auto".
+    /// The device that holds the elements: "cpu", "cuda:0", "hip:0", "auto".
     ///
     /// Examples:
     ///     >>> cp.ones(3).device_name == cp.get_device()

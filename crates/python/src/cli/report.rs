@@ -46,9 +46,9 @@ impl Step {
     fn title(self) -> &'static str {
         match self {
             Step::Machine => "This machine",
-            Step::Gpu => "NVIDIA GPU",
+            Step::Gpu => "GPU",
             Step::Driver => "Driver",
-            Step::Libraries => "CUDA libraries",
+            Step::Libraries => "GPU libraries",
             Step::Cudnn => "cuDNN",
             Step::Packages => "Python packages",
             Step::Ranks => "Several processes",

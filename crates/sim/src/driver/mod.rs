@@ -3,6 +3,7 @@
 mod device;
 mod fault;
 mod graph;
+mod log;
 mod memory;
 mod module;
 pub(crate) mod stream;
@@ -148,6 +149,7 @@ pub(crate) fn lock() -> Locked {
 /// Runs the body of a driver function: with the error that a test planned for it, or that a kernel left behind. A body
 /// that has to wait for work on another thread runs again from its beginning, without the lock in between.
 pub(crate) fn enter(name: &'static str, mut body: impl FnMut(&mut State) -> Outcome) -> CUresult {
+    log::note(name);
     if let Some(status) = fault::planned(name) {
         return status;
     }

@@ -186,8 +186,8 @@ impl Report {
 
     /// Returns true if one of the devices is a GPU.
     fn asynchronous(&self) -> bool {
-        self.devices.iter().any(|(_, name)| name.starts_with("cuda"))
-            && self.profile.sums.keys().any(|key| self.device(key.device).starts_with("cuda"))
+        let is_gpu = |name: &str| name.starts_with("cuda") || name.starts_with("hip");
+        self.profile.sums.keys().any(|key| is_gpu(self.device(key.device)))
     }
 
     fn device(&self, number: u8) -> &str {

@@ -1,5 +1,5 @@
 // Stands in for the host's header of this name where CUDA C++ is compiled without one: as on 64-bit Linux.
-#ifndef __CUDACC_RTC__
+#if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #include_next <limits.h>
 #else
 #pragma once

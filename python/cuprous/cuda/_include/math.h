@@ -1,5 +1,5 @@
 // Stands in for the host's header of this name where CUDA C++ is compiled without one: its constants; the functions are the compiler's own.
-#ifndef __CUDACC_RTC__
+#if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #include_next <math.h>
 #else
 #pragma once

@@ -1,5 +1,5 @@
 // Stands in for the host's header of this name where CUDA C++ is compiled without one: the types and numbers are CCCL's, which may be included too.
-#ifndef __CUDACC_RTC__
+#if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #include_next <stdint.h>
 #else
 #pragma once

@@ -1,5 +1,5 @@
 // Stands in for the host's header of this name where CUDA C++ is compiled without one: malloc and free are the compiler's own.
-#ifndef __CUDACC_RTC__
+#if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #include_next <stdlib.h>
 #else
 #pragma once

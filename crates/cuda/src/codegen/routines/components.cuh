@@ -26,6 +26,13 @@ DEV void store_relaxed(int64* p, int64 x) {
     asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s64 [g], %1; }"
                  ::"l"(p), "l"(x) : "memory");
 }
+#elif defined(CUPROUS_HIP)
+template <class P> DEV P load_relaxed(const P* p) {
+    return __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class P> DEV void store_relaxed(P* p, P x) {
+    __hip_atomic_store(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 #else
 // On the host, where one thread runs at a time.
 template <class P> DEV P load_relaxed(const P* p) { return *p; }
@@ -57,6 +64,14 @@ struct block_parents {
     }
     DEV void set(int32 i, int32 up) const {
         asm volatile("st.relaxed.cta.shared.s32 [%0], %1;" ::"r"(start + 4 * i), "r"(up) : "memory");
+    }
+#elif defined(CUPROUS_HIP)
+    DEV explicit block_parents(int32* at) : at(at) {}
+    DEV int32 get(int32 i) const {
+        return __hip_atomic_load(at + i, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    }
+    DEV void set(int32 i, int32 up) const {
+        __hip_atomic_store(at + i, up, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
     }
 #else
     DEV explicit block_parents(int32* at) : at(at) {}

@@ -1,4 +1,4 @@
-// Matrix products of integers or booleans: a block computes 64 x 64 elements, a thread 4 x 4, in steps of 16 terms.
+// Matrix products: a block computes 64 x 64 elements, a thread 4 x 4, in steps of 16 terms.
 template <class T> struct dot_sum {
     typedef wrapped<T> type;
     static DEV type multiply_add(type s, T a, T b) { return s + (type)a * (type)b; }
@@ -7,10 +7,15 @@ template <> struct dot_sum<bool> {
     typedef uint32 type;
     static DEV type multiply_add(type s, bool a, bool b) { return s | (uint32)(a & b); }
 };
-template <class T, int N>
+// Stores a sum.
+struct dot_store {
+    DEV void skip(int64) {}
+    template <class T, class S> DEV void operator()(T* c, int64 at, int64, S sum) const { c[at] = (T)sum; }
+};
+template <class T, int N, class E = dot_store>
 DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 tiles_m, int64 tiles_n,
              const int64 (&a_steps)[2], const int64 (&b_steps)[2], const int64 (&batch)[N], const int64 (&a_batch)[N],
-             const int64 (&b_batch)[N]) {
+             const int64 (&b_batch)[N], E store = {}) {
     constexpr int TILE = 64, DEPTH = 16, EACH = 4, THREADS = 256;
     typedef typename dot_sum<T>::type S;
     __shared__ T as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
@@ -20,6 +25,7 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
     const int64 tile_m = rest % tiles_m;
     rest /= tiles_m;
     c += rest * m * n;
+    store.skip(rest * m * n);
 #pragma unroll
     for (int k = N - 1; k >= 0; k--) {
         int64 i = rest % batch[k];
@@ -61,6 +67,6 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
             int64 r = row + ty + 16 * i, q = column + tx + 16 * j;
-            if (r < m && q < n) c[r * n + q] = (T)sum[i][j];
+            if (r < m && q < n) store(c, r * n + q, q, sum[i][j]);
         }
 }

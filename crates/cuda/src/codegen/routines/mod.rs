@@ -23,7 +23,7 @@ use cuprous_plan::{Access, Inst, Kernel, Level, RoutineCall, Typed};
 
 use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
-use super::types::{Arch, Arg, Generated, Options, Stage};
+use super::types::{Arch, Arg, Generated, Options, Stage, ctype};
 
 /// The work of a block in a radix pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -351,6 +351,34 @@ impl Launch {
     pub(crate) fn scalar(mut self, name: &str, slot: u32) -> Launch {
         self.declare("float", name, Arg::Scalar { slot, dtype: DType::F32 });
         self.passed.push(name.into());
+        self
+    }
+
+    /// Adds a scalar of the program that no template gets as it is.
+    pub(crate) fn value(mut self, name: &str, slot: u32, dtype: DType) -> Launch {
+        self.declare(ctype(dtype), name, Arg::Scalar { slot, dtype });
+        self
+    }
+
+    /// Adds a pointer to an operand's first element that no template gets as it is; null if there is none.
+    pub(crate) fn operand(mut self, name: &str, ctype: &str, source: Option<Source>) -> Launch {
+        if let Some(source) = source {
+            self.declare(&format!("const {ctype}*"), &format!("{name}_start"), source.at);
+            self.declare("int64", &format!("{name}_offset"), Arg::I64(source.offset));
+            return self.line(format!("const {ctype}* {name} = {name}_start + {name}_offset;"));
+        }
+        self.line(format!("const {ctype}* {name} = nullptr;"))
+    }
+
+    /// Adds a line before the template's call.
+    pub(crate) fn line(mut self, line: String) -> Launch {
+        self.lines.push(line);
+        self
+    }
+
+    /// Passes an expression to the template.
+    pub(crate) fn passing(mut self, expression: String) -> Launch {
+        self.passed.push(expression);
         self
     }
 

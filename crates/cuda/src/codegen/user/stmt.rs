@@ -381,7 +381,7 @@ impl Writer<'_> {
         // rejects that.
         code.line(format!("DEV array<{c}, {n}> constant_{k}() {{"));
         code.line(format!("    const void* at = constant_{k}_data;"));
-        code.line("    asm(\"\" : \"+l\"(at));");
+        code.line("    asm(\"\" : IN_REGISTER(at));");
         code.line(format!("    return {{({c}*)at, {{{shape}}}}};"));
         code.line("}");
     }

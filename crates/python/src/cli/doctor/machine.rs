@@ -12,7 +12,14 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Gpu));
     let makers = probe::pci_gpus();
     for maker in makers.iter().filter(|maker| **maker != "NVIDIA") {
-        let found = format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead");
+        let found = match *maker {
+            "AMD" if std::path::Path::new("/dev/kfd").exists() => {
+                "found, but not used here: a process uses it that names the device \"hip\" before any GPU of NVIDIA"
+                    .into()
+            }
+            "AMD" => "found, but it has no device node (/dev/kfd): install AMD's driver and ROCm to use it".to_owned(),
+            _ => format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead"),
+        };
         add(Check::note(&format!("{maker} gpu"), found));
     }
     let nodes = probe::nvidia_nodes();

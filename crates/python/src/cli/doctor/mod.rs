@@ -1,5 +1,6 @@
 //! `cuprous doctor`: checks of the steps of an installation, from the processor to a kernel that runs.
 
+mod amd;
 mod libraries;
 mod machine;
 mod packages;
@@ -8,6 +9,8 @@ mod ranks;
 use std::io::{self, Write};
 
 use cuprous_cuda::cache::DiskCache;
+use cuprous_cuda::codegen::Vendor;
+use cuprous_cuda::driver;
 
 use super::report::{Check, Step, any_broken, write_json, write_text};
 use super::{Host, probe};
@@ -21,12 +24,19 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         kernel("cpu", host),
     ];
     // A step is checked only if the previous one did not fail, because a consequence of a fault has no fix of its own.
-    let gpu_found = machine::hardware(&mut checks);
-    let gpus = if gpu_found == Ok(true) { machine::driver(&mut checks) } else { gpu_found.map(|_| 0) };
+    let nvidia = driver::vendor() == Vendor::Nvidia;
+    let gpus = match nvidia {
+        true => {
+            machine::hardware(&mut checks).and_then(|found| if found { machine::driver(&mut checks) } else { Ok(0) })
+        }
+        false => amd::checks(&mut checks),
+    };
     let has_gpu = gpus.is_ok_and(|count| count > 0);
-    checks.extend(libraries::checks(has_gpu));
-    if has_gpu {
-        libraries::targets(&mut checks, gpus.unwrap_or(0));
+    if nvidia {
+        checks.extend(libraries::checks(has_gpu));
+        if has_gpu {
+            libraries::targets(&mut checks, gpus.unwrap_or(0));
+        }
     }
     checks.extend(packages::checks(host));
     checks.extend(ranks::checks(host));

@@ -111,7 +111,7 @@ class Reducer:
         #: By parameter: its bucket and the view that its gradient becomes.
         self._place: list[tuple[Bucket, Tensor]] = [at[id(p)] for p in parameters]
         last = self.buckets[-1].flat
-        self._is_late = (len(self.buckets) > 1 and last.device_name.startswith("cuda")
+        self._is_late = (len(self.buckets) > 1 and last.device_name.startswith(("cuda", "hip"))
                          and last.numel() * last.element_size() >= _LATE)  # fmt: skip
         self._is_learned = not static
         self._expect([1] * len(parameters))
