@@ -40,6 +40,9 @@ SEED     ?= 0
 SEQUENCES ?= 1000
 FAULTS   ?= 200
 DEVICE   ?= cpu
+# Processes of pytest: each begins with a part of the list, so that tests of a file share what it compiles, and takes from the
+# others when it is done.
+JOBS     ?= -n auto --dist worksteal
 PTX      ?= compute_80|compute_90|compute_100
 # For how many combinations of dtypes a kernel of one structure is compiled, in each process of tests; all if empty.
 TYPES    ?= 1
@@ -233,9 +236,9 @@ test-rust: $(VENV)/.dev
 # ones (nightly for all: TYPES=), because the tests in Rust compile each function and routine for every dtype.
 test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/ported --ignore=tests/inputs -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/ported --ignore=tests/inputs $(JOBS)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs -n auto
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs $(JOBS)
 
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
 # second width finds what the first one compiled, and leaves out what no width changes.
@@ -249,7 +252,7 @@ SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_lanes.py tests/sim/test
 SIM_PROGRAMS ?= 300
 test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 	tests="$(SIM_TESTS)"; for device in sim:32 sim:64; do \
-	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080" -n auto; \
+	  CUPROUS_TEST_DEVICE=$$device $(PY) -m pytest $$tests -m "not slow" -k "not 2080" $(JOBS); \
 	  $(PY) -m tests.fuzz --programs $(SIM_PROGRAMS) --seed $(SEED) --device $$device --modes fused,auto,sizes; \
 	  $(PY) -m tests.fuzz.functions --cases $$(($(SIM_PROGRAMS) / 4)) --seed $(SEED) --device $$device; \
 	  $(PY) -m tests.kernels.fuzz --what threads --programs $$(($(SIM_PROGRAMS) / 2)) --device $$device; \
@@ -267,7 +270,7 @@ test-amd: $(TEST_READY)
 	  echo "test-amd: skipped, no compiler for AMD: apt-get install clang-19 libamdhip64-dev"; exit 0; fi; \
 	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
-	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' -n auto
+	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' $(JOBS)
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built
@@ -289,7 +292,7 @@ test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/frames tests/ported --ignore=tests/clients/test_host.py \
 	'tests/test_docs.py::test_examples[clients.md]' 'tests/test_docs.py::test_examples[cluster.md]' \
-	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out -n auto
+	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out $(JOBS)
 	$(ENV) $(PY) -m pytest tests/clients/test_host.py
 
 # The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a
@@ -309,7 +312,7 @@ check: $(TEST_READY)
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
 	$(CARGO) test $(CHECKED) --workspace --tests --quiet -- --skip _compile
-	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs -n auto
+	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs $(JOBS)
 
 t: $(TEST_READY)
 	$(ENV) $(PY) -m pytest tests -k '$(K)' --ignore=tests/gpu --ignore=tests/clients $(ARGS)

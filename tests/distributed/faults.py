@@ -160,6 +160,7 @@ class Job:
         program = f"from tests.distributed.faults import take_part\ntake_part({self.seed}, {name!r}, {self.rank})\n"
         path = self.path = jobs.write(program)
         own = {"TEST_TIMEOUT": str(TIMEOUT), "TEST_STOP": str(STEPS if succeeds else 1 << 30), **self.environment}
+        own["TEST_BEGIN"] = "1"
         own["CUPROUS_DISTRIBUTED_TRANSPORT"] = "" if self.preexec else str(self.rng.choice(["", "shm", "socket"]))
         threads, processes = [], {}
         self.at = time.monotonic()
@@ -211,8 +212,12 @@ class Job:
 
     def _note_moment(self) -> None:
         found = re.search(r"^NOW (\S+)", self.outs.get(self.rank, ""), re.MULTILINE)
+        begin = [re.search(r"^BEGIN (\S+)", out, re.MULTILINE) for out in self.outs.values()]
         if found:
             self.at = float(found[1])
+        elif self.fault.start is not None:
+            # What is wrong from the start is met once the processes run and have imported everything.
+            self.at = max([self.at, *(float(each[1]) for each in begin if each)])
 
     def problems(self) -> Iterator[str]:
         """Returns what is wrong with how the ranks ended."""

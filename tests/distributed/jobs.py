@@ -28,6 +28,8 @@ import cuprous.torch.distributed as dist
 from cuprous.torch.nn.parallel import DistributedDataParallel as DDP
 torch.set_default_device(os.environ.get("TEST_DEVICE", "cpu"))
 from datetime import timedelta
+if "TEST_BEGIN" in os.environ:
+    print(f"BEGIN {{time.monotonic()}}", flush=True)
 dist.init_process_group(os.environ.get("TEST_BACKEND"),
                         timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "{LIMIT - 15}"))))
 rank, n = dist.get_rank(), dist.get_world_size()
