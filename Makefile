@@ -61,7 +61,8 @@ TARGET   ?=
 ZIG      = $(if $(GLIBC),--zig --compatibility manylinux_$(subst .,_,$(GLIBC)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PYTHONDONTWRITEBYTECODE := 1
+# Tests start many processes, which would compile every module again without a cache.
+export PYTHONDONTWRITEBYTECODE :=
 export CARGO_TERM_COLOR ?= auto
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \

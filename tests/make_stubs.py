@@ -99,6 +99,16 @@ def tables(module: ModuleType) -> dict[str, str]:
     return {name: (module.__name__ + home if home.startswith(".") else home) for name, home in of.items()}
 
 
+def _constructor(cls: type, imports: set[str]) -> str:
+    """Returns the body of a class that is made when it is used: its constructor, if it has one of its own."""
+    given = inspect.signature(cls).parameters.values() if "__signature__" in vars(cls) else ()
+    if "__init__" not in vars(cls) or not given:
+        return " ..."
+    imports.add("from typing import Any")
+    parameters = [f"{p.name}: Any" + ("" if p.default is p.empty else " = ...") for p in given]
+    return f"\n    def __init__({', '.join(['self', *parameters])}) -> None: ..."
+
+
 def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> str | None:
     """Returns the declaration of a name, or None if it is imported."""
     value = getattr(module, name)
@@ -135,7 +145,9 @@ def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> s
                 defined(cls.__module__) if cls.__module__.startswith("cuprous") else ()
             ):
                 imports.add(f"from {cls.__module__} import {cls.__name__}")
-                return f"class {name}({cls.__name__}): ..." if cls is not value else f"{name} = {cls.__name__}"
+                if cls is value:
+                    return f"{name} = {cls.__name__}"
+                return f"class {name}({cls.__name__}):{_constructor(value, imports)}"
         return f"class {name}: ..."
     kind = type(value)
     if kind.__module__ == "builtins":

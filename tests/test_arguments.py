@@ -201,6 +201,7 @@ _TORCH_HINTS = {
         distributed.checkpoint.filesystem.__init__.thread_count
         distributed.checkpoint.hf_storage.__init__.thread_count_consolidation""",
     "the protocols of planners and storages, whose other classes use them": """
+        distributed.checkpoint._file_system.validate_checkpoint_id.cls
         distributed.checkpoint._fsspec_filesystem.validate_checkpoint_id.cls
         distributed.checkpoint.default_planner.commit_tensor.read_item
         distributed.checkpoint.default_planner.commit_tensor.tensor
@@ -210,10 +211,8 @@ _TORCH_HINTS = {
         distributed.checkpoint.filesystem.read_metadata.kwargs
         distributed.checkpoint.filesystem.set_up_storage_reader.args
         distributed.checkpoint.filesystem.set_up_storage_reader.is_coordinator
-        distributed.checkpoint.filesystem.set_up_storage_reader.kwargs
         distributed.checkpoint.filesystem.set_up_storage_writer.args
         distributed.checkpoint.filesystem.set_up_storage_writer.is_coordinator
-        distributed.checkpoint.filesystem.set_up_storage_writer.kwargs
         distributed.checkpoint.filesystem.validate_checkpoint_id.cls
         distributed.checkpoint.hf_storage.read_metadata.args
         distributed.checkpoint.hf_storage.read_metadata.kwargs""",

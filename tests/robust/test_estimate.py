@@ -79,7 +79,8 @@ def test_lists_name_their_sources() -> None:
     text = command("estimate", "--list").stdout
     assert "H200 SXM" in text
     marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
-    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe"]
+    others = ["MI250X", "MI300X", "MI325X", "MI355X", "RX 7800 XT", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
+    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, "Intel Max 1550"]
     assert "compute capability 7.5" in text
 
 

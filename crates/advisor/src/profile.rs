@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn old_gpus_and_those_of_other_vendors_are_not_supported() {
-        let why = |reason| gpus().iter().filter(|gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
+        let why = |reason| gpus().iter().filter(move |gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
         let old: Vec<&str> = why("too old for Cuprous").collect();
         assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
         assert_eq!(why("not a GPU of NVIDIA").count(), 9);
