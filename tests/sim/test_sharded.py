@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +39,7 @@ torch.from_numpy = lambda values: _on_host(values).to("cuda")
 
 def _on_gpus(program: str, n: int = 2, **more: str) -> list[jobs.Ended]:
     # The parts of a mesh of GPUs stay on them.
-    program = _DATA + program.replace('"cpu"', '"cuda"').replace("CPUOffloadPolicy", "OffloadPolicy")
+    program = _DATA + textwrap.dedent(program).replace('"cpu"', '"cuda"').replace("CPUOffloadPolicy", "OffloadPolicy")
     return jobs.run(program, n, TEST_DEVICE="cuda", TEST_BACKEND="cpu:gloo,cuda:nccl", **more)
 
 
