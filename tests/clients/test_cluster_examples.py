@@ -24,8 +24,8 @@ def run(*command: str) -> str:
 def test_an_array_is_reduced_in_less_memory_than_it_has() -> None:
     """512 MiB on two workers: what they take is what Python and a few chunks take."""
     pytest.importorskip("distributed", reason="distributed is not installed (requirements-clients.txt)")
-    text = run(str(EXAMPLES / "reduction.py"), "--size=512MiB", "--chunk=16MiB", "--workers=2", "--memory=2GB")
-    assert "in 32 chunks, 2 workers" in text and re.search(r"mean (3.00|2.99)\d+, deviation (2.00|1.99)", text)
+    text = run(str(EXAMPLES / "reduction.py"), "--size=512MiB", "--chunk=8MiB", "--workers=2", "--memory=2GB")
+    assert "in 64 chunks, 2 workers" in text and re.search(r"mean (3.00|2.99)\d+, deviation (2.00|1.99)", text)
     (peak,) = re.findall(r"peak memory of a worker: ([\d.]+) MiB", text)
     assert float(peak) < 350, text
 
