@@ -288,12 +288,14 @@ test-bounds: $(TEST_READY) build/sim/.built
 	$(PY) -m tests.fuzz.functions --cases $(SIM_PROGRAMS) --seed $(SEED) --device sim:32
 
 # Other libraries with our arrays. SciPy reads SCIPY_ARRAY_API when it is imported, hence a run of their own. Of the pages,
-# clients.md, cluster.md and from-pandas-polars-cudf.md use these libraries; test-python runs the others.
+# clients.md, cluster.md and from-pandas-polars-cudf.md use these libraries; test-python runs the others. Docstrings are read
+# twice, because half of the modules that need other libraries are missing there.
 test-clients: $(CLIENTS_READY)
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/frames tests/ported --ignore=tests/clients/test_host.py \
 	'tests/test_docs.py::test_examples[clients.md]' 'tests/test_docs.py::test_examples[cluster.md]' \
-	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out $(JOBS)
+	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out \
+	tests/test_docstrings.py $(JOBS)
 	$(ENV) $(PY) -m pytest tests/clients/test_host.py
 
 # The suites of others at the versions that the lists of known failures are about. NumPy's comes with NumPy. Without a

@@ -114,7 +114,8 @@ OTHERS |= {
                  "distributed.fsdp", "distributed.checkpoint", "distributed.checkpoint.state_dict", "nn.parallel")
 }  # fmt: skip
 #: The libraries that modules need.
-NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard"}
+NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard",
+          "torch.einops": "einops"}  # fmt: skip
 
 #: The functions that create networks have one example, of which that of a small network of each kind is run.
 NETWORKS = torchvision.models.list_models()
