@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import statistics
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -283,10 +286,37 @@ def fsdp(run: Run) -> None:
 
 
 def dask(run: Run) -> None:
-    """Arrays of Dask on the GPUs of this host."""
+    """Arrays of Dask larger than a GPU, on the GPUs of this host, beside CuPy's as blocks."""
     missing = [name for name in ("dask", "distributed") if importlib.util.find_spec(name) is None]
     if missing:
-        print(f"dask: {' and '.join(missing)} cannot be imported here; nothing was run", flush=True)
+        return print(f"dask: {' and '.join(missing)} cannot be imported here; nothing was run", flush=True)
+    gb = 0.03 if run.quick else 90.0
+    backends = ["cuprous"] + ["cupy"] * (run.setting.device == "cuda" and importlib.util.find_spec("cupy") is not None)
+    found: dict[str, dict[str, dict[str, Any]]] = {backend: {} for backend in backends}
+    for backend in backends:
+        seconds = max(run.left - 10, 10) / (len(backends) - backends.index(backend))
+        line = [sys.executable, "-m", "bench.several.arrays", "--backend", backend, "--workers", f"{run.gpus}",
+                "--gb", f"{gb:g}", "--seconds", f"{0.6 * seconds:.0f}"]  # fmt: skip
+        with run.setting.log.open("a", encoding="utf-8") as log:
+            try:
+                out = subprocess.run(line, stdout=subprocess.PIPE, stderr=log, text=True, timeout=seconds, check=False)
+                text = out.stdout
+            except subprocess.TimeoutExpired as error:
+                text = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        found[backend] = {row["row"]: row for row in map(json.loads, text.splitlines())}
+    for name in ("sum", "matmul", "sort", "svd"):
+        rows = {backend: found[backend].get(name, {"error": "no answer in time"}) for backend in backends}
+        title = f"Dask: {name} of {gb:g} GB on {run.gpus} workers"
+        ms = {backend: row["seconds"] * 1e3 for backend, row in rows.items() if "seconds" in row}
+        shown = ", ".join(
+            f"{backend} {row['seconds']:.2f} s" if "seconds" in row else f"{backend}: {row['error']}"
+            for backend, row in rows.items()
+        )
+        is_right = rows["cuprous"].get("off", 1.0) < 1e-3
+        shown_off = f"off by {rows['cuprous'].get('off')}"
+        run.add(Row(f"dask {name}", f"  {title}: the result", shown=shown_off, met=is_right, is_check=True))
+        met = ms["cuprous"] <= ms["cupy"] if len(ms) == 2 else None
+        run.add(Row(f"several.dask.{name}.x{run.gpus}", title, ms, shown, "≥ 1.0 x CuPy", met))
 
 
 def captured(run: Run) -> None:
@@ -303,6 +333,6 @@ PARTS: dict[str, tuple[Callable[[Run], None], float]] = {
     "faults": (failures, 150),
     "gpt2": (gpt2, 200),
     "fsdp": (fsdp, 150),
-    "dask": (dask, 60),
+    "dask": (dask, 150),
     "captured": (captured, 60),
 }
