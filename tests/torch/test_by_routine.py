@@ -12,11 +12,12 @@ import pytest
 
 import cuprous.torch as torch
 from cuprous import _core
+from tests.conftest import DEVICE
 
 F = torch.nn.functional
 
 #: With CUDA checks, kernels are checked that a GPU would run instead of the routines.
-has_routines = torch.ones(1).device.type == "cpu" and not os.environ.get("CUPROUS_CHECK_CUDA")
+has_routines = DEVICE == "cpu" and not os.environ.get("CUPROUS_CHECK_CUDA")
 needs_cpu = pytest.mark.skipif(not has_routines, reason="the CPU device has the routines")
 
 

@@ -11,30 +11,41 @@ import pytest
 import cuprous.torch as torch
 
 F, special = torch.nn.functional, torch.special
-I = torch.tensor([[-3, 2], [0, 9]])  # noqa: E741
-B = torch.tensor([True, False])
-C = torch.tensor([1 + 3.1j, 2 - 3j])
+INTEGERS = np.array([[-3, 2], [0, 9]])
+
+
+def ints() -> Any:
+    return torch.tensor(INTEGERS.tolist())
+
+
+def bools() -> Any:
+    return torch.tensor([True, False])
+
+
+def complexes() -> Any:
+    return torch.tensor([1 + 3.1j, 2 - 3j])
+
 
 #: The call, the dtype and the values of its result.
 TABLE: dict[str, tuple[Callable[[], Any], str, Any]] = {
-    "heaviside": (lambda: torch.heaviside(I, torch.tensor(5)), "int64", [[0, 1], [5, 1]]),
-    "hardtanh": (lambda: F.hardtanh(I, -0.5, 1.7), "int64", [[0, 1], [0, 1]]),
-    "relu6": (lambda: F.relu6(I), "int64", [[0, 2], [0, 6]]),
-    "ldexp of complex exponents": (lambda: torch.ldexp(torch.tensor(2.0), C), "complex64",
+    "heaviside": (lambda: torch.heaviside(ints(), torch.tensor(5)), "int64", [[0, 1], [5, 1]]),
+    "hardtanh": (lambda: F.hardtanh(ints(), -0.5, 1.7), "int64", [[0, 1], [0, 1]]),
+    "relu6": (lambda: F.relu6(ints()), "int64", [[0, 2], [0, 6]]),
+    "ldexp of complex exponents": (lambda: torch.ldexp(torch.tensor(2.0), complexes()), "complex64",
                                    [2 * 2 ** (1 + 3.1j), 2 * 2 ** (2 - 3j)]),
     "logsumexp of complex numbers": (lambda: torch.logsumexp(torch.tensor([1 + 3j, 1.5 + 4j]), 0), "complex64",
                                      np.log(np.exp(1 + 3j) + np.exp(1.5 + 4j))),
-    "sign of bools": (lambda: B.sign(), "bool", [True, False]),
-    "sgn of bools": (lambda: torch.sgn(B), "bool", [True, False]),
-    "conj_physical of bools": (lambda: torch.conj_physical(B), "bool", [True, False]),
-    "square of bools": (lambda: torch.square(B), "int64", [1, 0]),
-    "isclose of bools": (lambda: torch.isclose(B, torch.tensor([True, True])), "bool", [True, False]),
+    "sign of bools": (lambda: bools().sign(), "bool", [True, False]),
+    "sgn of bools": (lambda: torch.sgn(bools()), "bool", [True, False]),
+    "conj_physical of bools": (lambda: torch.conj_physical(bools()), "bool", [True, False]),
+    "square of bools": (lambda: torch.square(bools()), "int64", [1, 0]),
+    "isclose of bools": (lambda: torch.isclose(bools(), torch.tensor([True, True])), "bool", [True, False]),
     "arange truncates its bounds": (lambda: torch.arange(0.9, -8.1, -4.0, dtype=torch.int64), "int64", [0, -4]),
     "logspace of integers": (lambda: torch.logspace(0, -3, 2, dtype=torch.int64), "int64", [1, 0]),
-    "addmm": (lambda: torch.addmm(I, I, I, beta=0.2, alpha=2.6), "int64", (2 * I @ I).tolist()),
-    "addmv": (lambda: torch.addmv(I[0], I, I[0], beta=1.2, alpha=0.6), "int64", [-3, 2]),
-    "baddbmm": (lambda: torch.baddbmm(I[None], I[None], I[None], alpha=1.9), "int64", (I[None] + I @ I).tolist()),
-    "addbmm": (lambda: torch.addbmm(I, I[None], I[None], alpha=1.9), "int64", (I + I @ I).tolist()),
+    "addmm": (lambda: torch.addmm(*[ints()] * 3, beta=0.2, alpha=2.6), "int64", 2 * INTEGERS @ INTEGERS),
+    "addmv": (lambda: torch.addmv(ints()[0], ints(), ints()[0], beta=1.2, alpha=0.6), "int64", [-3, 2]),
+    "baddbmm": (lambda: torch.baddbmm(*[ints()[None]] * 3, alpha=1.9), "int64", INTEGERS[None] + INTEGERS @ INTEGERS),
+    "addbmm": (lambda: torch.addbmm(ints(), *[ints()[None]] * 2, alpha=1.9), "int64", INTEGERS + INTEGERS @ INTEGERS),
     "special functions": (lambda: special.bessel_j0(torch.tensor([0, 1])), "float32", [1.0, 0.7651977]),
     "special functions of two": (lambda: special.zeta(torch.tensor([2, 3]), torch.tensor([1.0, 2.0])), "float32",
                                  [1.644934, 0.2020569]),
@@ -43,8 +54,8 @@ TABLE: dict[str, tuple[Callable[[], Any], str, Any]] = {
                               "float32", [-5.0, -4.0, 1.0, 0.0]),
     "polynomials of integers": (lambda: special.chebyshev_polynomial_t(torch.tensor([2, 3]), 2), "float32",
                                 [7.0, 17.0]),
-    "rsqrt of complex numbers": (lambda: C.rsqrt(), "complex64", np.array([1 + 3.1j, 2 - 3j]) ** -0.5),
-    "sigmoid of complex numbers": (lambda: torch.sigmoid(C), "complex64",
+    "rsqrt of complex numbers": (lambda: complexes().rsqrt(), "complex64", np.array([1 + 3.1j, 2 - 3j]) ** -0.5),
+    "sigmoid of complex numbers": (lambda: torch.sigmoid(complexes()), "complex64",
                                    1 / (1 + np.exp(-np.array([1 + 3.1j, 2 - 3j])))),
     "sinc of complex numbers": (lambda: torch.sinc(torch.tensor([0, 0.25j])), "complex64",
                                 [1, np.sin(0.25j * np.pi) / (0.25j * np.pi)]),
@@ -59,13 +70,13 @@ def test_as_in_pytorch(name: str) -> None:
     call, dtype, values = TABLE[name]
     result = call()
     assert result.dtype == getattr(torch, dtype) and result.shape == np.shape(values)
-    np.testing.assert_allclose(result.numpy(), values, 1e-5, 1e-6)
+    np.testing.assert_allclose(result.cpu().numpy(), values, 1e-5, 1e-6)
 
 
 def test_complex_random_numbers() -> None:
     torch.manual_seed(0)
     x = torch.randn(20_000, dtype=torch.complex64)
-    assert x.dtype == torch.complex64 and torch.randn_like(C).dtype == torch.complex64
+    assert x.dtype == torch.complex64 and torch.randn_like(complexes()).dtype == torch.complex64
     parts = torch.view_as_real(x)
     assert parts.mean(0).tolist() == pytest.approx([0, 0], abs=0.03)
     assert parts.var(0).tolist() == pytest.approx([0.5, 0.5], abs=0.03)

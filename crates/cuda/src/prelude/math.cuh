@@ -48,7 +48,7 @@ CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a
 // CUDA's hypot rounds up to infinity next to the largest number.
 template <class T> DEV T hypot_wide(T a, T b) {
     const T most = fmax(fabs(a), fabs(b)), least = fmin(fabs(a), fabs(b));
-    return least <= most * (T)(sizeof(T) == 8 ? 1e-9 : 1e-5) ? most : hypot(a, b);
+    return least < most * (T)(sizeof(T) == 8 ? 1e-9 : 1e-5) ? most : hypot(a, b);  // also of 0 and NaN
 }
 CUPROUS_REAL2(hypot_, hypot_wide(a, b))
 CUPROUS_REAL2(atan2_, atan2(a, b))
