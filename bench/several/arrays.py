@@ -82,7 +82,8 @@ def main() -> int:
         for name, function in ROWS.items():
             try:
                 function(int(min(2 * arguments.workers * CHUNK, arguments.gb * 1e9)))  # compiles, and fills pools
-                seconds, found = [], float("nan")
+                seconds: list[float] = []
+                found = float("nan")
                 for _ in range(2):
                     if seconds and time.perf_counter() - start > arguments.seconds:
                         break

@@ -320,8 +320,22 @@ def dask(run: Run) -> None:
 
 
 def captured(run: Run) -> None:
-    """Collectives in captured graphs."""
-    print("captured collectives: there is no such option; DDP(static_graph=True) captures none of them", flush=True)
+    """What collectives inside CUDA graphs could gain, by graphs of PyTorch: ours are launched between graphs."""
+    if run.setting.device == "cpu" or "torch" not in run.libraries:
+        return print("captured: this needs GPUs and PyTorch", flush=True)
+    with run.ranks("torch") as ranks:
+        for width, layers in ((16, 1), (256, 4), (1024, 8)):
+            try:
+                found = ranks.call("speed.captured", max(run.left, 10), width=width, layers=layers, count=500)
+            except LostError as error:
+                return _lost(error)
+            whole, parts = (max(each[way] for each in found) for way in ("whole", "parts"))
+            title = f"a step of {layers} x Linear({width}, {width}) from graphs, {run.gpus} GPUs"
+            run.add(Row(f"several.captured{width}.x{run.gpus}", title,
+                        {"torch, all-reduce captured": whole / 1e3, "torch, between graphs": parts / 1e3},
+                        f"captured {whole:.1f} µs, between graphs {parts:.1f} µs: {1 - whole / parts:+.1%}",
+                        "captured if it gains more than 3 %"))  # fmt: skip
+    return None
 
 
 #: Parts in their order, with seconds that each may take.
