@@ -202,7 +202,9 @@ def can_cast(a: str, b: str, casting: str) -> bool:
 
 # --- creation
 def empty(shape: Sequence[int], dtype: str) -> ndarray: ...
-def full(shape: Sequence[int], value: Scalar, dtype: str, strict: bool = False) -> ndarray: ...
+def full(
+    shape: Sequence[int], value: Scalar, dtype: str, strict: bool = False, like: ndarray | None = None
+) -> ndarray: ...
 def iota(shape: Sequence[int], strides: Sequence[int], offset: int) -> ndarray:
     """int64: element i is offset + sum(strides * i). Needs no memory while it is fused."""
 

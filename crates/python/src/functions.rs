@@ -76,15 +76,16 @@ pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<Py
     Ok(PyArray::own(default_engine(py)?.empty(dtype, &shape).or_raise()?))
 }
 
-/// Returns an array of one value. If `strict`, the value must fit the dtype, as in an assignment.
+/// Returns an array of one value, on the device of `like`. If `strict`, the value must fit the dtype, as in an assignment.
 #[pyfunction]
-#[pyo3(signature = (shape, value, dtype, strict = false))]
+#[pyo3(signature = (shape, value, dtype, strict = false, like = None))]
 pub(crate) fn full(
     py: Python<'_>,
     shape: Vec<i64>,
     value: &Bound<'_, PyAny>,
     dtype: &str,
     strict: bool,
+    like: Option<&PyArray>,
 ) -> PyResult<PyArray> {
     let dtype = dtype_argument(dtype)?;
     checked_size(dtype, &shape).or_raise()?;
@@ -97,7 +98,10 @@ pub(crate) fn full(
         Value::Huge(x) => Number::Float(x),
         Value::Array(_) => return Err(PyTypeError::new_err("[full] the value must be a scalar")),
     };
-    let engine = default_engine(py)?;
+    let engine = match like {
+        Some(like) => devices::of(&like.array),
+        None => default_engine(py)?,
+    };
     let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
     Ok(PyArray::own(array.array)) // even of shape () it is an array, not a scalar
 }

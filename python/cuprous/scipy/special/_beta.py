@@ -102,7 +102,7 @@ def betaln(a: ndarray, b: ndarray) -> ndarray:
 
 def _product(n: ndarray, k: ndarray) -> ndarray:
     """Computes the binomial coefficient for k up to 19 as a quotient of products, which are exact below 2**53."""
-    numerator = denominator = _core.full((), 1.0, "float64")
+    numerator = denominator = _core.full((), 1.0, "float64", like=n)
     for i in range(1, 20):
         there = float(i) <= k
         numerator = where(there, numerator * (n - (i - 1.0)), numerator)

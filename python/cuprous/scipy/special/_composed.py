@@ -84,7 +84,9 @@ def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
     rest = 1.0 - pole - other
     integral = both(other == _floor(other), rest > 0.0)
     there = both(integral, other > 0.0)
-    sign = where(both(integral, _map("remainder", other, 2.0) == 1.0), -1.0, _core.full((), 1.0, rest.dtype_name))
+    sign = where(
+        both(integral, _map("remainder", other, 2.0) == 1.0), -1.0, _core.full((), 1.0, rest.dtype_name, like=rest)
+    )
     at = either(first, is_pole(b))
     return at, both(at, there), sign, where(there, rest, 1.0), where(there, other, 1.0)
 
@@ -102,8 +104,8 @@ xlogy, xlog1py = (partial(_x_log, logarithm) for logarithm in ("log", "log1p"))
 
 
 def _as(x: Any, like: Any) -> Any:
-    """Converts a scalar to an array of the other operand's dtype."""
-    return x if isinstance(x, ndarray) else _core.full((), x, like.dtype_name)
+    """Converts a scalar to an array of the other operand's dtype, on its device."""
+    return x if isinstance(x, ndarray) else _core.full((), x, like.dtype_name, like=like)
 
 
 def entr(x: ndarray) -> ndarray:

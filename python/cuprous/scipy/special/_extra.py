@@ -29,7 +29,7 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
     ratio = (n + k - 0.5) * _map("log1p", k / n) + k * (_map("log", n) - 1.0) + stirling(n + k) - stirling(n)
     whole, at_top = _map("floor", m) == m, is_pole(top)
     reflected = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, at or next to a pole of gamma(z)
-    sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, _core.full((), 1.0, "float64"))
+    sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, _core.full((), 1.0, "float64", like=m))
     pole = both(either(is_pole(z), both(at_top, z < 0.5)), whole)
     direct = where(
         pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(reflected), _map("gamma", top) * rgamma(z)
@@ -44,7 +44,7 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
 @in_double
 def agm(a: ndarray, b: ndarray) -> ndarray:
     """Computes the arithmetic-geometric mean; NaN for arguments of different signs."""
-    sign = where(either(a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64"))
+    sign = where(either(a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64", like=a))
     x, y = a * sign, b * sign
     wrong, zero = either(x < 0.0, y < 0.0), either(x == 0.0, y == 0.0)
     infinite = _map("isinf", x + y)

@@ -103,9 +103,12 @@ def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
     """Wraps a function to compute in float64 and cast back. All operands become arrays."""
 
     def wrapped(*operands: Any) -> ndarray:
-        name = next(x.dtype_name for x in operands if isinstance(x, ndarray))
-        wide = (astype(x, "float64") if isinstance(x, ndarray) else _core.full((), x, "float64") for x in operands)
-        return astype(code(*wide), name)
+        like = next(x for x in operands if isinstance(x, ndarray))
+        wide = (
+            astype(x, "float64") if isinstance(x, ndarray) else _core.full((), x, "float64", like=like)
+            for x in operands
+        )
+        return astype(code(*wide), like.dtype_name)
 
     return wrapped
 

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.device import device_word
 from cuprous.scipy.special._composed import both, either, isnan, where
 from cuprous.scipy.special._function import in_double, ndarray
 
@@ -36,7 +37,8 @@ def rule(count: int) -> Any:
 def averaged(values: Callable[..., ndarray], count: int, *parameters: ndarray) -> ndarray:
     """Returns the integral from 0 to 1 of `values(t, *parameters)`. The points lie along a new last axis, whose sum
     fuses with the integrand."""
-    points, weights = (_core.from_numpy(row) for row in rule(count))
+    device = device_word(parameters[0].device)
+    points, weights = (_core.to_device(_core.from_numpy(row), device) for row in rule(count))
     columns = [p.reshape([*p.shape, 1]) for p in parameters]
     terms = values(points, *columns) * weights
     return _core.reduce("sum", terms, [terms.ndim - 1])
@@ -94,7 +96,7 @@ def _rest(p: ndarray) -> ndarray:
 
 def gamma_density(a: ndarray, x: ndarray) -> ndarray:
     """Computes x**a exp(-x) / gamma(a)."""
-    exponent = a * _log_ratio((x - a) / a, _core.full((), 1.0, "float64"), x, a) - (x - a) - stirling(a)
+    exponent = a * _log_ratio((x - a) / a, _core.full((), 1.0, "float64", like=x), x, a) - (x - a) - stirling(a)
     return _map("exp", exponent) * _map("sqrt", a * (0.5 / math.pi))
 
 

@@ -34,7 +34,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     a = array(z) if not is_scalar(z) else _core.full((), complex(z), "complex128")
     z, branch = _core.cast(a, "complex128"), k if is_scalar(k) else _core.cast(array(k), "float64")
     if not isinstance(branch, ndarray):
-        branch = _core.full((), float(branch), "float64")
+        branch = _core.full((), float(branch), "float64", like=z)
 
     re, im = _map("real", z), _map("imag", z)
     size = _map("absolute", z)

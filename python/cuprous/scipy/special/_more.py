@@ -87,7 +87,7 @@ def zeta(x: Any, q: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
+    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name, like=total))
     total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
     total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
     return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
@@ -179,8 +179,8 @@ def gammasgn(x: ndarray) -> ndarray:
     """Returns the sign of gamma(x), which for x < 0 depends on whether floor(x) is odd."""
     floor = _map("floor", x)
     odd = _map("remainder", floor, 2.0) == 1.0
-    value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name)))
-    value = _where(x == 0.0, _map("copysign", _core.full((), 1.0, x.dtype_name), x), value)
+    value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name, like=x)))
+    value = _where(x == 0.0, _map("copysign", _core.full((), 1.0, x.dtype_name, like=x), x), value)
     return _where(x == -math.inf, math.nan, _where(x > 0.0, 1.0, _where(c.isnan(x), x, value)))
 
 

@@ -178,8 +178,9 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
         array([0.76519769, 0.44005059, 0.11490348])
     """
     orders, points = _prepared((n, x))
-    name = (orders if isinstance(orders, ndarray) else points).dtype_name
-    wide = [_core.cast(v, "float64") if isinstance(v, ndarray) else _core.full((), v, "float64")
+    like = orders if isinstance(orders, ndarray) else points
+    name = like.dtype_name
+    wide = [_core.cast(v, "float64") if isinstance(v, ndarray) else _core.full((), v, "float64", like=like)
             for v in (orders, points)]  # fmt: skip
     most = float(cp.max(_map("absolute", wide[0]))) if wide[0].size else 0.0
     if most > HIGHEST:
