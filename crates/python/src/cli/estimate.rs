@@ -251,7 +251,7 @@ fn money(price: f64) -> String {
 fn list(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:<21}{:>10}{:>10}{:>10}{:>10}{:>12}{:>8}",
+        "{:<23}{:>10}{:>10}{:>10}{:>10}{:>12}{:>8}",
         "TFLOPS, dense", "float64", "float32", "16 bits", "memory", "bandwidth", "power"
     )?;
     let tera = |value: f64| format!("{:.4}", value / 1e12).trim_end_matches('0').trim_end_matches('.').to_owned();
@@ -263,7 +263,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [DType::F64, DType::F32, DType::F16].map(peak);
         writeln!(
             out,
-            "{:<21}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}{}",
+            "{:<23}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}{}",
             gpu.name,
             peaks[0],
             peaks[1],
@@ -275,7 +275,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     for cpu in profile::cpus() {
         let (bandwidth, power) = (quantity(cpu.bandwidth.value, "B/s"), quantity(cpu.power.value, "W"));
         let peaks = [cpu.peak(DType::F64), cpu.peak(DType::F32)].map(tera);
-        writeln!(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
+        writeln!(out, "{:<23}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
     }
     writeln!(
         out,
