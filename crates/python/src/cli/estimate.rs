@@ -1,6 +1,6 @@
 //! `cuprous estimate`: the calculator.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use cuprous_advisor::lists::lists;
@@ -10,6 +10,7 @@ use cuprous_advisor::{ComputeUnit, profile};
 use cuprous_core::DType;
 
 use super::report::json;
+use super::terminal;
 use crate::machine;
 
 /// The dtypes in which estimates differ.
@@ -196,22 +197,11 @@ const BAR: f64 = 48.0;
 fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
     let mut page = Vec::new();
     text(&mut page, answer)?;
-    if is_ascii() {
-        page = String::from_utf8_lossy(&page).replace('█', "#").replace('µ', "u").into_bytes();
-    }
-    out.write_all(&page)
-}
-
-/// Returns true if the locale is one of ASCII alone.
-fn is_ascii() -> bool {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    matches!(locale.as_deref(), Some("C" | "POSIX"))
+    out.write_all(&terminal::in_locale(page))
 }
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
-    let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let (gray, blue, plain) = if color { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
+    let (gray, blue, plain) = if terminal::colored() { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
     let longest = a.cpu_seconds.max(a.gpu_seconds).max(f64::MIN_POSITIVE);
     let bar = |t: f64| "█".repeat(((t / longest * BAR).round() as usize).max(1));
     let width = a.cpu.len().max(a.gpu.len());
