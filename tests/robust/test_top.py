@@ -248,9 +248,9 @@ def until(end: int, text: bytes) -> None:
 
 
 def test_without_colors_and_in_ascii(two_gpus: dict[str, str | None]) -> None:
-    """With `LC_ALL=C` bars and curves are ASCII; with `NO_COLOR` no text has a color. Bold and underlined text stays."""
+    """With `LC_ALL=C` bars and curves are ASCII; with `NO_COLOR` no text has a color. It may be bold or underlined."""
     seen, plain = b"", two_gpus | {"LC_ALL": "C", "NO_COLOR": "1"}
-    with screen(**plain) as (process, ours, _):
+    with screen(**plain) as (_, ours, _):
         deadline = time.monotonic() + 60
         while b"####" not in seen or b"keys" not in seen:  # the first screen is whole
             assert time.monotonic() < deadline, seen
