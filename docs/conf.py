@@ -8,6 +8,7 @@ lists what the module's `__all__` names, in the groups that its source files are
 
 from __future__ import annotations
 
+import enum
 import inspect
 import re
 import sys
@@ -28,7 +29,7 @@ from cuprous._unsupported import Unsupported
 from cuprous.scipy.special import SpecialFunction
 
 project = "Cuprous"
-author = "the Cuprous developers"
+author = copyright = "the Cuprous developers"
 version = release = cuprous.__version__
 extensions = ["myst_parser", "sphinx_copybutton"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # not copied
@@ -38,6 +39,8 @@ exclude_patterns = ["*.py"]
 html_theme = "furo"
 html_title = f"Cuprous {version}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {  # the pencil beside a page's title
     "source_repository": "https://github.com/cuprous/cuprous/",
     "source_branch": "main",
@@ -74,7 +77,14 @@ def signature(value: Any) -> str:
     bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
     text = str(found.replace(parameters=bare, return_annotation=found.empty))
     text = re.sub(r"<object object at \w+>", "<not given>", text)
+    text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)  # a member of an enumeration
     return re.sub(r"<(?:class|function) '?([\w.]+)'?[^>]*>", r"\1", text)
+
+
+def constructor(cls: type) -> str:
+    """The arguments of a class, or nothing if they are unknown or say nothing, as those of an enumeration."""
+    found = "" if issubclass(cls, enum.Enum) else signature(cls)
+    return "" if found in ("(...)", "(*args, **kwargs)", "(args, kwargs)") else found
 
 
 def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
@@ -105,7 +115,7 @@ def members(cls: type) -> Iterator[str]:
 def described(name: str, value: Any) -> str:
     """The description of one name."""
     if isinstance(value, type):
-        return entry("class", name, value, inner="".join(members(value)))
+        return entry("class", name, value, constructor(value), inner="".join(members(value)))
     if callable(value):
         return entry("function", name, value, signature(value))
     return f":::{{py:data}} {name}\n\n`{value!r}`\n:::\n\n" if isinstance(value, (int, float, str, type(None))) else ""
