@@ -35,7 +35,7 @@ extensions = ["myst_parser", "sphinx_copybutton"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # not copied
 copybutton_prompt_is_regexp = True
 myst_enable_extensions = ["colon_fence"]
-exclude_patterns = ["*.py"]
+exclude_patterns = ["*.py", "*.ipynb"]
 html_theme = "furo"
 html_title = f"Cuprous {version}"
 html_copy_source = False
@@ -97,12 +97,13 @@ def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = ""
 
 
 def members(cls: type) -> Iterator[str]:
-    """The public methods and attributes of a class that say what they are."""
+    """The public methods and attributes of a class that say what they are, unless a base says the same."""
     for name, value in sorted(vars(cls).items()):
         if (
             name.startswith("_")
             or not inspect.getdoc(value)
             or not (callable(value) or inspect.isdatadescriptor(value))
+            or any(getattr(vars(base).get(name), "__doc__", None) == value.__doc__ for base in cls.__mro__[1:])
         ):
             continue
         if inspect.isdatadescriptor(value):
