@@ -229,7 +229,9 @@ class Results(SphinxDirective):
         parts = ["| work | Cuprous | fastest other | ratio | date |", "|---|---|---|---|---|"]
         for name in " ".join(self.content).split():
             work, ours, other, ratio, _, _, _, date, *_ = rows[name].split(" | ")
-            parts.append(f"| {work} | {ours} | {other} | {ratio} | {date} |")
+            times = (time.replace(" ", "\N{NO-BREAK SPACE}") for time in (ours, other))
+            dash = "\N{NON-BREAKING HYPHEN}"
+            parts.append(f"| {work} | {' | '.join(times)} | {ratio} | {date.replace('-', dash)} |")
         return self.parse_text_to_nodes("\n".join(parts))
 
 
