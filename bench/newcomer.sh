@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
 # The first hour of a newcomer, as a transcript with times: bench/newcomer.sh dist/WHEEL. It needs Python 3.10 or later and the network.
+# It ends at the first step that fails.
 set -e
-say() { printf '\n$ %s\n' "$*"; }
-t0=$(date +%s.%N)
-step() { s=$(date +%s.%N); say "$*"; bash -c "$*" 2>&1 | head -${LINES_MAX:-40}; e=$(date +%s.%N); printf '# %.1f s\n' $(echo "$e - $s" | bc); }
+[ -f "$1" ] || { echo "newcomer.sh: there is no wheel ${1:-(none was named)}; make one with make wheel" >&2; exit 2; }
+now() { date +%s.%N; }
+seconds() { awk -v since="$1" -v now="$(now)" 'BEGIN { printf "%.1f s", now - since }'; }
+step() {
+  since=$(now) status=0
+  printf '\n$ %s\n' "$*"
+  bash -c "$*" > step.log 2>&1 || status=$?
+  took=$(seconds "$since")
+  head -"${LINES_MAX:-40}" step.log
+  printf '# %s\n' "$took"
+  [ $status = 0 ] || { echo "# failed with $status"; exit 1; }
+}
+begin=$(now)
 WHEEL=$(realpath "$1"); cd "$(mktemp -d)"
 export CUPROUS_CACHE_DIR=$PWD/cache
 unset PYTHONPATH
@@ -38,4 +49,4 @@ step v/bin/python own.py
 step v/bin/cuprous profile own.py
 step v/bin/cuprous profile -q -o own.json own.py
 step 'v/bin/cuprous estimate --flops 10T --data 1GB --cpu "Core i7-10700K" --gpu "RTX 3080"'
-printf '\n# all: %.1f s\n' $(echo "$(date +%s.%N) - $t0" | bc)
+printf '\n# all: %s\n' "$(seconds "$begin")"

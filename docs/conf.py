@@ -8,6 +8,7 @@ lists what the module's `__all__` names, in the groups that its source files are
 
 from __future__ import annotations
 
+import enum
 import inspect
 import re
 import sys
@@ -28,16 +29,18 @@ from cuprous._unsupported import Unsupported
 from cuprous.scipy.special import SpecialFunction
 
 project = "Cuprous"
-author = "the Cuprous developers"
+author = copyright = "the Cuprous developers"
 version = release = cuprous.__version__
 extensions = ["myst_parser", "sphinx_copybutton"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # not copied
 copybutton_prompt_is_regexp = True
 myst_enable_extensions = ["colon_fence"]
-exclude_patterns = ["*.py"]
+exclude_patterns = ["*.py", "*.ipynb"]
 html_theme = "furo"
 html_title = f"Cuprous {version}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {  # the pencil beside a page's title
     "source_repository": "https://github.com/cuprous/cuprous/",
     "source_branch": "main",
@@ -74,7 +77,14 @@ def signature(value: Any) -> str:
     bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
     text = str(found.replace(parameters=bare, return_annotation=found.empty))
     text = re.sub(r"<object object at \w+>", "<not given>", text)
+    text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)  # a member of an enumeration
     return re.sub(r"<(?:class|function) '?([\w.]+)'?[^>]*>", r"\1", text)
+
+
+def constructor(cls: type) -> str:
+    """The arguments of a class, or nothing if they are unknown or say nothing, as those of an enumeration."""
+    found = "" if issubclass(cls, enum.Enum) else signature(cls)
+    return "" if found in ("(...)", "(*args, **kwargs)", "(args, kwargs)") else found
 
 
 def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
@@ -87,12 +97,13 @@ def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = ""
 
 
 def members(cls: type) -> Iterator[str]:
-    """The public methods and attributes of a class that say what they are."""
+    """The public methods and attributes of a class that say what they are, unless a base says the same."""
     for name, value in sorted(vars(cls).items()):
         if (
             name.startswith("_")
             or not inspect.getdoc(value)
             or not (callable(value) or inspect.isdatadescriptor(value))
+            or any(getattr(vars(base).get(name), "__doc__", None) == value.__doc__ for base in cls.__mro__[1:])
         ):
             continue
         if inspect.isdatadescriptor(value):
@@ -105,7 +116,7 @@ def members(cls: type) -> Iterator[str]:
 def described(name: str, value: Any) -> str:
     """The description of one name."""
     if isinstance(value, type):
-        return entry("class", name, value, inner="".join(members(value)))
+        return entry("class", name, value, constructor(value), inner="".join(members(value)))
     if callable(value):
         return entry("function", name, value, signature(value))
     return f":::{{py:data}} {name}\n\n`{value!r}`\n:::\n\n" if isinstance(value, (int, float, str, type(None))) else ""
@@ -218,7 +229,9 @@ class Results(SphinxDirective):
         parts = ["| work | Cuprous | fastest other | ratio | date |", "|---|---|---|---|---|"]
         for name in " ".join(self.content).split():
             work, ours, other, ratio, _, _, _, date, *_ = rows[name].split(" | ")
-            parts.append(f"| {work} | {ours} | {other} | {ratio} | {date} |")
+            times = (time.replace(" ", "\N{NO-BREAK SPACE}") for time in (ours, other))
+            dash = "\N{NON-BREAKING HYPHEN}"
+            parts.append(f"| {work} | {' | '.join(times)} | {ratio} | {date.replace('-', dash)} |")
         return self.parse_text_to_nodes("\n".join(parts))
 
 

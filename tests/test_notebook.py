@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_a_notebook(tmp_path: Path) -> None:
     assert "computed" in text_of(outputs[5]) and text_of(outputs[6]) == "600.0 600.0\n"
     assert "text/html" in outputs[7][0]["data"]
     assert not any("data" in output for output in outputs[8])
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_as_a_notebook(tmp_path: Path) -> None:
+    pytest.importorskip("nbformat")
+    from docs import notebook
+
+    text = notebook.FILE.read_text(encoding="utf-8")
+    assert text == notebook.written(), "run `python -m docs.notebook`"
+    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    outputs = executed(cells, tmp_path)
+    for cell, shown in zip(cells, outputs, strict=True):
+        promised = re.search(r"^print\(.*\)  # (.*)$", cell, re.MULTILINE)
+        assert promised is None or promised[1] in text_of(shown), cell
 
 
 @pytest.mark.slow

@@ -73,14 +73,14 @@ def test_in_words() -> None:
 
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (43, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (44, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout
     assert "H200 SXM" in text
     marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
     others = ["MI250X", "MI300X", "MI325X", "MI355X", "RX 7800 XT", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
-    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, "Intel Max 1550"]
+    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, "Intel Max 1550", "Intel Arc B580"]
     assert "compute capability 7.5" in text
 
 

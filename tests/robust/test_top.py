@@ -247,6 +247,22 @@ def until(end: int, text: bytes) -> None:
             time.sleep(0.02)
 
 
+def test_without_colors_and_in_ascii(two_gpus: dict[str, str | None]) -> None:
+    """With `LC_ALL=C` bars and curves are ASCII; with `NO_COLOR` no text has a color. It may be bold or underlined."""
+    seen, plain = b"", two_gpus | {"LC_ALL": "C", "NO_COLOR": "1"}
+    with screen(**plain) as (_, ours, _):
+        deadline = time.monotonic() + 60
+        while b"####" not in seen or b"keys" not in seen:  # the first screen is whole
+            assert time.monotonic() < deadline, seen
+            try:
+                seen += os.read(ours, 100_000)
+            except BlockingIOError:
+                time.sleep(0.02)
+    assert seen.isascii()
+    assert re.findall(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m", seen) == []
+    assert command("top", "--once", **plain).stdout.isascii()
+
+
 def test_the_screen_in_a_terminal(two_gpus: dict[str, str | None]) -> None:
     """Keys are handled, the screen is drawn, and the terminal is restored."""
     import termios

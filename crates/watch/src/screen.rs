@@ -1,8 +1,10 @@
 //! Draws the terminal monitor. It depends only on samples, so that tests can check it.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::line::THICK_HORIZONTAL;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, LineGauge, Paragraph, Row, Sparkline, Table, TableState};
 
@@ -32,6 +34,8 @@ pub struct View {
     pub first_gpu: usize,
     /// Uses colors.
     pub color: bool,
+    /// Draws bars and curves in ASCII.
+    pub ascii: bool,
 }
 
 impl Default for View {
@@ -47,6 +51,7 @@ impl Default for View {
             table: TableState::default(),
             first_gpu: 0,
             color: true,
+            ascii: false,
         }
     }
 }
@@ -103,6 +108,25 @@ pub fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, view: &mu
     }
     draw_processes(frame, table, sample, view);
     frame.render_widget(Paragraph::new(footer(sample, view)).style(dim(view)), foot);
+    if view.ascii {
+        to_ascii(frame.buffer_mut());
+    }
+}
+
+/// Replaces the characters of bars, lines and curves, and the sign of degrees, by those of ASCII.
+fn to_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let plain = match cell.symbol() {
+            "━" | "▇" | "█" => "#",
+            "─" => "-",
+            "▁" | "▂" => ".",
+            "▃" | "▄" => ":",
+            "▅" | "▆" => "|",
+            "°" => " ",
+            _ => continue,
+        };
+        cell.set_symbol(plain);
+    }
 }
 
 fn dim(view: &View) -> Style {
@@ -121,7 +145,9 @@ fn heat(view: &View, percent: f64) -> Style {
 
 fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View, label: String, percent: f64) {
     let ratio = (percent / 100.0).clamp(0.0, 1.0);
-    frame.render_widget(LineGauge::default().ratio(ratio).label(label).filled_style(heat(view, percent)), area);
+    // The filled part is thicker, which shows it where there are no colors.
+    let bar = LineGauge::default().filled_symbol(THICK_HORIZONTAL).filled_style(heat(view, percent));
+    frame.render_widget(bar.ratio(ratio).label(label), area);
 }
 
 /// Draws the newest readings that fit, the newest at the right.

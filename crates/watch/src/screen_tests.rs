@@ -95,6 +95,16 @@ fn all_figures_are_in_the_picture() {
 }
 
 #[test]
+fn a_locale_of_ascii_gets_ascii() {
+    let mut view = View { ascii: true, ..View::default() };
+    let text = picture(&machine(), &mut view, 140, 24);
+    assert!(text.is_ascii(), "{text}");
+    // Filled and unfilled parts of bars differ without colors.
+    assert!(text.contains("GPU  97% ####") && text.contains("###--") && text.contains("71 C of 87 C"), "{text}");
+    assert!(picture(&machine(), &mut View::default(), 140, 24).contains("━━"));
+}
+
+#[test]
 fn help_lists_the_keys() {
     let mut view = View { help: true, ..View::default() };
     let text = picture(&machine(), &mut view, 100, 30);

@@ -15,9 +15,9 @@ use crate::text::COLUMNS;
 ///
 /// # Errors
 /// The terminal cannot be used.
-pub fn run(mut monitor: Monitor, interval: f64, color: bool) -> io::Result<()> {
+pub fn run(mut monitor: Monitor, view: View) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
-    let result = show(&mut terminal, &mut monitor, View { interval, color, ..View::default() });
+    let result = show(&mut terminal, &mut monitor, view);
     ratatui::restore();
     result
 }

@@ -1,6 +1,6 @@
 //! `cuprous estimate`: the calculator.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use cuprous_advisor::lists::lists;
@@ -10,6 +10,7 @@ use cuprous_advisor::{ComputeUnit, profile};
 use cuprous_core::DType;
 
 use super::report::json;
+use super::terminal;
 use crate::machine;
 
 /// The dtypes in which estimates differ.
@@ -196,22 +197,11 @@ const BAR: f64 = 48.0;
 fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
     let mut page = Vec::new();
     text(&mut page, answer)?;
-    if is_ascii() {
-        page = String::from_utf8_lossy(&page).replace('█', "#").replace('µ', "u").into_bytes();
-    }
-    out.write_all(&page)
-}
-
-/// Returns true if the locale is one of ASCII alone.
-fn is_ascii() -> bool {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    matches!(locale.as_deref(), Some("C" | "POSIX"))
+    out.write_all(&terminal::in_locale(page))
 }
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
-    let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let (gray, blue, plain) = if color { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
+    let (gray, blue, plain) = if terminal::colored() { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
     let longest = a.cpu_seconds.max(a.gpu_seconds).max(f64::MIN_POSITIVE);
     let bar = |t: f64| "█".repeat(((t / longest * BAR).round() as usize).max(1));
     let width = a.cpu.len().max(a.gpu.len());
@@ -251,7 +241,7 @@ fn money(price: f64) -> String {
 fn list(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:<21}{:>10}{:>10}{:>10}{:>10}{:>12}{:>8}",
+        "{:<23}{:>10}{:>10}{:>10}{:>10}{:>12}{:>8}",
         "TFLOPS, dense", "float64", "float32", "16 bits", "memory", "bandwidth", "power"
     )?;
     let tera = |value: f64| format!("{:.4}", value / 1e12).trim_end_matches('0').trim_end_matches('.').to_owned();
@@ -263,7 +253,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let peaks = [DType::F64, DType::F32, DType::F16].map(peak);
         writeln!(
             out,
-            "{:<21}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}{}",
+            "{:<23}{:>10}{:>10}{:>10}{memory:>10}{bandwidth:>12}{power:>8}{}",
             gpu.name,
             peaks[0],
             peaks[1],
@@ -275,7 +265,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     for cpu in profile::cpus() {
         let (bandwidth, power) = (quantity(cpu.bandwidth.value, "B/s"), quantity(cpu.power.value, "W"));
         let peaks = [cpu.peak(DType::F64), cpu.peak(DType::F32)].map(tera);
-        writeln!(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
+        writeln!(out, "{:<23}{:>10}{:>10}{:>10}{:>10}{bandwidth:>12}{power:>8}", cpu.name, peaks[0], peaks[1], "", "")?;
     }
     writeln!(
         out,

@@ -7,6 +7,7 @@ mod estimate;
 pub(crate) mod probe;
 mod report;
 mod serve;
+mod terminal;
 mod top;
 
 use std::io::{self, Write};

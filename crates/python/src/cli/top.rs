@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use clap::Args;
+use cuprous_watch::screen::View;
 use cuprous_watch::{Monitor, serve, text, top};
 
 use super::report::json;
+use super::terminal;
 use crate::machine;
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -53,9 +55,10 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         };
         return serving(options, monitor, out, err, "metrics for Prometheus", "/metrics");
     }
-    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if terminal && !options.once && !options.json {
-        return top::run(monitor, interval, std::env::var_os("NO_COLOR").is_none()).map(|()| 0);
+    let interactive = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if interactive && !options.once && !options.json {
+        let view = View { interval, color: terminal::colored(), ascii: terminal::is_ascii(), ..View::default() };
+        return top::run(monitor, view).map(|()| 0);
     }
     super::restore_default_sigint();
     // Rates need two readings.
@@ -65,7 +68,11 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         match (options.json, options.watch) {
             (true, None) => json(out, &sample)?,
             (true, Some(_)) => writeln!(out, "{}", serde_json::to_string(&sample)?)?,
-            (false, _) => text::write(out, &sample)?,
+            (false, _) => {
+                let mut page = Vec::new();
+                text::write(&mut page, &sample)?;
+                out.write_all(&terminal::in_locale(page))?;
+            }
         }
         out.flush()?;
         if options.watch.is_none() {
