@@ -174,6 +174,18 @@ def test_size_is_that_of_the_elements() -> None:
     assert sizeof(cp.ones(1000)) == 8000
 
 
+def test_results_are_computed_when_their_task_ends() -> None:
+    """Workers ask for the size of each result, and of the first ones of a tuple."""
+    from dask.sizeof import sizeof
+
+    x = cp.ones(1000) + cp.arange(1000)
+    q, r = cp.linalg.qr(cp.ones((40, 4)) + cp.eye(40, 4))
+    assert sizeof(x) == 8000 and sizeof((q, r)) > 1000
+    steps = cp._core.stats()["steps"]
+    assert x.get()[2] == 3 and r.get().shape == (4, 4)
+    assert cp._core.stats()["steps"] == steps
+
+
 def test_equal_arrays_have_equal_names() -> None:
     a, b, c = (da.from_array(cp.asarray(x)) for x in (X, X.copy(), X + 1))
     assert a.name == b.name != c.name

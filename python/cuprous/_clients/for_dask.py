@@ -25,6 +25,16 @@ def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float6
     return cuprous.full(shape, math.prod(x.shape[i] for i in axes), dtype)
 
 
+def _size(x: Any) -> int:
+    """Returns the bytes of an array, whose computation begins.
+
+    Workers ask for the size of each result when its task ends. Otherwise nothing would be computed before another
+    worker needs the result, and inputs would be held until then.
+    """
+    cuprous._core.flush()
+    return int(x.nbytes)
+
+
 def _concatenate_sparse(parts: Any, axis: int = 0) -> Any:
     sparse: Any = cuprous.scipy.sparse
     return sparse.hstack(parts) if axis else sparse.vstack(parts)
@@ -80,7 +90,7 @@ def register(backends: Any) -> None:
     backends.empty_lookup.register(cuprous.ndarray, cuprous.empty)
     backends.percentile_lookup.register(cuprous.ndarray, backends.percentile)
     backends.to_numpy_dispatch.register(cuprous.ndarray, lambda data, **kwargs: data.get(**kwargs))
-    sizeof.register(cuprous.ndarray, lambda x: x.nbytes)
+    sizeof.register(cuprous.ndarray, _size)
     backends.array_creation_dispatch.register_backend("cuprous", CuprousEntrypoint())
 
     @backends.concatenate_lookup.register_lazy("cuprous")
