@@ -286,6 +286,8 @@ SPARSE: dict[str, Call] = {
        for name in ("cg", "cgs", "bicgstab", "gmres", "minres")},
     "sparse.linalg.lsqr": lambda sp, x: sp.sparse_linalg.lsqr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14)[0],
+    "sparse.linalg.lsmr": lambda sp, x: sp.sparse_linalg.lsmr(
+        x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14, maxiter=50)[0],
     "sparse.linalg.eigsh": lambda sp, x: sp.sparse_linalg.eigsh(
         sp.sparse.csr_array(x + sp.np.conj(x.T)), 1, return_eigenvectors=False),
     "sparse.linalg.svds": lambda sp, x: sp.sparse_linalg.svds(x, 1, return_singular_vectors=False),
@@ -338,7 +340,7 @@ ELSEWHERE = {
         "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm", "dft", "expm", "fiedler",
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
-    "sparse.linalg.LinearOperator": "test_sparse_linalg.py",
+    **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
     "special.SpecialFunction": "test_special.py",
 }  # fmt: skip
 if not hasattr(THEIRS.ndimage, "vectorized_filter"):  # new in SciPy 1.16
