@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.signal import windows
+from cuprous.scipy.signal._chirp_z import CZT, ZoomFFT, czt, czt_points, zoom_fft
 from cuprous.scipy.signal._convolution import choose_conv_method, convolve, convolve2d, correlate, correlate2d
 from cuprous.scipy.signal._design import butter, cheby1, cheby2
 from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter
@@ -47,10 +48,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "argrelextrema", "argrelmax", "argrelmin", "butter", "cheby1", "cheby2", "choose_conv_method", "coherence",
-    "convolve", "convolve2d", "correlate", "correlate2d", "csd", "decimate", "detrend", "fftconvolve", "filtfilt",
-    "find_peaks", "firwin", "get_window", "hilbert", "istft", "kaiser_atten", "kaiser_beta", "lfilter",
-    "lfilter_zi", "lfiltic", "medfilt", "medfilt2d", "oaconvolve", "peak_prominences", "peak_widths", "periodogram",
-    "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt",
-    "spectrogram", "stft", "upfirdn", "welch", "wiener", "windows",
+    "CZT", "ZoomFFT", "argrelextrema", "argrelmax", "argrelmin", "butter", "cheby1", "cheby2", "choose_conv_method",
+    "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "czt", "czt_points", "decimate",
+    "detrend", "fftconvolve", "filtfilt", "find_peaks", "firwin", "get_window", "hilbert", "istft", "kaiser_atten",
+    "kaiser_beta", "lfilter", "lfilter_zi", "lfiltic", "medfilt", "medfilt2d", "oaconvolve", "peak_prominences",
+    "peak_widths", "periodogram", "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sosfilt",
+    "sosfilt_zi", "sosfiltfilt", "spectrogram", "stft", "upfirdn", "welch", "wiener", "windows", "zoom_fft",
 ]  # fmt: skip
