@@ -286,6 +286,8 @@ SPARSE: dict[str, Call] = {
        for name in ("cg", "cgs", "bicgstab", "gmres", "minres")},
     "sparse.linalg.lsqr": lambda sp, x: sp.sparse_linalg.lsqr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14)[0],
+    "signal.czt": lambda sp, x: sp.signal.czt(x, 5),
+    "signal.zoom_fft": lambda sp, x: sp.signal.zoom_fft(x, [0.25, 1.5], 4),
     "sparse.linalg.lsmr": lambda sp, x: sp.sparse_linalg.lsmr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14, maxiter=50)[0],
     "sparse.linalg.eigsh": lambda sp, x: sp.sparse_linalg.eigsh(
@@ -336,6 +338,14 @@ ELSEWHERE = {
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",
                      "sparse.isspmatrix_csr", "sparse.load_npz", "sparse.save_npz", "sparse.rand", "sparse.random",
                      "sparse.random_array", "sparse.spdiags", "sparse.sparray", "sparse.spmatrix"), "test_sparse.py"),
+    **{f"signal.{name}": "test_filter_design.py" for name in (
+        "CZT", "ZoomFFT", "czt_points", "abcd_normalize", "bessel", "besselap", "bilinear", "bilinear_zpk", "buttap",
+        "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cont2discrete", "ellip", "ellipap", "ellipord",
+        "findfreqs", "firls", "firwin2", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone",
+        "group_delay", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak", "invres", "invresz", "kaiserord",
+        "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "max_len_seq",
+        "minimum_phase", "normalize", "place_poles", "residue", "residuez", "sos2tf", "sos2zpk", "sosfreqz", "ss2tf",
+        "ss2zpk", "tf2sos", "tf2ss", "tf2zpk", "unique_roots", "zpk2sos", "zpk2ss", "zpk2tf")},
     **{f"linalg.{name}": "test_scipy_linalg.py" for name in (
         "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm", "dft", "expm", "fiedler",
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
