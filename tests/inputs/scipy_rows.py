@@ -286,6 +286,7 @@ SPARSE: dict[str, Call] = {
        for name in ("cg", "cgs", "bicgstab", "gmres", "minres")},
     "sparse.linalg.lsqr": lambda sp, x: sp.sparse_linalg.lsqr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14)[0],
+    "signal.order_filter": lambda sp, x: sp.signal.order_filter(x, sp.np.ones((3,) * x.ndim), 1),
     "signal.czt": lambda sp, x: sp.signal.czt(x, 5),
     "signal.zoom_fft": lambda sp, x: sp.signal.zoom_fft(x, [0.25, 1.5], 4),
     "sparse.linalg.lsmr": lambda sp, x: sp.sparse_linalg.lsmr(
@@ -318,6 +319,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "signal.cheby1": [(2, 1, 0.3), (3, 1, [0.2, 0.5], "band"), (2, 1, 1.5), (2, 1, 0.3, "bogus")],
     "signal.cheby2": [(2, 20, 0.3), (3, 20, [0.2, 0.5], "band"), (2, 20, 1.5), (2, 20, 0.3, "bogus")],
     "signal.firwin": [(7, 0.3), (8, 0.3), (7, [0.2, 0.5]), (7, 1.5), (7, []), (7, [0.5, 0.2]), (0, 0.3)],
+    "signal.correlation_lags": [(5, 3), (4, 7, "same"), (5, 2, "same"), (3, 5, "valid"), (5, 3, "valid"), (5, 3, "x")],
     "signal.kaiser_atten": [(20, 0.2), (1, 0.1)],
     "signal.kaiser_beta": [(60,), (30,), (10,)],
     "signal.savgol_coeffs": [(5, 2), (5, 2, 1), (5, 5), (4, 2), (5, 2, 0, 1.0, 7), (5, 2, 0, 1.0, None, "bogus")],

@@ -43,7 +43,7 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("tf2ss", (B, A), {}), ("ss2tf", MATRICES, {"input": 0}), ("zpk2ss", (Z, P, 2.0), {}), ("ss2zpk", MATRICES, {}),
     ("abcd_normalize", MATRICES[:3], {}),
     *((name, (B, A, 2.0), {}) for name in ("lp2lp", "lp2hp", "lp2bp")), ("lp2bs", (B, A), {"bw": 0.5}),
-    *((f"{name}_zpk", (Z, P, 2.0), {"wo": 3.0}) for name in ("lp2lp", "lp2hp", "lp2bp", "lp2bs")),
+    *((name, (Z, P, 2.0), {"wo": 3.0}) for name in ("lp2lp_zpk", "lp2hp_zpk", "lp2bp_zpk", "lp2bs_zpk")),
     ("bilinear", (B, A), {"fs": 2.0}), ("bilinear_zpk", (Z, P, 2.0, 3.0), {}), ("normalize", (B, 2 * A), {}),
     ("cont2discrete", ((B, A), 0.5), {"method": "gbt", "alpha": 0.3}), ("cont2discrete", (MATRICES, 0.5), {}),
     ("freqs", (B, A), {"worN": BAND}), ("freqs_zpk", (Z, P, 2.0), {"worN": 7}), ("findfreqs", (B, A, 5), {}),

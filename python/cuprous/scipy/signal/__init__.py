@@ -7,9 +7,16 @@ from typing import Any
 from cuprous.scipy._absent import absent
 from cuprous.scipy.signal import windows
 from cuprous.scipy.signal._chirp_z import CZT, ZoomFFT, czt, czt_points, zoom_fft
-from cuprous.scipy.signal._convolution import choose_conv_method, convolve, convolve2d, correlate, correlate2d
+from cuprous.scipy.signal._convolution import (
+    choose_conv_method,
+    convolve,
+    convolve2d,
+    correlate,
+    correlate2d,
+    correlation_lags,
+)
 from cuprous.scipy.signal._design import butter, cheby1, cheby2
-from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter
+from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, order_filter, savgol_coeffs, savgol_filter
 from cuprous.scipy.signal._forms import (
     abcd_normalize,
     bilinear,
@@ -97,7 +104,6 @@ ALTERNATIVES = {
     "dlsim": "use lfilter or sosfilt",
     "find_peaks_cwt": "use find_peaks",
     "lombscargle": _ELSEWHERE,
-    "order_filter": "use ndimage.rank_filter",
     "sepfir2d": "use ndimage.correlate1d along both axes",
 }
 
@@ -109,15 +115,15 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "CZT", "ZoomFFT", "abcd_normalize", "argrelextrema", "argrelmax", "argrelmin", "bessel", "besselap", "bilinear",
     "bilinear_zpk", "buttap", "butter", "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2",
-    "choose_conv_method", "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d", "csd",
-    "czt", "czt_points", "decimate", "detrend", "ellip", "ellipap", "ellipord", "fftconvolve", "filtfilt",
-    "find_peaks", "findfreqs", "firls", "firwin", "firwin2", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk",
-    "gammatone", "get_window", "group_delay", "hilbert", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak",
-    "invres", "invresz", "istft", "kaiser_atten", "kaiser_beta", "kaiserord", "lfilter", "lfilter_zi", "lfiltic",
-    "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "max_len_seq", "medfilt",
-    "medfilt2d", "minimum_phase", "normalize", "oaconvolve", "peak_prominences", "peak_widths", "periodogram",
-    "place_poles", "resample", "resample_poly", "residue", "residuez", "savgol_coeffs", "savgol_filter", "sos2tf",
-    "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "ss2tf", "ss2zpk", "stft", "tf2sos",
-    "tf2ss", "tf2zpk", "unique_roots", "upfirdn", "welch", "wiener", "windows", "zoom_fft", "zpk2sos", "zpk2ss",
-    "zpk2tf",
+    "choose_conv_method", "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d",
+    "correlation_lags", "csd", "czt", "czt_points", "decimate", "detrend", "ellip", "ellipap", "ellipord",
+    "fftconvolve", "filtfilt", "find_peaks", "findfreqs", "firls", "firwin", "firwin2", "freqs", "freqs_zpk", "freqz",
+    "freqz_sos", "freqz_zpk", "gammatone", "get_window", "group_delay", "hilbert", "iircomb", "iirdesign",
+    "iirfilter", "iirnotch", "iirpeak", "invres", "invresz", "istft", "kaiser_atten", "kaiser_beta", "kaiserord",
+    "lfilter", "lfilter_zi", "lfiltic", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp",
+    "lp2lp_zpk", "max_len_seq", "medfilt", "medfilt2d", "minimum_phase", "normalize", "oaconvolve", "order_filter",
+    "peak_prominences", "peak_widths", "periodogram", "place_poles", "resample", "resample_poly", "residue",
+    "residuez", "savgol_coeffs", "savgol_filter", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt",
+    "sosfreqz", "spectrogram", "ss2tf", "ss2zpk", "stft", "tf2sos", "tf2ss", "tf2zpk", "unique_roots", "upfirdn",
+    "welch", "wiener", "windows", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf",
 ]  # fmt: skip

@@ -10,12 +10,14 @@ from cuprous.scipy.signal._convolution import convolve as convolve
 from cuprous.scipy.signal._convolution import convolve2d as convolve2d
 from cuprous.scipy.signal._convolution import correlate as correlate
 from cuprous.scipy.signal._convolution import correlate2d as correlate2d
+from cuprous.scipy.signal._convolution import correlation_lags as correlation_lags
 from cuprous.scipy.signal._design import butter as butter
 from cuprous.scipy.signal._design import cheby1 as cheby1
 from cuprous.scipy.signal._design import cheby2 as cheby2
 from cuprous.scipy.signal._filters import detrend as detrend
 from cuprous.scipy.signal._filters import medfilt as medfilt
 from cuprous.scipy.signal._filters import medfilt2d as medfilt2d
+from cuprous.scipy.signal._filters import order_filter as order_filter
 from cuprous.scipy.signal._filters import savgol_coeffs as savgol_coeffs
 from cuprous.scipy.signal._filters import savgol_filter as savgol_filter
 from cuprous.scipy.signal._forms import abcd_normalize as abcd_normalize
@@ -139,6 +141,7 @@ __all__ = [
     "convolve2d",
     "correlate",
     "correlate2d",
+    "correlation_lags",
     "csd",
     "czt",
     "czt_points",
@@ -191,6 +194,7 @@ __all__ = [
     "minimum_phase",
     "normalize",
     "oaconvolve",
+    "order_filter",
     "peak_prominences",
     "peak_widths",
     "periodogram",
