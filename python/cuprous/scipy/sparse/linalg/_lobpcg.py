@@ -144,7 +144,7 @@ def _residual(block: _Block, values: Any) -> tuple[ndarray, Any]:
     return rest, _core.to_numpy(_core.map("sqrt", _core.reduce("sum", magnitude * magnitude, (0,))))
 
 
-def _improved(problem: _Problem, now: _Block, more: _Block, before: _Block | None, largest: bool
+def _improved(now: _Block, more: _Block, before: _Block | None, largest: bool
               ) -> tuple[Any, _Block, _Block]:  # fmt: skip
     """Returns the eigenvalues and vectors in the span of the blocks, and the part of the vectors that is not from the
     present ones."""
@@ -293,10 +293,10 @@ def _step(
         try:
             kept = _Block(*(stack([part[:, int(j)] for j in columns], 1)
                             for part in (before.x, before.ax, before.bx)))  # fmt: skip
-            return _improved(problem, block, more, kept.orthonormal(), largest)
+            return _improved(block, more, kept.orthonormal(), largest)
         except np.linalg.LinAlgError:
             pass
-    return _improved(problem, block, more, None, largest)
+    return _improved(block, more, None, largest)
 
 
 def _dense(a: Product, b: Product | None, n: int, k: int, dtype: str, largest: bool) -> tuple[ndarray, ndarray]:
