@@ -286,6 +286,8 @@ SPARSE: dict[str, Call] = {
        for name in ("cg", "cgs", "bicgstab", "gmres", "minres")},
     "sparse.linalg.lsqr": lambda sp, x: sp.sparse_linalg.lsqr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14)[0],
+    "fft.fht": lambda sp, x: sp.fft.fht(x, 0.1, 0.5, 0.2, -0.3),
+    "fft.ifht": lambda sp, x: sp.fft.ifht(x, 0.1, 0.5, 0.2, -0.3),
     "signal.order_filter": lambda sp, x: sp.signal.order_filter(x, sp.np.ones((3,) * x.ndim), 1),
     "signal.czt": lambda sp, x: sp.signal.czt(x, 5),
     "signal.zoom_fft": lambda sp, x: sp.signal.zoom_fft(x, [0.25, 1.5], 4),
@@ -326,6 +328,7 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "ndimage.generate_binary_structure": [(2, 1), (3, 2), (0, 1), (1, 0), (2, 9), (-1, 1)],
     "fft.next_fast_len": [(7,), (97,), (13, True), (0,), (-1,), (2.5,), ("x",)],
     "fft.prev_fast_len": [(7,), (97,), (13, True), (0,), (-1,), (2.5,), ("x",)],
+    "fft.fhtoffset": [(0.1, 0.5), (0.3, -1.2, 0.7, 0.4)],
     "fft.fftfreq": [(5,), (4, 0.5), (0,), ("x",)],
     "fft.rfftfreq": [(5,), (4, 0.5), (0,), ("x",)],
     "sparse.eye": [(3,), (2, 3, 1), (0,), (-1,)],
