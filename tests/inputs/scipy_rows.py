@@ -338,6 +338,8 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
 
 #: Other names -> the file that tests them.
 ELSEWHERE = {
+    **{f"signal.{name}": "test_waveforms.py" for name in (
+        "chirp", "gausspulse", "sawtooth", "square", "sweep_poly", "unit_impulse")},
     "fft.get_fft_plan": "test_fft_plans.py", "fftpack.get_fft_plan": "test_fft_plans.py",
     **dict.fromkeys(("fft.get_workers", "fft.set_workers"), "test_fft.py"),
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",

@@ -110,6 +110,12 @@ from cuprous.scipy.signal._spectral import csd as csd
 from cuprous.scipy.signal._spectral import periodogram as periodogram
 from cuprous.scipy.signal._spectral import spectrogram as spectrogram
 from cuprous.scipy.signal._spectral import welch as welch
+from cuprous.scipy.signal._waveforms import chirp as chirp
+from cuprous.scipy.signal._waveforms import gausspulse as gausspulse
+from cuprous.scipy.signal._waveforms import sawtooth as sawtooth
+from cuprous.scipy.signal._waveforms import square as square
+from cuprous.scipy.signal._waveforms import sweep_poly as sweep_poly
+from cuprous.scipy.signal._waveforms import unit_impulse as unit_impulse
 from cuprous.scipy.signal.windows import get_window as get_window
 
 from . import windows as windows
@@ -134,6 +140,7 @@ __all__ = [
     "cheb2ord",
     "cheby1",
     "cheby2",
+    "chirp",
     "choose_conv_method",
     "coherence",
     "cont2discrete",
@@ -163,6 +170,7 @@ __all__ = [
     "freqz_sos",
     "freqz_zpk",
     "gammatone",
+    "gausspulse",
     "get_window",
     "group_delay",
     "hilbert",
@@ -205,6 +213,7 @@ __all__ = [
     "residuez",
     "savgol_coeffs",
     "savgol_filter",
+    "sawtooth",
     "sos2tf",
     "sos2zpk",
     "sosfilt",
@@ -212,13 +221,16 @@ __all__ = [
     "sosfiltfilt",
     "sosfreqz",
     "spectrogram",
+    "square",
     "ss2tf",
     "ss2zpk",
     "stft",
+    "sweep_poly",
     "tf2sos",
     "tf2ss",
     "tf2zpk",
     "unique_roots",
+    "unit_impulse",
     "upfirdn",
     "welch",
     "wiener",
