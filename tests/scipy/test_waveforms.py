@@ -58,9 +58,10 @@ def test_waveforms_refuse() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             signal.chirp(cp.asarray(args[0]), *args[1:], **keywords)
-    for keywords, message in (({"fc": -1}, "Center"), ({"bw": 0}, "bandwidth"), ({"bwr": 0}, "Reference level")):
+    bad: dict[str, Any]
+    for bad, message in (({"fc": -1}, "Center"), ({"bw": 0}, "bandwidth"), ({"bwr": 0}, "Reference level")):
         with pytest.raises(ValueError, match=message):
-            signal.gausspulse(cp.asarray(T), **keywords)
+            signal.gausspulse(cp.asarray(T), **bad)
     with pytest.raises(ValueError, match="cutoff"):
         signal.gausspulse("end")
     with pytest.raises(ValueError, match="time cutoff"):

@@ -83,7 +83,7 @@ def gausspulse(
 
     Examples:
         >>> cp.scipy.signal.gausspulse(cp.asarray([0.0, 0.01]), fc=50).round(6)
-        array([ 1.      , -0.640796])
+        array([ 1.      , -0.799918])
     """
     for wrong, what in (
         (fc < 0, f"Center frequency (fc={fc:.2f}) must be >=0."),
@@ -133,8 +133,8 @@ def chirp(
         ValueError: for an unknown method, and frequencies that it does not take.
 
     Examples:
-        >>> cp.scipy.signal.chirp(cp.asarray([0.0, 0.5]), f0=1, t1=1, f1=3).round(6)
-        array([ 1.      , -0.707107])
+        >>> cp.scipy.signal.chirp(cp.asarray([0.0, 0.25]), f0=1, t1=1, f1=3).round(6)
+        array([ 1.      , -0.382683])
     """
     t = _times(t)
     f0, f1, t1 = float(f0), float(f1), float(t1)
@@ -183,8 +183,8 @@ def sweep_poly(t: Any, poly: Any, phi: float = 0) -> ndarray:
         An array of the shape of `t`.
 
     Examples:
-        >>> cp.scipy.signal.sweep_poly(cp.asarray([0.0, 0.5]), [2.0, 1.0]).round(6)
-        array([ 1.      , -0.707107])
+        >>> cp.scipy.signal.sweep_poly(cp.asarray([0.0, 0.25]), [2.0, 1.0]).round(6)
+        array([ 1.      , -0.382683])
     """
     phase = 2 * math.pi * cp.polyval(cp.polyint(cp.asarray(poly)), _times(t))
     return cp.cos(phase + math.radians(phi))
