@@ -52,14 +52,13 @@ def test_unit_impulses() -> None:
 
 
 def test_waveforms_refuse() -> None:
-    for args, keywords, message in (
-        ((T, 0, 1, 3, "log"), {}, "same sign"), ((T, 0, 1, 3, "hyp"), {}, "nonzero"),
-        ((T, 1, 1, 3, "cubic"), {}, "method must be"),
-    ):  # fmt: skip
+    for start, method, message in ((0, "log", "same sign"), (0, "hyp", "nonzero"), (1, "cubic", "method must be")):
         with pytest.raises(ValueError, match=message):
-            signal.chirp(cp.asarray(args[0]), *args[1:], **keywords)
-    bad: dict[str, Any]
-    for bad, message in (({"fc": -1}, "Center"), ({"bw": 0}, "bandwidth"), ({"bwr": 0}, "Reference level")):
+            signal.chirp(cp.asarray(T), start, 1, 3, method)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"fc": -1}, "Center"), ({"bw": 0}, "bandwidth"), ({"bwr": 0}, "Reference level"),
+    ]  # fmt: skip
+    for bad, message in refused:
         with pytest.raises(ValueError, match=message):
             signal.gausspulse(cp.asarray(T), **bad)
     with pytest.raises(ValueError, match="cutoff"):

@@ -80,7 +80,7 @@ def _filtered(a: ndarray, u: Any, inverse: bool) -> ndarray:
 def _line(a: ArrayLike) -> ndarray:
     a = array(a)
     if not a.ndim:
-        raise ValueError("at least 1 axis must be transformed")
+        raise IndexError("at least 1 axis must be transformed")
     if _dtypes.kind(a.dtype_name) == "c":
         raise TypeError("x must be a real sequence")
     return a
@@ -101,7 +101,7 @@ def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 
 
     Raises:
         TypeError: for complex values.
-        ValueError: for an array without axes.
+        IndexError: for an array without axes.
 
     Examples:
         >>> values = cp.scipy.fft.fht(cp.asarray([0.0, 1.0, 0.0]), 0.5, mu=0.0)
@@ -131,7 +131,7 @@ def ifht(A: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float =
 
     Raises:
         TypeError: for complex values.
-        ValueError: for an array without axes.
+        IndexError: for an array without axes.
 
     Examples:
         >>> a = cp.asarray([0.0, 1.0, 0.0])
