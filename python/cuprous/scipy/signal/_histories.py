@@ -6,6 +6,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray
 
 
@@ -31,7 +32,9 @@ def state_of(history: ndarray, axis: int, b: Any, a: Any) -> ndarray:
         for lag in range(1, values.size):
             weights[start + values.size - 1 - lag, : values.size - lag] = values[lag:]
     lines = cp.moveaxis(history, axis, -1)
-    return cp.moveaxis(cp.matmul(lines + 0.0, _core.from_numpy(weights)), -1, axis)
+    coefficients = _dtypes.name_of(np.result_type(b, a))
+    dtype = _dtypes.inexact(_core.promote_types(history.dtype_name, coefficients))
+    return cp.moveaxis(_core.cast(cp.matmul(lines + 0.0, _core.from_numpy(weights)), dtype), -1, axis)
 
 
 def history_after(history: ndarray, axis: int, taps: int, feedback: int, x: ndarray, y: ndarray) -> ndarray:
