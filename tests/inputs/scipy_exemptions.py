@@ -50,7 +50,7 @@ _add("convolve2d correlate2d", "no rows", prefix="signal.")
 _add("convolve correlate", "nan", "inf", prefix="signal.")
 # LAPACK's message about an empty matrix.
 _add("detrend savgol_filter", "no rows", prefix="signal.")
-_add("medfilt", "nan", prefix="signal.")
+_add("medfilt order_filter", "nan", prefix="signal.")
 _add("medfilt2d", "integers", prefix="signal.")  # one axis is enough for some dtypes
 _add("spectrogram sosfilt", "empty", prefix="signal.")
 _add("istft", "one by one", prefix="signal.")  # a transform of no points
@@ -114,6 +114,7 @@ _add("diags diags_array", "one by one", "integers", prefix="sparse.")
 _add("linalg.aslinearoperator", "scalar", "empty", prefix="sparse.")
 _add("linalg.gmres", "nan", "inf", prefix="sparse.")
 _add("linalg.minres", "complex64", prefix="sparse.")
+_add("linalg.lsmr", "complex", "complex64", prefix="sparse.")  # SciPy's takes no complex matrix and real vector
 _add("linalg.eigsh", "scalar", "one by one", prefix="sparse.")
 
 # --- by device and SciPy version

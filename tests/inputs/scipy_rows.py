@@ -286,6 +286,13 @@ SPARSE: dict[str, Call] = {
        for name in ("cg", "cgs", "bicgstab", "gmres", "minres")},
     "sparse.linalg.lsqr": lambda sp, x: sp.sparse_linalg.lsqr(
         x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14)[0],
+    "fft.fht": lambda sp, x: sp.fft.fht(x, 0.1, 0.5, 0.2, -0.3),
+    "fft.ifht": lambda sp, x: sp.fft.ifht(x, 0.1, 0.5, 0.2, -0.3),
+    "signal.order_filter": lambda sp, x: sp.signal.order_filter(x, sp.np.ones((3,) * x.ndim), 1),
+    "signal.czt": lambda sp, x: sp.signal.czt(x, 5),
+    "signal.zoom_fft": lambda sp, x: sp.signal.zoom_fft(x, [0.25, 1.5], 4),
+    "sparse.linalg.lsmr": lambda sp, x: sp.sparse_linalg.lsmr(
+        x + 9 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), atol=1e-14, btol=1e-14, maxiter=50)[0],
     "sparse.linalg.eigsh": lambda sp, x: sp.sparse_linalg.eigsh(
         sp.sparse.csr_array(x + sp.np.conj(x.T)), 1, return_eigenvectors=False),
     "sparse.linalg.svds": lambda sp, x: sp.sparse_linalg.svds(x, 1, return_singular_vectors=False),
@@ -314,12 +321,14 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "signal.cheby1": [(2, 1, 0.3), (3, 1, [0.2, 0.5], "band"), (2, 1, 1.5), (2, 1, 0.3, "bogus")],
     "signal.cheby2": [(2, 20, 0.3), (3, 20, [0.2, 0.5], "band"), (2, 20, 1.5), (2, 20, 0.3, "bogus")],
     "signal.firwin": [(7, 0.3), (8, 0.3), (7, [0.2, 0.5]), (7, 1.5), (7, []), (7, [0.5, 0.2]), (0, 0.3)],
+    "signal.correlation_lags": [(5, 3), (4, 7, "same"), (5, 2, "same"), (3, 5, "valid"), (5, 3, "valid"), (5, 3, "x")],
     "signal.kaiser_atten": [(20, 0.2), (1, 0.1)],
     "signal.kaiser_beta": [(60,), (30,), (10,)],
     "signal.savgol_coeffs": [(5, 2), (5, 2, 1), (5, 5), (4, 2), (5, 2, 0, 1.0, 7), (5, 2, 0, 1.0, None, "bogus")],
     "ndimage.generate_binary_structure": [(2, 1), (3, 2), (0, 1), (1, 0), (2, 9), (-1, 1)],
     "fft.next_fast_len": [(7,), (97,), (13, True), (0,), (-1,), (2.5,), ("x",)],
     "fft.prev_fast_len": [(7,), (97,), (13, True), (0,), (-1,), (2.5,), ("x",)],
+    "fft.fhtoffset": [(0.1, 0.5), (0.3, -1.2, 0.7, 0.4)],
     "fft.fftfreq": [(5,), (4, 0.5), (0,), ("x",)],
     "fft.rfftfreq": [(5,), (4, 0.5), (0,), ("x",)],
     "sparse.eye": [(3,), (2, 3, 1), (0,), (-1,)],
@@ -329,16 +338,26 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
 
 #: Other names -> the file that tests them.
 ELSEWHERE = {
+    **{f"signal.{name}": "test_waveforms.py" for name in (
+        "chirp", "gausspulse", "sawtooth", "square", "sweep_poly", "unit_impulse")},
     "fft.get_fft_plan": "test_fft_plans.py", "fftpack.get_fft_plan": "test_fft_plans.py",
     **dict.fromkeys(("fft.get_workers", "fft.set_workers"), "test_fft.py"),
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",
                      "sparse.isspmatrix_csr", "sparse.load_npz", "sparse.save_npz", "sparse.rand", "sparse.random",
                      "sparse.random_array", "sparse.spdiags", "sparse.sparray", "sparse.spmatrix"), "test_sparse.py"),
+    **{f"signal.{name}": "test_filter_design.py" for name in (
+        "CZT", "ZoomFFT", "czt_points", "abcd_normalize", "bessel", "besselap", "bilinear", "bilinear_zpk", "buttap",
+        "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cont2discrete", "ellip", "ellipap", "ellipord",
+        "findfreqs", "firls", "firwin2", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone",
+        "group_delay", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak", "invres", "invresz", "kaiserord",
+        "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "max_len_seq",
+        "minimum_phase", "normalize", "place_poles", "residue", "residuez", "sos2tf", "sos2zpk", "sosfreqz", "ss2tf",
+        "ss2zpk", "tf2sos", "tf2ss", "tf2zpk", "unique_roots", "zpk2sos", "zpk2ss", "zpk2tf")},
     **{f"linalg.{name}": "test_scipy_linalg.py" for name in (
         "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm", "dft", "expm", "fiedler",
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
-    "sparse.linalg.LinearOperator": "test_sparse_linalg.py",
+    **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
     "special.SpecialFunction": "test_special.py",
 }  # fmt: skip
 if not hasattr(THEIRS.ndimage, "vectorized_filter"):  # new in SciPy 1.16

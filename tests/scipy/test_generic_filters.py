@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -276,3 +277,75 @@ def test_invalid_box_extents(name: str, size: object) -> None:
         SIZED[name](scipy_ndimage, np.ones((4, 5)), size)
     with pytest.raises(theirs.type):
         SIZED[name](ndimage, cp.ones((4, 5)), size)
+
+
+ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
+#: CuPy's kernels, and the same for NumPy. The second reads the window and not only its elements.
+KERNELS: list[tuple[Any, Callable[..., Any]]] = [
+    (
+        cp.RawKernel(
+            'extern "C" __global__ void squares(const double* x, int size, double* y) {'
+            " *y = 0; for (int i = 0; i < size; i++) *y += x[i] * x[i]; }",
+            "squares",
+        ),
+        lambda window: (window * window).sum(),
+    ),
+    (
+        cp.ReductionKernel(
+            "X x", "Y y", "_raw_x[_in_ind.size() / 2] > x", "a + b", "y = a", "0", "below", reduce_type="int"
+        ),
+        lambda window: (window[len(window) // 2] > window).sum(),
+    ),
+    (
+        cp.ReductionKernel("X x", "X y", "x", "a < b ? b : a", "y = a * _in_ind.size()", None, "greatest"),
+        lambda window: window.max() * len(window),
+    ),
+]
+REVERSE = cp.RawKernel(
+    'extern "C" __global__ void reverse(const double* x, ptrdiff_t size, double* y, ptrdiff_t length) {'
+    " for (ptrdiff_t i = 0; i < length; i++) y[i] = x[size - 1 - i]; }",
+    "reverse",
+)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="CUDA C++ runs on GPUs only")
+@pytest.mark.parametrize("mode", MODES[:5])
+def test_kernels_as_functions_of_windows(mode: str) -> None:
+    for a, footprint in zip(INPUTS, FOOTPRINTS, strict=True):
+        for kernel, function in KERNELS:
+            for kw in ({"size": 3}, {"footprint": footprint, "output": np.float32}):
+                expected = scipy_ndimage.generic_filter(a, function, mode=mode, cval=1.5, origin=-1, **kw)
+                close(ndimage.generic_filter(cp.asarray(a), kernel, mode=mode, cval=1.5, origin=-1, **kw), expected)
+    whole = np.arange(30).reshape(5, 6) % 7
+    expected = scipy_ndimage.generic_filter(whole, KERNELS[1][1], size=(3,), axes=(0,), mode=mode)
+    close(ndimage.generic_filter(cp.asarray(whole), KERNELS[1][0], size=(3,), axes=(0,), mode=mode), expected)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="CUDA C++ runs on GPUs only")
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_kernels_as_functions_of_lines(axis: int) -> None:
+    def reverse(line: Any, result: Any) -> None:
+        result[...] = line[::-1][: result.size]
+
+    for kw in ({"mode": "wrap"}, {"mode": "constant", "cval": 2.0, "origin": 1, "output": np.uint8}):
+        expected = scipy_ndimage.generic_filter1d(np.abs(INPUTS[2]) * 9, reverse, 4, axis, **kw)
+        close(ndimage.generic_filter1d(cp.asarray(np.abs(INPUTS[2]) * 9), REVERSE, 4, axis, **kw), expected)
+
+
+def test_kernels_that_are_no_functions() -> None:
+    a = cp.ones((3, 3))
+    two = cp.ReductionKernel("T x, T z", "T y", "x * z", "a + b", "y = a", "0", "two")
+    each = cp.ElementwiseKernel("T x", "T y", "y = x", "each")
+    for call, message in (
+        (lambda: ndimage.generic_filter(a, two, 3), "must have 1 input and output"),
+        (lambda: ndimage.generic_filter(a, each, 3), r"only RawKernel or ReductionKernel allowed \(not Elementwise"),
+        (lambda: ndimage.generic_filter1d(a, KERNELS[1][0], 3), r"only RawKernel allowed \(not Reduction"),
+        (lambda: ndimage.generic_filter(a, KERNELS[0][0], 3, extra_arguments=(1,)), "take no extra_arguments"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    if not ON_GPU:
+        for call in (lambda: ndimage.generic_filter(a, KERNELS[0][0], 3),
+                     lambda: ndimage.generic_filter1d(a, REVERSE, 3)):  # fmt: skip
+            with pytest.raises(NotImplementedError, match="runs on a GPU only"):
+                call()

@@ -110,3 +110,29 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(cp.ones((4, 5)))
+
+
+@pytest.mark.parametrize("mode", ["constant", "nearest"])
+def test_affine_transforms_for_texture_memory(mode: str) -> None:
+    x = np.random.default_rng(4).random((5, 6)).astype("float32")
+    matrix = np.array([[0.9, 0.2, 0.3], [-0.1, 1.1, -0.4], [0, 0, 1]], "float32")
+    for order, shape in ((0, None), (1, (7, 4)), (3, None)):  # splines are linear there
+        ours = ndimage.affine_transform(
+            cp.asarray(x), cp.asarray(matrix), output_shape=shape, order=order, mode=mode, cval=2.0, texture_memory=True
+        )
+        theirs = scipy_ndimage.affine_transform(x, matrix, output_shape=shape, order=min(order, 1), mode=mode, cval=2.0)
+        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-5)
+
+
+def test_what_texture_memory_refuses() -> None:
+    image, matrix = cp.ones((4, 4), dtype="float32"), cp.eye(3, dtype="float32")
+    for args, keywords, message in (
+        ((cp.ones(4, dtype="float32"), cp.eye(2)), {}, "two or three axes, not 1"),
+        ((cp.ones((4, 4)), matrix), {}, "float32, not float64"),
+        ((image, matrix[:2]), {}, "homogeneous matrix"),
+        ((image, matrix), {"mode": "wrap"}, "not 'wrap'"),
+        ((image, matrix), {"output": cp.empty((3, 3), dtype="float32"), "output_shape": (4, 4)}, "output_shape"),
+        ((image, matrix), {"output": "float64"}, "results of float32"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ndimage.affine_transform(*args, **keywords, texture_memory=True)

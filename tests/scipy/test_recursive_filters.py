@@ -181,3 +181,34 @@ def test_states_of_gustafsson_for_complex_coefficients() -> None:
     np.testing.assert_allclose(cp.asnumpy(result), expected, 1e-10)
     scaled = signal.filtfilt([2j], [1 + 1j], cp.asarray(x), method="gust")
     np.testing.assert_allclose(cp.asnumpy(scaled), x * (2j / (1 + 1j)) ** 2, 1e-12)
+
+
+@pytest.mark.parametrize(("taps", "feedback"), [(3, 3), (2, 4), (4, 2)])
+def test_states_of_cupys_layout(taps: int, feedback: int) -> None:
+    """The inputs and outputs before the signal, so that pieces filtered one after another are the whole."""
+    rng = np.random.default_rng(5)
+    b, a = rng.random(taps), np.concatenate([[2.0], 0.3 * rng.random(feedback - 1)])
+    x = rng.random((3, 30, 2))
+    whole = theirs.lfilter(b, a, x, axis=1)
+    zi = cp.zeros((3, taps + feedback - 2, 2))
+    found = []
+    for piece in np.split(x, [1, 3, 17], axis=1):  # also shorter than the histories
+        y, zi = signal.lfilter(b, a, cp.asarray(piece), 1, zi)
+        found.append(y.get())
+    np.testing.assert_allclose(np.concatenate(found, axis=1), whole, rtol=1e-10)
+    histories = np.concatenate([x[:, 31 - taps :], whole[:, 31 - feedback :]], axis=1)
+    np.testing.assert_allclose(zi.get(), histories, rtol=1e-10)
+
+
+def test_states_of_sections_in_cupys_layout() -> None:
+    rng = np.random.default_rng(6)
+    sos = np.concatenate([rng.random((3, 3)), np.ones((3, 1)), 0.3 * rng.random((3, 2))], axis=1)
+    x = rng.random((2, 21))
+    zi, found = cp.zeros((3, 2, 4)), []
+    for piece in np.split(x, [5, 6], axis=1):
+        y, zi = signal.sosfilt(sos, cp.asarray(piece), 1, zi)
+        found.append(y.get())
+    np.testing.assert_allclose(np.concatenate(found, axis=1), theirs.sosfilt(sos, x, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(zi.get()[0, :, :2], x[:, -2:])
+    with pytest.raises(ValueError, match="Invalid zi shape"):
+        signal.sosfilt(sos, cp.asarray(x), 1, cp.zeros((3, 2, 3)))

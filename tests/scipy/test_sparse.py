@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 import pickle
 import warnings
 from collections.abc import Callable
@@ -324,3 +325,37 @@ def test_assigning_a_sparse_matrix_inserts_only_what_it_stores(form: str, rows: 
         ours, theirs = ours_and_theirs
         assert np.array_equal(ours.indptr, theirs.indptr) and np.array_equal(ours.indices, theirs.indices)
         assert np.array_equal(ours.data, theirs.data)
+
+
+def test_flags_that_are_said() -> None:
+    """As in SciPy, what is said about a matrix is believed."""
+    for flag, indices in (("has_sorted_indices", [1, 0]), ("has_canonical_format", [0, 0])):
+        ours, theirs = (s.csr_matrix((xp.asarray([1, 2]), xp.asarray(indices), xp.asarray([0, 2])))
+                        for s, xp in ((sparse, cp), (scipy_sparse, np)))  # fmt: skip
+        for a in (ours, theirs):
+            assert not getattr(a, flag)
+            setattr(a, flag, True)
+            assert getattr(a, flag)
+            a.sort_indices() if flag == "has_sorted_indices" else a.sum_duplicates()
+            assert a.indices.tolist() == indices
+            setattr(a, flag, False)
+            a.sort_indices() if flag == "has_sorted_indices" else a.sum_duplicates()
+        assert ours.indices.tolist() == theirs.indices.tolist()
+
+
+def test_equality_with_rows_and_columns() -> None:
+    dense = np.array([[1.0, 0, 2], [0, 2, 2]])
+    a = sparse.csr_matrix(cp.asarray(dense))
+    for other in (dense[:1], dense[:, 2:]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            equal, different = (op(a, sparse.csr_matrix(cp.asarray(other))) for op in (operator.eq, operator.ne))
+        np.testing.assert_array_equal(equal.toarray().get(), dense == other)
+        np.testing.assert_array_equal(different.toarray().get(), dense != other)
+    assert (a == sparse.csr_matrix((2, 4))) is False  # as SciPy
+
+
+def test_no_products_with_three_axes() -> None:
+    for multiply in (operator.mul, operator.matmul, lambda a, b: a.dot(b), lambda a, b: b * a):
+        with pytest.raises(ValueError, match=r"no product with 3-d arrays|dimension mismatch"):
+            multiply(sparse.csr_matrix((2, 2)), cp.ones((2, 2, 2)))

@@ -148,3 +148,80 @@ def test_least_squares() -> None:
     assert linalg.lsqr(sparse.csr_array(GENERAL), cp.zeros(N))[1] == 0
     with pytest.raises(ValueError, match="incompatible"):
         linalg.lsqr(sparse.csr_array(tall), cp.ones(3))
+
+
+@pytest.mark.parametrize(
+    "keywords", [{}, {"damp": 0.5}, {"maxiter": 3}, {"conlim": 2.0}, {"x0": np.ones(30)}], ids=" ".join
+)
+@pytest.mark.parametrize("a", [GENERAL[:, :30], (GENERAL + 1j * NOISE)[:, :30]])
+def test_least_squares_of_least_gradients(a: Any, keywords: dict[str, Any]) -> None:
+    matrix, b = scipy_sparse.csr_array(a), SIDE.astype(a.dtype)  # SciPy's takes no complex matrix and real vectors
+    keywords = {key: v.astype(a.dtype) if key == "x0" else v for key, v in keywords.items()}
+    mine: dict[str, Any] = {key: cp.asarray(v) if key == "x0" else v for key, v in keywords.items()}
+    ours = linalg.lsmr(sparse.csr_array(matrix), cp.asarray(b), atol=1e-9, btol=1e-9, **mine)
+    theirs = scipy_linalg.lsmr(matrix, b, atol=1e-9, btol=1e-9, **keywords)
+    np.testing.assert_allclose(ours[0].get(), theirs[0], rtol=1e-7, atol=1e-9)
+    assert ours[1:3] == theirs[1:3]
+    np.testing.assert_allclose([*ours[3:4], *ours[5:]], [*theirs[3:4], *theirs[5:]], rtol=1e-4)
+
+
+def test_least_squares_of_least_gradients_without_work() -> None:
+    assert linalg.lsmr(sparse.csr_array(GENERAL), cp.zeros(N), x0=cp.ones(N))[0].get().any() == 0
+    assert linalg.lsmr(cp.eye(3, dtype="float32"), cp.ones(3, "float32"))[0].dtype == "float64"
+    bad: dict[str, Any]
+    for bad in ({"b": cp.ones(3)}, {"b": cp.ones((N, 2))}, {"b": cp.ones(N), "x0": cp.ones(3)}):
+        with pytest.raises(ValueError, match="incompatible"):
+            linalg.lsmr(sparse.csr_array(GENERAL), **bad)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "float32"])
+def test_block_conjugate_gradients(dtype: str, largest: bool) -> None:
+    eigh = pytest.importorskip("scipy.linalg").eigh
+    a = (POSITIVE.toarray() + (1j * (NOISE - NOISE.T).toarray() if dtype == "complex128" else 0)).astype(dtype)
+    b = np.diag(np.linspace(1, 2, N)).astype(dtype)
+    x = np.random.default_rng(3).random((N, 3)).astype(dtype)
+    y = eigh(a, b)[1][:, :2].astype(dtype)
+    tolerance = 1e-3 if dtype == "float32" else 1e-7
+    for theirs, keywords in (
+        (eigh(a)[0], {}),
+        (eigh(a, b)[0], {"B": cp.asarray(b)}),
+        (eigh(a, b)[0], {"B": cp.asarray(b), "M": lambda r: r / 3}),
+        (eigh(a, b)[0][2:], {"B": cp.asarray(b), "Y": cp.asarray(y)}),
+    ):
+        values, vectors = linalg.lobpcg(
+            sparse.csr_matrix(cp.asarray(a)), cp.asarray(x), **keywords, largest=largest, maxiter=300, tol=tolerance
+        )
+        wanted = theirs[::-1][:3] if largest else theirs[:3]
+        np.testing.assert_allclose(values.get(), wanted, rtol=2e-3 if dtype == "float32" else 1e-9)
+        found, metric = vectors.get(), b if "B" in keywords else np.eye(N)
+        assert values.dtype == np.dtype(dtype).type(0).real.dtype
+        assert vectors.dtype == dtype
+        assert np.linalg.norm(a @ found - metric @ found * values.get(), axis=0).max() < 2 * tolerance
+        np.testing.assert_allclose(
+            found.conj().T @ metric @ found, np.eye(3), atol=1e-4 if dtype == "float32" else 1e-9
+        )
+
+
+def test_block_conjugate_gradients_histories_and_refusals() -> None:
+    a, x = sparse.csr_matrix(cp.asarray(POSITIVE.toarray())), cp.asarray(np.random.default_rng(3).random((N, 3)))
+    with pytest.warns(UserWarning, match="not reaching the requested tolerance"):
+        values, _, history, residuals = linalg.lobpcg(
+            a, x, tol=1e-13, maxiter=4, retLambdaHistory=True, retResidualNormsHistory=True
+        )
+    assert history.shape == residuals.shape == (6, 3)
+    np.testing.assert_array_equal(history[-1].get(), values.get())
+    assert (np.diff(history.get()[:5, 0]) >= 0).all()  # grows towards the largest
+    with pytest.warns(UserWarning, match="dense eigensolver"):
+        values, vectors = linalg.lobpcg(a.toarray()[:9, :9], x[:9], largest=False)
+    np.testing.assert_allclose(values.get(), np.linalg.eigvalsh(POSITIVE.toarray()[:9, :9])[:3], rtol=1e-12)
+    assert vectors.shape == (9, 3)
+    for bad, message in (
+        ((a, x[:, 0]), "rank-2"), ((a, None), "cannot be None"), ((a, x[:9]), "does not match"),
+        ((a, cp.ones((N, 2))), "dependent initial"), ((a, x, None, None, cp.ones((N, 2))), "dependent constraints"),
+        ((a, x, None, None, cp.ones((9, 2))), "40 rows"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            linalg.lobpcg(*bad)
+    with pytest.raises(NotImplementedError, match="dense eigensolver"):
+        linalg.lobpcg(a, cp.ones((N, 9)), Y=cp.ones((N, 1)))

@@ -11,14 +11,15 @@ from cuprous.fft import fftfreq, fftshift, ifftshift, rfftfreq
 from cuprous.fft._plans import get_fft_plan
 from cuprous.scipy.fft import _cosines, _spectra
 from cuprous.scipy.fft._backend import __ua_convert__, __ua_domain__, __ua_function__  # noqa: F401
+from cuprous.scipy.fft._hankel import fht, fhtoffset, ifht
 from cuprous.scipy.fft._workers import get_workers, next_fast_len, prev_fast_len, set_workers
 
 FUNCTIONS = {**_spectra.FUNCTIONS, **_cosines.FUNCTIONS}
 globals().update(FUNCTIONS)
 
 __all__ = [
-    "fftfreq", "fftshift", "get_fft_plan", "get_workers", "ifftshift", "next_fast_len", "prev_fast_len", "rfftfreq",
-    "set_workers", *FUNCTIONS,
+    "fftfreq", "fftshift", "fht", "fhtoffset", "get_fft_plan", "get_workers", "ifftshift", "ifht", "next_fast_len",
+    "prev_fast_len", "rfftfreq", "set_workers", *FUNCTIONS,
 ]  # fmt: skip
 
 

@@ -9,6 +9,9 @@ from cuprous.fft._frequencies import fftshift as fftshift
 from cuprous.fft._frequencies import ifftshift as ifftshift
 from cuprous.fft._frequencies import rfftfreq as rfftfreq
 from cuprous.fft._plans import get_fft_plan as get_fft_plan
+from cuprous.scipy.fft._hankel import fht as fht
+from cuprous.scipy.fft._hankel import fhtoffset as fhtoffset
+from cuprous.scipy.fft._hankel import ifht as ifht
 from cuprous.scipy.fft._spectra import Points
 from cuprous.scipy.fft._workers import get_workers as get_workers
 from cuprous.scipy.fft._workers import next_fast_len as next_fast_len
@@ -290,6 +293,8 @@ __all__ = [
     "fftfreq",
     "fftn",
     "fftshift",
+    "fht",
+    "fhtoffset",
     "get_fft_plan",
     "get_workers",
     "hfft",
@@ -303,6 +308,7 @@ __all__ = [
     "ifft2",
     "ifftn",
     "ifftshift",
+    "ifht",
     "ihfft",
     "ihfft2",
     "ihfftn",

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cuprous._common.arguments import array, ndarray
-from cuprous.scipy.fft import _cosines, _spectra
+from cuprous.scipy.fft import _cosines, _hankel, _spectra
+
+_FUNCTIONS = {**_spectra.FUNCTIONS, **_cosines.FUNCTIONS, "fht": _hankel.fht, "ifht": _hankel.ifht}
 
 __ua_domain__ = "numpy.scipy.fft"
 
@@ -28,6 +30,5 @@ def __ua_convert__(dispatchables: Iterable[Any], coerce: bool) -> Any:
 
 def __ua_function__(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls the function of this name, or returns NotImplemented if there is none."""
-    name = method.__name__
-    function = _spectra.FUNCTIONS.get(name) or _cosines.FUNCTIONS.get(name)
+    function = _FUNCTIONS.get(method.__name__)
     return NotImplemented if function is None else function(*args, **kwargs)

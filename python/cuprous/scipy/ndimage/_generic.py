@@ -2,7 +2,7 @@
 
 Functions that are called for each element or line receive NumPy arrays: the input is copied to the host once before the
 first call, and the result back once after the last. `vectorized_filter` calls its function once for all windows, as
-views on the device.
+views on the device, and kernels of CUDA C++ are called by one thread for each window or line.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import numbers
 import operator
 from array import array as array_of
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cuprous import _core
 from cuprous._common.arguments import normalize_axis
 from cuprous._common.arguments import target as array_target
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.padding import pad
+from cuprous.cuda._raw_kernels import RawKernel
+from cuprous.cuda._reduction_kernel import ReductionKernel
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy.ndimage._interpolation import _check, _transformed
-from cuprous.scipy.ndimage._rank import _box_or_footprint, _padded, _warn_size, _Window
+from cuprous.scipy.ndimage._kernel_functions import check_kernel, is_kernel, of_lines, of_windows, window_dtype
+from cuprous.scipy.ndimage._rank import _box_or_footprint, _padded, _warn_size, _Window, windows_in_pieces
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
@@ -78,15 +81,18 @@ def generic_filter(
     mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, extra_arguments: tuple[Any, ...] = (),
     extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Applies a Python function to the window of every element, in order, on the host.
+    """Applies a function to the window of every element.
 
-    The array is copied to the host once and the results back once; each call takes microseconds. If the function has an
-    `axis` argument, `vectorized_filter` stays on the device and is faster.
+    For a Python function, the array is copied to the host once and the results back once; each call takes microseconds,
+    in order. If the function has an `axis` argument, `vectorized_filter` stays on the device and is faster. CuPy's
+    kernels stay on the GPU.
 
     Args:
         input: a real array of any shape.
         function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a 1-d NumPy array
-            of float64 with the window's elements that the footprint selects.
+            of float64 with the window's elements that the footprint selects. Or a `RawKernel` of
+            `void f(double* window, int size, double* value)`, or a `ReductionKernel` of one input and one output,
+            which reduces a window.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
         output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
@@ -101,10 +107,11 @@ def generic_filter(
         An array of the shape of `input`.
 
     Raises:
-        TypeError: for complex input, and if the function returns something other than a real number.
+        TypeError: for complex input, if the function returns something other than a real number, and for other kinds
+            of kernels and further arguments of kernels.
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
         ValueError: for an origin outside the window, and for a function that is not callable.
-        NotImplementedError: for a `scipy.LowLevelCallable`.
+        NotImplementedError: for a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
     Examples:
         >>> cp.scipy.ndimage.generic_filter(cp.asarray([1.0, 5.0, 2.0]), max, size=3)
@@ -113,6 +120,9 @@ def generic_filter(
     import numpy as np
 
     _warn_size(size, footprint)
+    kernel = is_kernel(function)
+    if kernel:
+        check_kernel("generic_filter", function, (RawKernel, ReductionKernel), extra_arguments, extra_keywords)
     function, keywords = _checked("generic_filter", function, extra_arguments, extra_keywords)
     a = source(input, real=True)
     found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
@@ -122,6 +132,8 @@ def generic_filter(
     mode = edge(mode)
     if a.size == 0:
         return deliver(_core.empty(a.shape, name), out)
+    if kernel:
+        return deliver(_by_kernel(function, a, window, mode, cval, name), out)
     around = _doubles(a, window.shape, window.origins, mode, cval)
     strides = [s // around.itemsize for s in around.strides] or [1]
     deltas = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
@@ -136,20 +148,33 @@ def generic_filter(
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
 
 
+def _by_kernel(function: Any, a: ndarray, window: _Window, mode: str, cval: Any, name: str) -> ndarray:
+    result = _core.empty(a.shape, name)
+    around = _core.cast(a, window_dtype(function, a.dtype_name))
+    padded = _padded(around, window.shape, window.origins, mode, cval)
+    if not a.ndim:
+        return converted(of_windows(function, padded.reshape([1]), name), name)
+    for part, windows in windows_in_pieces(result, padded, window):
+        _core.update(part, converted(of_windows(function, windows, name), name))
+    return result
+
+
 def generic_filter1d(
     input: ArrayLike, function: Callable[..., Any], filter_size: int, axis: int = -1, output: Output = None,
     mode: str = "reflect", cval: Any = 0.0, origin: int = 0, extra_arguments: tuple[Any, ...] = (),
     extra_keywords: dict[str, Any] | None = None,
 ) -> ndarray:  # fmt: skip
-    """Applies a Python function to every line along an axis, in order, on the host.
+    """Applies a function to every line along an axis.
 
-    The array is copied to the host once and the results back once.
+    For a Python function, the array is copied to the host once and the results back once. CuPy's kernels stay on the
+    GPU.
 
     Args:
         input: a real array with at least one axis.
         function: `function(line, result, *extra_arguments, **extra_keywords)` writes to `result`; both are 1-d NumPy
             arrays of float64. `line` is extended beyond the edges by `filter_size - 1` elements. The function's return
-            value is ignored.
+            value is ignored. Or a `RawKernel` of
+            `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
         filter_size: the length of the filter.
         axis: the axis.
         output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
@@ -163,11 +188,11 @@ def generic_filter1d(
         An array of the shape of `input`.
 
     Raises:
-        TypeError: for complex input.
+        TypeError: for complex input, and for other kinds of kernels and further arguments of kernels.
         RuntimeError: for a length below 1.
         ValueError: for an origin outside the filter, and for a function that is not callable.
         AxisError: if the axis does not exist.
-        NotImplementedError: for a `scipy.LowLevelCallable`.
+        NotImplementedError: for a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
     Examples:
         >>> def reverse(line, result):
@@ -177,6 +202,9 @@ def generic_filter1d(
     """
     import numpy as np
 
+    kernel = is_kernel(function)
+    if kernel:
+        check_kernel("generic_filter1d", function, (RawKernel,), extra_arguments, extra_keywords)
     function, keywords = _checked("generic_filter1d", function, extra_arguments, extra_keywords)
     a = source(input, real=True)
     name, out = target(a, output)
@@ -188,6 +216,10 @@ def generic_filter1d(
         raise ValueError("invalid origin")
     shape, origins = ([k if i == axis else rest for i in range(a.ndim)] for k, rest in ((n, 1), (origin, 0)))
     mode = edge(mode)
+    if kernel and a.size:
+        padded = _padded(_core.cast(a, "float64"), shape, origins, mode, cval)
+        written = of_lines(cast(RawKernel, function), moveaxis(padded, axis, -1).copy(), a.shape[axis])
+        return deliver(moveaxis(converted(written, name), -1, axis), out)
     result = np.zeros(a.shape)
     if a.size:
         lines = np.moveaxis(_doubles(a, shape, origins, mode, cval), axis, -1)

@@ -283,7 +283,8 @@ def _grid(shape: tuple[int, ...], axis: int) -> ndarray:
 
 def affine_transform(
     input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, output_shape: Any = None, output: Output = None,
-    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True, *,
+    texture_memory: bool = False,
 ) -> ndarray:  # fmt: skip
     """Returns an array whose element `o` is the input at `matrix @ o + offset`.
 
@@ -298,13 +299,16 @@ def affine_transform(
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
         prefilter: whether `input` holds values; if false, it holds spline coefficients.
+        texture_memory: for CuPy's programs: refuses what CuPy's texture memory cannot do, and takes orders above 1 for
+            1, as CuPy. The values are those without it, not rounded to a texture's 1/256 of an element.
 
     Returns:
         An array of `output_shape`.
 
     Raises:
         RuntimeError: for a matrix of the wrong shape.
-        ValueError: for a homogeneous matrix whose last row is not 0 … 0 1.
+        ValueError: for a homogeneous matrix whose last row is not 0 … 0 1; with `texture_memory`, for other than
+            float32 arrays of two or three axes, homogeneous matrices, and the modes "constant" and "nearest".
 
     Examples:
         >>> cp.scipy.ndimage.affine_transform(cp.asarray([1.0, 2.0, 3.0]), [[1.0]], offset=1, order=1)
@@ -314,6 +318,9 @@ def affine_transform(
     if output_shape is None:
         output_shape = output.shape if isinstance(output, ndarray) else a.shape
     shape = tuple(int(n) for n in output_shape)
+    if texture_memory:
+        _check_texture(a, matrix, shape, output, mode)
+        order = min(order, 1)
     _check(a, order, len(shape))
     m = host(matrix, float)
     if m.ndim not in (1, 2) or m.shape[0] < 1:
@@ -335,6 +342,20 @@ def affine_transform(
     else:
         coords = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
     return _transformed(a, coords, shape, output, order, mode, cval, prefilter)
+
+
+def _check_texture(a: ndarray, matrix: Any, shape: tuple[int, ...], output: Any, mode: str) -> None:
+    wrong = (
+        (a.ndim not in (2, 3), f"arrays of two or three axes, not {a.ndim}"),
+        (a.dtype_name != "float32", f"float32, not {a.dtype_name}"),
+        (getattr(matrix, "shape", None) != (a.ndim + 1,) * 2, "an array of a homogeneous matrix"),
+        (mode not in ("constant", "nearest"), f'the modes "constant" and "nearest", not {mode!r}'),
+        (isinstance(output, ndarray) and output.shape != shape, "an output of output_shape"),
+        (isinstance(output, str) and output != "float32", f"results of float32, not {output!r}"),
+    )
+    for refused, what in wrong:
+        if refused:
+            raise ValueError(f"[affine_transform] texture_memory=True takes {what}")
 
 
 def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:

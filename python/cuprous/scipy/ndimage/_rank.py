@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -201,13 +201,21 @@ def _selected(a: ndarray, window: _Window, rank: int, mode: str, cval: Any, name
 
 def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndarray:
     result = _core.empty(a.shape, a.dtype_name)
+    for part, values in windows_in_pieces(result, padded, window):
+        sorted_values = _core.sort(values)
+        _core.update(part, _core.as_strided(sorted_values, part.shape, sorted_values.element_strides[:-1], rank))
+    return result
+
+
+def windows_in_pieces(result: ndarray, padded: ndarray, window: _Window) -> Iterator[tuple[ndarray, ndarray]]:
+    """Yields pieces of the result, and their elements' windows along a further, last axis."""
     count = len(window.offsets)
-    axis = max(range(a.ndim), key=a.shape.__getitem__)
-    step = max(1, _CHUNK // (count * (a.size // a.shape[axis])))
+    axis = max(range(result.ndim), key=result.shape.__getitem__)
+    step = max(1, _CHUNK // (count * (result.size // result.shape[axis])))
     strides = padded.element_strides
-    for start in range(0, a.shape[axis], step):
-        shape = list(a.shape)
-        shape[axis] = min(step, a.shape[axis] - start)
+    for start in range(0, result.shape[axis], step):
+        shape = list(result.shape)
+        shape[axis] = min(step, result.shape[axis] - start)
         if window.full:
             extents = [n for n in window.shape if n > 1]
             steps = [s for s, n in zip(strides, window.shape, strict=True) if n > 1]
@@ -215,12 +223,10 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
             values = view.copy().reshape([*shape, count])
         else:
             values = _core.gather(padded, _window_index(shape, strides, start * strides[axis], window.offsets))
-        sorted_values = _core.sort(values)
         part = _core.as_strided(result, shape, result.element_strides, start * result.element_strides[axis])
-        _core.update(part, _core.as_strided(sorted_values, shape, sorted_values.element_strides[:-1], rank))
+        yield part, values
         # A single program would hold all windows in memory at once.
         _core.flush()
-    return result
 
 
 def _window_index(shape: list[int], strides: Sequence[int], first: int, offsets: Offsets) -> ndarray:

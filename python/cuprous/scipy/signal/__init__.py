@@ -6,11 +6,66 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.signal import windows
-from cuprous.scipy.signal._convolution import choose_conv_method, convolve, convolve2d, correlate, correlate2d
+from cuprous.scipy.signal._chirp_z import CZT, ZoomFFT, czt, czt_points, zoom_fft
+from cuprous.scipy.signal._convolution import (
+    choose_conv_method,
+    convolve,
+    convolve2d,
+    correlate,
+    correlate2d,
+    correlation_lags,
+)
 from cuprous.scipy.signal._design import butter, cheby1, cheby2
-from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter
+from cuprous.scipy.signal._filters import detrend, medfilt, medfilt2d, order_filter, savgol_coeffs, savgol_filter
+from cuprous.scipy.signal._forms import (
+    abcd_normalize,
+    bilinear,
+    bilinear_zpk,
+    cont2discrete,
+    normalize,
+    sos2tf,
+    sos2zpk,
+    ss2tf,
+    ss2zpk,
+    tf2sos,
+    tf2ss,
+    tf2zpk,
+    zpk2sos,
+    zpk2ss,
+    zpk2tf,
+)
 from cuprous.scipy.signal._fourier import fftconvolve, oaconvolve
+from cuprous.scipy.signal._fractions import invres, invresz, max_len_seq, place_poles, residue, residuez, unique_roots
+from cuprous.scipy.signal._iir import (
+    bessel,
+    buttord,
+    cheb1ord,
+    cheb2ord,
+    ellip,
+    ellipord,
+    gammatone,
+    iircomb,
+    iirdesign,
+    iirfilter,
+    iirnotch,
+    iirpeak,
+)
 from cuprous.scipy.signal._peaks import argrelextrema, argrelmax, argrelmin, find_peaks, peak_prominences, peak_widths
+from cuprous.scipy.signal._prototypes import (
+    besselap,
+    buttap,
+    cheb1ap,
+    cheb2ap,
+    ellipap,
+    lp2bp,
+    lp2bp_zpk,
+    lp2bs,
+    lp2bs_zpk,
+    lp2hp,
+    lp2hp_zpk,
+    lp2lp,
+    lp2lp_zpk,
+)
 from cuprous.scipy.signal._recursive import filtfilt, lfilter, lfilter_zi, lfiltic, sosfilt, sosfilt_zi, sosfiltfilt
 from cuprous.scipy.signal._resampling import (
     decimate,
@@ -23,8 +78,23 @@ from cuprous.scipy.signal._resampling import (
     upfirdn,
     wiener,
 )
+from cuprous.scipy.signal._responses import (
+    findfreqs,
+    firls,
+    firwin2,
+    freqs,
+    freqs_zpk,
+    freqz,
+    freqz_sos,
+    freqz_zpk,
+    group_delay,
+    kaiserord,
+    minimum_phase,
+    sosfreqz,
+)
 from cuprous.scipy.signal._short_time import istft, stft
 from cuprous.scipy.signal._spectral import coherence, csd, periodogram, spectrogram, welch
+from cuprous.scipy.signal._waveforms import chirp, gausspulse, sawtooth, square, sweep_poly, unit_impulse
 from cuprous.scipy.signal.windows import get_window
 
 _ELSEWHERE = "use scipy.signal's on array.get()"
@@ -32,12 +102,9 @@ _ELSEWHERE = "use scipy.signal's on array.get()"
 ALTERNATIVES = {
     "ShortTimeFFT": "use stft and istft",
     "cwt": "use fftconvolve with wavelets",
-    "bessel": "use scipy.signal's; lfilter takes its coefficients",
     "dlsim": "use lfilter or sosfilt",
-    "ellip": "use scipy.signal's; lfilter takes its coefficients",
     "find_peaks_cwt": "use find_peaks",
     "lombscargle": _ELSEWHERE,
-    "order_filter": "use ndimage.rank_filter",
     "sepfir2d": "use ndimage.correlate1d along both axes",
 }
 
@@ -47,10 +114,18 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "argrelextrema", "argrelmax", "argrelmin", "butter", "cheby1", "cheby2", "choose_conv_method", "coherence",
-    "convolve", "convolve2d", "correlate", "correlate2d", "csd", "decimate", "detrend", "fftconvolve", "filtfilt",
-    "find_peaks", "firwin", "get_window", "hilbert", "istft", "kaiser_atten", "kaiser_beta", "lfilter",
-    "lfilter_zi", "lfiltic", "medfilt", "medfilt2d", "oaconvolve", "peak_prominences", "peak_widths", "periodogram",
-    "resample", "resample_poly", "savgol_coeffs", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt",
-    "spectrogram", "stft", "upfirdn", "welch", "wiener", "windows",
+    "CZT", "ZoomFFT", "abcd_normalize", "argrelextrema", "argrelmax", "argrelmin", "bessel", "besselap", "bilinear",
+    "bilinear_zpk", "buttap", "butter", "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2",
+    "chirp", "choose_conv_method", "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d",
+    "correlation_lags", "csd", "czt", "czt_points", "decimate", "detrend", "ellip", "ellipap", "ellipord",
+    "fftconvolve", "filtfilt", "find_peaks", "findfreqs", "firls", "firwin", "firwin2", "freqs", "freqs_zpk", "freqz",
+    "freqz_sos", "freqz_zpk", "gammatone", "gausspulse", "get_window", "group_delay", "hilbert", "iircomb",
+    "iirdesign", "iirfilter", "iirnotch", "iirpeak", "invres", "invresz", "istft", "kaiser_atten", "kaiser_beta",
+    "kaiserord", "lfilter", "lfilter_zi", "lfiltic", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk",
+    "lp2lp", "lp2lp_zpk", "max_len_seq", "medfilt", "medfilt2d", "minimum_phase", "normalize", "oaconvolve",
+    "order_filter", "peak_prominences", "peak_widths", "periodogram", "place_poles", "resample", "resample_poly",
+    "residue", "residuez", "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi",
+    "sosfiltfilt", "sosfreqz", "spectrogram", "square", "ss2tf", "ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2ss",
+    "tf2zpk", "unique_roots", "unit_impulse", "upfirdn", "welch", "wiener", "windows", "zoom_fft", "zpk2sos",
+    "zpk2ss", "zpk2tf",
 ]  # fmt: skip

@@ -275,3 +275,34 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = F
     a, v = array(in1), array(in2)
     floats = all(_dtypes.kind(x.dtype_name) in "fc" and x.device_name == "cpu" for x in (a, v))
     return "fft" if floats and a.ndim == v.ndim and a.size and v.size and faster(a.shape, v.shape) else "direct"
+
+
+def correlation_lags(in1_len: int, in2_len: int, mode: str = "full") -> ndarray:
+    """Returns the shifts that belong to the elements of `correlate`.
+
+    Args:
+        in1_len: the length of the first signal.
+        in2_len: the length of the second.
+        mode: "full", "same" or "valid", as for `correlate`.
+
+    Returns:
+        A vector of integers.
+
+    Raises:
+        ValueError: for another mode.
+
+    Examples:
+        >>> cp.scipy.signal.correlation_lags(3, 2)
+        array([-1,  0,  1,  2])
+    """
+    if mode == "full":
+        low, high = 1 - in2_len, in1_len
+    elif mode == "same":
+        low = 1 - in2_len + (in1_len + in2_len - 1) // 2 - in1_len // 2
+        high = low + in1_len
+    elif mode == "valid":
+        low, high = sorted((0, in1_len - in2_len))
+        high += 1
+    else:
+        raise ValueError(f"Mode {mode} is invalid")
+    return _core.iota((max(0, high - low),), (1,), low)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous.scipy.ndimage._structures import host
+from cuprous.scipy.signal._by_scipy import by_scipy
 
 ndarray = _core.ndarray
 _BANDS = {
@@ -132,9 +133,7 @@ def _sections(zeros: Any, poles: Any, gain: float) -> Any:
     return np.stack(rows)
 
 
-def _designed(prototype: _Filter, Wn: Any, btype: str, analog: bool, output: str, fs: Any) -> Any:
-    if analog:
-        raise NotImplementedError("[iirfilter] analog=True is not supported")
+def _designed(prototype: _Filter, Wn: Any, btype: str, output: str, fs: Any) -> Any:
     if btype.lower() not in _BANDS:
         raise ValueError(f"'{btype}' is an invalid bandtype for filter.")
     if output not in ("ba", "zpk", "sos"):
@@ -169,7 +168,7 @@ def butter(
         Wn: the frequencies at which the response is 1/sqrt(2): between 0 and 1 (the Nyquist frequency), or between 0
             and fs / 2; two frequencies for bandpass and bandstop.
         btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: must be False.
+        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
         output: "ba" (coefficients), "sos" (second-order sections, which keep precision at high orders) or "zpk".
         fs: the sampling frequency.
 
@@ -178,14 +177,16 @@ def butter(
 
     Raises:
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        NotImplementedError: for analog filters.
+        ImportError: for analog filters if SciPy is not installed.
 
     Examples:
         >>> b, a = cp.scipy.signal.butter(2, 0.25)
         >>> b.round(6)
         array([0.097631, 0.195262, 0.097631])
     """
-    return _designed(_butterworth(_order(N)), Wn, btype, analog, output, fs)
+    if analog:
+        return by_scipy("butter", N, Wn, btype, True, output, fs)
+    return _designed(_butterworth(_order(N)), Wn, btype, output, fs)
 
 
 def cheby1(
@@ -198,7 +199,7 @@ def cheby1(
         rp: the ripple of the passband, in decibels.
         Wn: the frequencies at which the response leaves the ripple, as for `butter`.
         btype: as for `butter`.
-        analog: must be False.
+        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
         output: as for `butter`.
         fs: the sampling frequency.
 
@@ -207,14 +208,16 @@ def cheby1(
 
     Raises:
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        NotImplementedError: for analog filters.
+        ImportError: for analog filters if SciPy is not installed.
 
     Examples:
         >>> b, a = cp.scipy.signal.cheby1(2, 1.0, 0.25)
         >>> b.round(6)
         array([0.102557, 0.205115, 0.102557])
     """
-    return _designed(_chebyshev(_order(N), rp), Wn, btype, analog, output, fs)
+    if analog:
+        return by_scipy("cheby1", N, rp, Wn, btype, True, output, fs)
+    return _designed(_chebyshev(_order(N), rp), Wn, btype, output, fs)
 
 
 def cheby2(
@@ -227,7 +230,7 @@ def cheby2(
         rs: the least attenuation of the stopband, in decibels.
         Wn: the frequencies at which the response reaches it, as for `butter`.
         btype: as for `butter`.
-        analog: must be False.
+        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
         output: as for `butter`.
         fs: the sampling frequency.
 
@@ -236,11 +239,13 @@ def cheby2(
 
     Raises:
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        NotImplementedError: for analog filters.
+        ImportError: for analog filters if SciPy is not installed.
 
     Examples:
         >>> b, a = cp.scipy.signal.cheby2(2, 40.0, 0.25)
         >>> b.round(6)
         array([ 0.012369, -0.012098,  0.012369])
     """
-    return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, analog, output, fs)
+    if analog:
+        return by_scipy("cheby2", N, rs, Wn, btype, True, output, fs)
+    return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, output, fs)

@@ -9,7 +9,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
-from cuprous.scipy.ndimage import convolve1d, median_filter
+from cuprous.scipy.ndimage import convolve1d, median_filter, rank_filter
 from cuprous.scipy.ndimage._structures import host
 
 
@@ -77,6 +77,34 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
     if a.ndim != 2:
         raise ValueError("input must be 2-D")
     return medfilt(a, kernel_size)
+
+
+def order_filter(a: Any, domain: Any, rank: int) -> ndarray:
+    """Returns the element of a rank in each window, with zeros beyond the edges.
+
+    Args:
+        a: the array.
+        domain: the elements that belong to a window, of odd extents; read on the host.
+        rank: the rank, from 0.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        ValueError: for windows of even extents, and bool, float16 and complex arrays.
+        RuntimeError: if the window has no such rank.
+
+    Examples:
+        >>> cp.scipy.signal.order_filter(cp.asarray([1.0, 9.0, 2.0, 3.0]), [1, 1, 1], 0)
+        array([0., 1., 2., 0.])
+    """
+    window = host(domain)
+    if any(n % 2 != 1 for n in window.shape):
+        raise ValueError("Each dimension of domain argument should have an odd number of elements.")
+    x = array(a)
+    if x.dtype_name in ("bool", "float16", "bfloat16") or _dtypes.kind(x.dtype_name) == "c":
+        raise ValueError(f"dtype={x.dtype_name} is not supported by order_filter")
+    return rank_filter(x, rank, footprint=window, mode="constant", cval=0.0)
 
 
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> ndarray:

@@ -25,6 +25,7 @@ from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._filters import extended
 from cuprous.scipy.signal._gustafsson import filtered
+from cuprous.scipy.signal._histories import history_after, is_history, state_of
 from cuprous.scipy.signal._realization import realization
 
 _map = _core.map
@@ -163,11 +164,12 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         x: the array.
         axis: the axis.
         zi: the state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers along
-            `axis`, which broadcast along the other axes.
+            `axis`, which broadcast along the other axes. Or CuPy's: the len(b) - 1 elements and len(a) - 1 outputs
+            before it, each the oldest first; where both have one length, it is taken for SciPy's.
 
     Returns:
-        The output, or with `zi` the pair of output and final state. The dtype is the promotion of coefficients, signal
-        and state.
+        The output, or with `zi` the pair of output and final state, in the layout of `zi`. The dtype is the promotion
+        of coefficients, signal and state.
 
     Raises:
         ValueError: for coefficients that are empty or not vectors, a[0] = 0, a scalar signal, and a `zi` of another
@@ -185,6 +187,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if signal.ndim == 0:
         raise ValueError("object of too small depth for desired array")
     axis = normalize_axis(axis, signal.ndim)
+    if zi is not None and is_history(array(zi), axis, numerator.size, denominator.size):
+        history, lengths = array(zi), (numerator.size, denominator.size)
+        y, _ = lfilter(b, a, signal, axis, state_of(history, axis, numerator, denominator))
+        return y, history_after(history, axis, *lengths, signal, y)
     coefficients = _dtypes.name_of(np.result_type(numerator.dtype, denominator.dtype))
     name = _dtypes.inexact(_core.promote_types(signal.dtype_name, coefficients))
     if zi is not None:
@@ -316,7 +322,8 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         sos: rows of three numerator and three denominator coefficients, read on the host.
         x: the array.
         axis: the axis.
-        zi: the initial states, of shape (sections, …, 2, …) with the 2 along `axis`.
+        zi: the initial states, of shape (sections, …, 2, …) with the 2 along `axis`, or CuPy's (sections, …, 4, …): the
+            two elements and the two outputs before the signal, as for `lfilter`.
 
     Returns:
         The output, or with `zi` the pair of output and final states.
@@ -338,7 +345,8 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         return y
     before = array(zi)
     wanted = (len(sections), *y.shape[:axis], 2, *y.shape[axis + 1 :])
-    if before.shape != wanted:
+    histories = (*wanted[: axis + 1], 4, *wanted[axis + 2 :])
+    if before.shape not in (wanted, histories):
         raise ValueError(
             f"Invalid zi shape. With axis={axis!r}, an input with shape {y.shape!r}, and an sos array "
             f"with {len(sections)} sections, zi must have shape {wanted!r}, got {before.shape!r}."

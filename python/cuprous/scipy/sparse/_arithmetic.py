@@ -279,7 +279,10 @@ class Arithmetic(Sparse):
             return a
         if isinstance(other, Sparse):
             if other.shape != self.shape:
-                if name in ("equal", "not_equal"):
+                fits = len(other.shape) == len(self.shape) and all(
+                    m == n or 1 in (m, n) for m, n in zip(self.shape, other.shape, strict=True)
+                )
+                if name in ("equal", "not_equal") and not fits:
                     return name == "not_equal"
                 a, b = self._repeated(other)
                 return a._compare(b, name)

@@ -62,6 +62,8 @@ class Compressed(Arithmetic):
     _major: ClassVar[int]
     _pattern: Pattern
     _canonical: bool | None
+    #: What the caller said about the order of the indices.
+    _sorted: bool | None = None
 
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None
@@ -99,7 +101,7 @@ class Compressed(Arithmetic):
 
     def _assign_from(self, other: Any) -> None:
         self._data, self._pattern, self._shape = other._data, other._pattern.share(), other._shape
-        self._canonical = other._canonical
+        self._canonical, self._sorted = other._canonical, None
 
     def _empty(self, shape: Any, dtype: Any) -> None:
         self._shape = shape
@@ -215,11 +217,17 @@ class Compressed(Arithmetic):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """True if the indices are sorted within each row (column)."""
+        """True if the indices are sorted within each row (column), or were said to be."""
+        if self._sorted is not None:
+            return self._sorted
         if self._canonical and not self._pattern._exposed:
             return True
         at = self._keys()
         return at.size < 2 or not bool(_core.reduce("max", at[1:] < at[:-1], None))
+
+    @has_sorted_indices.setter
+    def has_sorted_indices(self, value: bool) -> None:
+        self._sorted = bool(value)
 
     # --- conversions
 
@@ -285,8 +293,9 @@ class Compressed(Arithmetic):
 
     def sort_indices(self) -> None:
         """Sorts the indices within each row (column), in place."""
-        if self.nnz < 2 or (self._canonical and not self._pattern._exposed):
+        if self.nnz < 2 or self._sorted or (self._canonical and not self._pattern._exposed):
             return
+        self._sorted = None
         order = _core.argsort(self._keys())
         indices = _pattern.take(self._pattern.indices, order)
         self._data = _pattern.take(self._data, order)

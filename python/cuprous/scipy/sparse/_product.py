@@ -45,9 +45,12 @@ def dense(a: Any, b: ndarray) -> ndarray:
 
     Raises:
         ValueError: if the shapes do not match.
+        NotImplementedError: for a sparse array and more than two axes.
     """
     if b.ndim > 2:
-        raise NotImplementedError(f"[matmul] sparse with a {b.ndim}-d array is not supported; use two")
+        if a._is_array:  # SciPy's have such products
+            raise NotImplementedError(f"[matmul] sparse with a {b.ndim}-d array is not supported; use two")
+        raise ValueError(f"[matmul] sparse matrices have no product with {b.ndim}-d arrays; reshape them to two axes")
     if b.shape[0] != a._shape[1]:
         signature = "(n,k),(k,)->(n,)" if b.ndim == 1 else f"(n,k={a._shape[1]}),(k={b.shape[0]},m)->(n,m)"
         raise ValueError(f"matmul: dimension mismatch with signature {signature}")

@@ -8,7 +8,8 @@ from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse.linalg._eigen import ArpackError, ArpackNoConvergence, eigsh, svds
 from cuprous.scipy.sparse.linalg._interface import LinearOperator, aslinearoperator
 from cuprous.scipy.sparse.linalg._iterative import bicgstab, cg, cgs, gmres, minres
-from cuprous.scipy.sparse.linalg._least_squares import lsqr
+from cuprous.scipy.sparse.linalg._least_squares import lsmr, lsqr
+from cuprous.scipy.sparse.linalg._lobpcg import lobpcg
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power, spsolve
 from cuprous.scipy.sparse.linalg._norms import norm
 
@@ -18,11 +19,9 @@ _DENSE = "use cuprous.linalg on A.toarray()"
 ALTERNATIVES = {
     **dict.fromkeys(("factorized", "spilu", "splu", "spsolve_triangular", "SuperLU", "use_solver"), _ITERATE),
     **dict.fromkeys(("bicg", "gcrotmk", "lgmres", "qmr", "tfqmr"), _ITERATE),
-    "lsmr": "use lsqr",
     **dict.fromkeys(("expm", "expm_multiply", "funm_multiply_krylov", "inv", "is_sptriangular", "spbandwidth"), _DENSE),
     "LaplacianNd": "use kronsum",
     "eigs": "use eigsh where the matrix is Hermitian, or linalg.eig of A.toarray()",
-    "lobpcg": "use eigsh",
     "onenormest": "use norm(A, 1)",
 }
 
@@ -33,5 +32,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ArpackError", "ArpackNoConvergence", "LinearOperator", "aslinearoperator", "bicgstab", "cg", "cgs", "eigsh",
-    "gmres", "lsqr", "matrix_power", "minres", "norm", "spsolve", "svds",
+    "gmres", "lobpcg", "lsmr", "lsqr", "matrix_power", "minres", "norm", "spsolve", "svds",
 ]  # fmt: skip

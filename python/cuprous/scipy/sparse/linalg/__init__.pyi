@@ -11,7 +11,9 @@ from cuprous.scipy.sparse.linalg._iterative import cg as cg
 from cuprous.scipy.sparse.linalg._iterative import cgs as cgs
 from cuprous.scipy.sparse.linalg._iterative import gmres as gmres
 from cuprous.scipy.sparse.linalg._iterative import minres as minres
+from cuprous.scipy.sparse.linalg._least_squares import lsmr as lsmr
 from cuprous.scipy.sparse.linalg._least_squares import lsqr as lsqr
+from cuprous.scipy.sparse.linalg._lobpcg import lobpcg as lobpcg
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power as matrix_power
 from cuprous.scipy.sparse.linalg._matfuncs import spsolve as spsolve
 from cuprous.scipy.sparse.linalg._norms import norm as norm
@@ -26,6 +28,8 @@ __all__ = [
     "cgs",
     "eigsh",
     "gmres",
+    "lobpcg",
+    "lsmr",
     "lsqr",
     "matrix_power",
     "minres",

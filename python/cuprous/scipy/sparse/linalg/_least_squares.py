@@ -116,6 +116,114 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     return x, stop, count, r1_norm, r_norm, a_norm, condition, at_norm, x_norm, variance
 
 
+def _rotation(a: float, b: float) -> tuple[float, float, float]:
+    """Returns the cosine, the sine and the length of the rotation that turns (a, b) onto the first axis."""
+    length = math.hypot(a, b)
+    return (a / length, b / length, length) if length else (1.0, 0.0, 0.0)
+
+
+def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+         maxiter: int | None = None, show: bool = False, x0: Any = None
+         ) -> tuple[ndarray, int, int, float, float, float, float, float]:  # fmt: skip
+    """Minimizes |A x - b|² + damp² |x|², or solves A x = b, with a residual Aᴴr that decreases in every iteration (Fong
+    and Saunders, 2011). It computes in double precision, as SciPy.
+
+    Args:
+        A: a matrix or operator (m x n) whose adjoint can be multiplied too.
+        b: the right-hand side (m or m x 1).
+        damp: the damping factor.
+        atol, btol: the relative errors of A and b, which bound the attainable accuracy.
+        conlim: stops when the estimated condition number of A exceeds it; 0 means no limit.
+        maxiter: the greatest number of iterations; min(m, n) by default.
+        show: not supported.
+        x0: the start vector; zero by default.
+
+    Returns:
+        x; the reason for stopping (0: x0 solves the system, 1: solved, 2: least-squares solution, 3: conlim, 4 to 6:
+        like 1 to 3, at the limit of the dtype's precision, 7: maxiter); the number of iterations; |r|; |Aᴴr|;
+        estimates of |A| and of its condition number; |x|.
+
+    Raises:
+        ValueError: for vectors of the wrong shape.
+        NotImplementedError: for `show`.
+
+    Examples:
+        >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> cp.scipy.sparse.linalg.lsmr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
+        array([1., 2.])
+    """
+    if show:
+        raise NotImplementedError("[lsmr] show= is not supported; use the estimates that it returns")
+    a, side = aslinearoperator(A), array(b)
+    m, n = a.shape
+    if side.shape not in ((m,), (m, 1)):
+        raise ValueError(f"shapes of A {a.shape} and b {side.shape} are incompatible")
+    name = _core.promote_types(_core.promote_types(a.dtype.name, side.dtype_name), "float64")
+    start = None if x0 is None else array(x0)
+    if start is not None and start.shape not in ((n,), (n, 1)):
+        raise ValueError(f"shapes of A {a.shape} and x0 {start.shape} are incompatible")
+    side = astype(side, name).reshape(-1)
+    x = _core.full((n,), 0, name) if start is None else astype(start, name).reshape(-1)
+    limit = min(m, n) if maxiter is None else int(maxiter)
+    b_norm = float(_norm(side))
+    u, beta = _unit(side if start is None else side - a.matvec(x))
+    v, alpha = _unit(a.rmatvec(u)) if beta > 0 else (x * 0, 0.0)
+    zeta_bar, alpha_bar = alpha * beta, alpha
+    rho = rho_bar = c_bar = 1.0
+    s_bar = 0.0
+    h, h_bar = v, x * 0
+    # The residual's estimate.
+    beta_dd, beta_d, rho_d, tau, theta_tilde, zeta, squares = beta, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    # The estimates of the norm and the condition number of A.
+    a_squares, greatest, smallest = alpha**2, 0.0, 1e100
+    a_norm, condition, x_norm, r_norm, at_norm = alpha, 1.0, 0.0, beta, alpha * beta
+    condition_limit = 1 / conlim if conlim > 0 else 0.0
+    stop = count = 0
+    if at_norm == 0 or b_norm == 0:
+        return (x if b_norm else x * 0), 0, 0, r_norm, at_norm, a_norm, condition, x_norm
+    while stop == 0 and count < limit:
+        count += 1
+        # The next vectors of the bidiagonalization.
+        u, beta = _unit(a.matvec(v) - u * alpha)
+        if beta > 0:
+            v, alpha = _unit(a.rmatvec(u) - v * beta)
+        # Rotations of the damping, of the bidiagonal matrix and of its square.
+        c_hat, s_hat, alpha_hat = _rotation(alpha_bar, damp)
+        rho_old, (c, s, rho) = rho, _rotation(alpha_hat, beta)
+        theta, alpha_bar = s * alpha, c * alpha
+        rho_bar_old, zeta_old = rho_bar, zeta
+        theta_bar, rho_last = s_bar * rho, c_bar * rho
+        c_bar, s_bar, rho_bar = _rotation(rho_last, theta)
+        zeta, zeta_bar = c_bar * zeta_bar, -s_bar * zeta_bar
+        h_bar = h - h_bar * (theta_bar * rho / (rho_old * rho_bar_old))
+        x = x + h_bar * (zeta / (rho * rho_bar))
+        h = v - h * (theta / rho)
+        # Estimates from scalars.
+        beta_hat, beta_check = c * c_hat * beta_dd, -s_hat * beta_dd
+        beta_dd = -s * c_hat * beta_dd
+        theta_tilde_old = theta_tilde
+        c_tilde, s_tilde, rho_tilde = _rotation(rho_d, theta_bar)
+        theta_tilde, rho_d = s_tilde * rho_bar, c_tilde * rho_bar
+        beta_d = -s_tilde * beta_d + c_tilde * beta_hat
+        tau = (zeta_old - theta_tilde_old * tau) / rho_tilde
+        squares += beta_check**2
+        r_norm = math.sqrt(squares + (beta_d - (zeta - theta_tilde * tau) / rho_d) ** 2 + beta_dd**2)
+        a_norm = math.sqrt(a_squares + beta**2)
+        a_squares += beta**2 + alpha**2
+        greatest = max(greatest, rho_bar_old)
+        if count > 1:
+            smallest = min(smallest, rho_bar_old)
+        condition = max(greatest, rho_last) / min(smallest, rho_last)
+        at_norm, x_norm = abs(zeta_bar), float(_norm(x))
+        scaled = a_norm * x_norm / b_norm
+        product = a_norm * r_norm
+        stop = _verdict(
+            (r_norm / b_norm, btol + atol * scaled, r_norm / b_norm / (1 + scaled)),
+            (at_norm / product if product else math.inf, atol), (1 / condition, condition_limit), count >= limit,
+        )  # fmt: skip
+    return x, stop, count, r_norm, at_norm, a_norm, condition, x_norm
+
+
 def _verdict(residual: tuple[float, float, float], least: tuple[float, float], condition: tuple[float, float],
              last: bool) -> int:  # fmt: skip
     """Returns the reason to stop, or 0. Each pair is a measure and its limit; a measure m with 1 + m == 1 is below

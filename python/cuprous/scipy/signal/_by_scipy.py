@@ -1,0 +1,43 @@
+"""Functions of coefficients, on the host by SciPy's own: the numbers are few, and their algorithms branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, _core.ndarray):
+        return _core.to_numpy(value)
+    if type(value) in (tuple, list):
+        return type(value)(_to_host(item) for item in value)
+    return value
+
+
+def _to_device(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return _core.from_numpy(value)
+    if type(value).__name__ == "Bunch":  # a result with names, SciPy's own
+        vars(value).update({key: _to_device(item) for key, item in vars(value).items()})
+        return value
+    if type(value) in (tuple, list):
+        return type(value)(_to_device(item) for item in value)
+    return value
+
+
+def by_scipy(name: str, *args: Any, **keywords: Any) -> Any:
+    """Returns what a function of `scipy.signal` returns for the arguments, as arrays of the default device.
+
+    Raises:
+        ImportError: if SciPy is not installed.
+    """
+    try:
+        import scipy.signal
+    except ImportError:
+        raise ImportError(f"[{name}] filters are designed by SciPy: pip install scipy") from None
+    function = getattr(scipy.signal, name)
+    host = {key: _to_host(value) for key, value in keywords.items()}
+    return _to_device(function(*map(_to_host, args), **host))

@@ -1,0 +1,357 @@
+"""Recursive (IIR) filters and their orders from specifications, by SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy.signal._by_scipy import by_scipy
+
+
+def iirfilter(
+    N: Any,
+    Wn: Any,
+    rp: Any = None,
+    rs: Any = None,
+    btype: str = "band",
+    analog: bool = False,
+    ftype: str = "butter",
+    output: str = "ba",
+    fs: Any = None,
+) -> Any:
+    """Designs a recursive filter of one of five kinds.
+
+    Args:
+        N: the order.
+        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+            analog filters.
+        rp: the ripple of the passband, in decibels.
+        rs: the least attenuation of the stopband, in decibels.
+        btype: "lowpass", "highpass", "bandpass" or "bandstop".
+        analog: whether the filter is an analog one.
+        ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
+        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.iirfilter(1, 0.5, btype="low")
+        >>> b.round(6)
+        array([0.5, 0.5])
+    """
+    return by_scipy("iirfilter", N, Wn, rp, rs, btype, analog, ftype, output, fs)
+
+
+def ellip(
+    N: Any, rp: Any, rs: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: Any = None
+) -> Any:
+    """Designs an elliptic filter, with ripple in both bands and the narrowest transition.
+
+    Args:
+        N: the order.
+        rp: the ripple of the passband, in decibels.
+        rs: the least attenuation of the stopband, in decibels.
+        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+            analog filters.
+        btype: "lowpass", "highpass", "bandpass" or "bandstop".
+        analog: whether the filter is an analog one.
+        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.ellip(2, 1.0, 40.0, 0.25)
+        >>> b.round(6)
+        array([0.109265, 0.194174, 0.109265])
+    """
+    return by_scipy("ellip", N, rp, rs, Wn, btype, analog, output, fs)
+
+
+def bessel(
+    N: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", norm: str = "phase", fs: Any = None
+) -> Any:
+    """Designs a Bessel filter, with nearly constant delay.
+
+    Args:
+        N: the order.
+        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+            analog filters.
+        btype: "lowpass", "highpass", "bandpass" or "bandstop".
+        analog: whether the filter is an analog one.
+        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+        norm: the meaning of the critical frequencies: "phase", "delay" or "mag".
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.bessel(2, 0.25)
+        >>> b.round(6)
+        array([0.090827, 0.181654, 0.090827])
+    """
+    return by_scipy("bessel", N, Wn, btype, analog, output, norm, fs)
+
+
+def iirdesign(
+    wp: Any,
+    ws: Any,
+    gpass: Any,
+    gstop: Any,
+    analog: bool = False,
+    ftype: str = "ellip",
+    output: str = "ba",
+    fs: Any = None,
+) -> Any:
+    """Designs a recursive filter from the edges of its bands and their gains.
+
+    Args:
+        wp: the edges of the passband.
+        ws: the edges of the stopband.
+        gpass: the greatest loss in the passband, in decibels.
+        gstop: the least attenuation in the stopband, in decibels.
+        analog: whether the filter is an analog one.
+        ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
+        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.iirdesign(0.2, 0.5, 1, 30, ftype="butter")
+        >>> len(b)
+        5
+    """
+    return by_scipy("iirdesign", wp, ws, gpass, gstop, analog, ftype, output, fs)
+
+
+def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
+    """Returns the least order of a Butterworth filter for a specification.
+
+    Args:
+        wp: the edges of the passband.
+        ws: the edges of the stopband.
+        gpass: the greatest loss in the passband, in decibels.
+        gstop: the least attenuation in the stopband, in decibels.
+        analog: whether the filter is an analog one.
+        fs: the sampling frequency.
+
+    Returns:
+        The order, and the critical frequencies for the filter's function.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.buttord(0.2, 0.5, 1, 30)[0]
+        4
+    """
+    return by_scipy("buttord", wp, ws, gpass, gstop, analog, fs)
+
+
+def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
+    """Returns the least order of a Chebyshev type I filter for a specification.
+
+    Args:
+        wp: the edges of the passband.
+        ws: the edges of the stopband.
+        gpass: the greatest loss in the passband, in decibels.
+        gstop: the least attenuation in the stopband, in decibels.
+        analog: whether the filter is an analog one.
+        fs: the sampling frequency.
+
+    Returns:
+        The order, and the critical frequencies for the filter's function.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.cheb1ord(0.2, 0.5, 1, 30)[0]
+        3
+    """
+    return by_scipy("cheb1ord", wp, ws, gpass, gstop, analog, fs)
+
+
+def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
+    """Returns the least order of a Chebyshev type II filter for a specification.
+
+    Args:
+        wp: the edges of the passband.
+        ws: the edges of the stopband.
+        gpass: the greatest loss in the passband, in decibels.
+        gstop: the least attenuation in the stopband, in decibels.
+        analog: whether the filter is an analog one.
+        fs: the sampling frequency.
+
+    Returns:
+        The order, and the critical frequencies for the filter's function.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.cheb2ord(0.2, 0.5, 1, 30)[0]
+        3
+    """
+    return by_scipy("cheb2ord", wp, ws, gpass, gstop, analog, fs)
+
+
+def ellipord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
+    """Returns the least order of an elliptic filter for a specification.
+
+    Args:
+        wp: the edges of the passband.
+        ws: the edges of the stopband.
+        gpass: the greatest loss in the passband, in decibels.
+        gstop: the least attenuation in the stopband, in decibels.
+        analog: whether the filter is an analog one.
+        fs: the sampling frequency.
+
+    Returns:
+        The order, and the critical frequencies for the filter's function.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.ellipord(0.2, 0.5, 1, 30)[0]
+        3
+    """
+    return by_scipy("ellipord", wp, ws, gpass, gstop, analog, fs)
+
+
+def iirnotch(w0: Any, Q: Any, fs: float = 2.0) -> Any:
+    """Designs a filter that removes one frequency.
+
+    Args:
+        w0: the frequency.
+        Q: the quality: the frequency by the width at half of the power.
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.iirnotch(0.5, 10.0)
+        >>> b.round(6)
+        array([ 0.92704, -0.     ,  0.92704])
+    """
+    return by_scipy("iirnotch", w0, Q, fs)
+
+
+def iirpeak(w0: Any, Q: Any, fs: float = 2.0) -> Any:
+    """Designs a filter that passes one frequency.
+
+    Args:
+        w0: the frequency.
+        Q: the quality: the frequency by the width at half of the power.
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.iirpeak(0.5, 10.0)
+        >>> b.round(6)
+        array([ 0.07296,  0.     , -0.07296])
+    """
+    return by_scipy("iirpeak", w0, Q, fs)
+
+
+def iircomb(w0: Any, Q: Any, ftype: str = "notch", fs: float = 2.0, *, pass_zero: bool = False) -> Any:
+    """Designs a filter that removes or passes one frequency and its multiples.
+
+    Args:
+        w0: the frequency.
+        Q: the quality: the frequency by the width at half of the power.
+        ftype: "notch" or "peak".
+        fs: the sampling frequency.
+        pass_zero: whether the comb starts at 0.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.iircomb(0.5, 10.0)
+        >>> b.round(6)
+        array([ 0.863271,  0.      ,  0.      ,  0.      , -0.863271])
+    """
+    return by_scipy("iircomb", w0, Q, ftype, fs, pass_zero=pass_zero)
+
+
+def gammatone(freq: Any, ftype: Any, order: Any = None, numtaps: Any = None, fs: Any = None) -> Any:
+    """Designs a gammatone filter, which models the ear's.
+
+    Args:
+        freq: the frequency.
+        ftype: "fir" or "iir".
+        order: the order of the filter.
+        numtaps: the number of coefficients.
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.gammatone(440, "iir", fs=16000)
+        >>> b.shape, a.shape
+        ((5,), (9,))
+    """
+    return by_scipy("gammatone", freq, ftype, order, numtaps, fs)
+
+
+__all__ = [
+    "bessel",
+    "buttord",
+    "cheb1ord",
+    "cheb2ord",
+    "ellip",
+    "ellipord",
+    "gammatone",
+    "iircomb",
+    "iirdesign",
+    "iirfilter",
+    "iirnotch",
+    "iirpeak",
+]

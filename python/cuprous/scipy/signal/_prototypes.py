@@ -1,0 +1,326 @@
+"""Analog prototypes of recursive filters and their changes of frequency, by SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous.scipy.signal._by_scipy import by_scipy
+
+
+def buttap(N: Any) -> Any:
+    """Returns the analog prototype of a Butterworth filter.
+
+    Args:
+        N: the order.
+
+    Returns:
+        Zeros, poles and gain of the prototype.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.buttap(1)
+        >>> p.round(6)
+        array([-1.-0.j])
+    """
+    return by_scipy("buttap", N)
+
+
+def cheb1ap(N: Any, rp: Any) -> Any:
+    """Returns the analog prototype of a Chebyshev type I filter.
+
+    Args:
+        N: the order.
+        rp: the ripple of the passband, in decibels.
+
+    Returns:
+        Zeros, poles and gain of the prototype.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.cheb1ap(2, 1.0)
+        >>> p.round(6)
+        array([-0.548867+0.895129j, -0.548867-0.895129j])
+    """
+    return by_scipy("cheb1ap", N, rp)
+
+
+def cheb2ap(N: Any, rs: Any) -> Any:
+    """Returns the analog prototype of a Chebyshev type II filter.
+
+    Args:
+        N: the order.
+        rs: the least attenuation of the stopband, in decibels.
+
+    Returns:
+        Zeros, poles and gain of the prototype.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.cheb2ap(2, 40.0)
+        >>> p.round(6)
+        array([-0.099499-0.100499j, -0.099499+0.100499j])
+    """
+    return by_scipy("cheb2ap", N, rs)
+
+
+def ellipap(N: Any, rp: Any, rs: Any) -> Any:
+    """Returns the analog prototype of an elliptic filter.
+
+    Args:
+        N: the order.
+        rp: the ripple of the passband, in decibels.
+        rs: the least attenuation of the stopband, in decibels.
+
+    Returns:
+        Zeros, poles and gain of the prototype.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.ellipap(2, 1.0, 40.0)
+        >>> p.round(6)
+        array([-0.545754-0.900121j, -0.545754+0.900121j])
+    """
+    return by_scipy("ellipap", N, rp, rs)
+
+
+def besselap(N: Any, norm: str = "phase") -> Any:
+    """Returns the analog prototype of a Bessel filter.
+
+    Args:
+        N: the order.
+        norm: the meaning of the critical frequencies: "phase", "delay" or "mag".
+
+    Returns:
+        Zeros, poles and gain of the prototype.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.besselap(2)
+        >>> p.round(6)
+        array([-0.866025+0.5j, -0.866025-0.5j])
+    """
+    return by_scipy("besselap", N, norm)
+
+
+def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
+    """Moves the critical frequency of an analog lowpass.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        wo: the new critical or center frequency.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.lp2lp([1.0], [1.0, 1.0], 2.0)
+        >>> a
+        array([1., 2.])
+    """
+    return by_scipy("lp2lp", b, a, wo)
+
+
+def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
+    """Turns an analog lowpass into a highpass.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        wo: the new critical or center frequency.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.lp2hp([1.0], [1.0, 1.0], 2.0)
+        >>> b
+        array([1., 0.])
+    """
+    return by_scipy("lp2hp", b, a, wo)
+
+
+def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
+    """Turns an analog lowpass into a bandpass.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        wo: the new critical or center frequency.
+        bw: the width of the band.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.lp2bp([1.0], [1.0, 1.0], 2.0, 0.5)
+        >>> a
+        array([1. , 0.5, 4. ])
+    """
+    return by_scipy("lp2bp", b, a, wo, bw)
+
+
+def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
+    """Turns an analog lowpass into a bandstop.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        wo: the new critical or center frequency.
+        bw: the width of the band.
+
+    Returns:
+        The coefficients `b` and `a`.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> b, a = cp.scipy.signal.lp2bs([1.0], [1.0, 1.0], 2.0, 0.5)
+        >>> a
+        array([1. , 0.5, 4. ])
+    """
+    return by_scipy("lp2bs", b, a, wo, bw)
+
+
+def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
+    """Moves the critical frequency of an analog lowpass of zeros, poles and gain.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        wo: the new critical or center frequency.
+
+    Returns:
+        Zeros, poles and gain.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.lp2lp_zpk([], [-1.0], 1.0, 2.0)
+        >>> p
+        array([-2.])
+    """
+    return by_scipy("lp2lp_zpk", z, p, k, wo)
+
+
+def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
+    """Turns an analog lowpass of zeros, poles and gain into a highpass.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        wo: the new critical or center frequency.
+
+    Returns:
+        Zeros, poles and gain.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.lp2hp_zpk([], [-1.0], 1.0, 2.0)
+        >>> p
+        array([-2.])
+    """
+    return by_scipy("lp2hp_zpk", z, p, k, wo)
+
+
+def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
+    """Turns an analog lowpass of zeros, poles and gain into a bandpass.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        wo: the new critical or center frequency.
+        bw: the width of the band.
+
+    Returns:
+        Zeros, poles and gain.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.lp2bp_zpk([], [-1.0], 1.0, 2.0)
+        >>> len(p)
+        2
+    """
+    return by_scipy("lp2bp_zpk", z, p, k, wo, bw)
+
+
+def lp2bs_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
+    """Turns an analog lowpass of zeros, poles and gain into a bandstop.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        wo: the new critical or center frequency.
+        bw: the width of the band.
+
+    Returns:
+        Zeros, poles and gain.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> z, p, k = cp.scipy.signal.lp2bs_zpk([], [-1.0], 1.0, 2.0)
+        >>> len(p)
+        2
+    """
+    return by_scipy("lp2bs_zpk", z, p, k, wo, bw)
+
+
+__all__ = [
+    "besselap",
+    "buttap",
+    "cheb1ap",
+    "cheb2ap",
+    "ellipap",
+    "lp2bp",
+    "lp2bp_zpk",
+    "lp2bs",
+    "lp2bs_zpk",
+    "lp2hp",
+    "lp2hp_zpk",
+    "lp2lp",
+    "lp2lp_zpk",
+]

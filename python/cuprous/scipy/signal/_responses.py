@@ -1,0 +1,331 @@
+"""Responses of filters, and filters for given responses, by SciPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous.scipy.signal._by_scipy import by_scipy
+
+
+def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
+    """Returns the response of an analog filter.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        worN: the number of frequencies, or the frequencies.
+        plot: a function that is called with the frequencies and the response.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.freqs([1.0], [1.0, 1.0], worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.707107])
+    """
+    return by_scipy("freqs", b, a, worN, plot)
+
+
+def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
+    """Returns the response of an analog filter of zeros, poles and gain.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        worN: the number of frequencies, or the frequencies.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.freqs_zpk([], [-1.0], 1.0, worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.707107])
+    """
+    return by_scipy("freqs_zpk", z, p, k, worN)
+
+
+def findfreqs(num: Any, den: Any, N: Any, kind: str = "ba") -> Any:
+    """Returns frequencies that show the response of an analog filter.
+
+    Args:
+        num: the numerator's coefficients.
+        den: the denominator's coefficients.
+        N: the number of frequencies.
+        kind: "ba" or "zp".
+
+    Returns:
+        The frequencies.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.findfreqs([1.0], [1.0, 1.0], 3).round(6)
+        array([ 0.01    ,  0.316228, 10.      ])
+    """
+    return by_scipy("findfreqs", num, den, N, kind)
+
+
+def freqz(
+    b: Any,
+    a: Any = 1,
+    worN: Any = 512,
+    whole: bool = False,
+    plot: Any = None,
+    fs: float = 2 * math.pi,
+    include_nyquist: bool = False,
+) -> Any:
+    """Returns the response of a digital filter.
+
+    Args:
+        b: the numerator's coefficients.
+        a: the denominator's coefficients.
+        worN: the number of frequencies, or the frequencies.
+        whole: whether the frequencies go around the whole circle.
+        plot: a function that is called with the frequencies and the response.
+        fs: the sampling frequency.
+        include_nyquist: whether the Nyquist frequency is the last.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.freqz([0.5, 0.5], worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.877583])
+    """
+    return by_scipy("freqz", b, a, worN, whole, plot, fs, include_nyquist)
+
+
+def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
+    """Returns the response of a digital filter of zeros, poles and gain.
+
+    Args:
+        z: the zeros.
+        p: the poles.
+        k: the gain.
+        worN: the number of frequencies, or the frequencies.
+        whole: whether the frequencies go around the whole circle.
+        fs: the sampling frequency.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.freqz_zpk([-1.0], [], 0.5, worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.877583])
+    """
+    return by_scipy("freqz_zpk", z, p, k, worN, whole, fs)
+
+
+def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
+    """Returns the response of a digital filter of second-order sections.
+
+    Args:
+        sos: second-order sections (sections x 6).
+        worN: the number of frequencies, or the frequencies.
+        whole: whether the frequencies go around the whole circle.
+        fs: the sampling frequency.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.freqz_sos([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.877583])
+    """
+    return by_scipy("freqz_sos", sos, worN, whole, fs)
+
+
+def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
+    """Returns the response of a digital filter of second-order sections; an older name of `freqz_sos`.
+
+    Args:
+        sos: second-order sections (sections x 6).
+        worN: the number of frequencies, or the frequencies.
+        whole: whether the frequencies go around the whole circle.
+        fs: the sampling frequency.
+
+    Returns:
+        The frequencies and the complex response.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, h = cp.scipy.signal.sosfreqz([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
+        >>> abs(h).round(6)
+        array([1.      , 0.877583])
+    """
+    return by_scipy("freqz_sos", sos, worN, whole, fs)
+
+
+def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
+    """Returns the delay of a digital filter by frequency.
+
+    Args:
+        system: the coefficients (b, a), zeros, poles and gain, or state-space matrices.
+        w: the number of frequencies, or the frequencies.
+        whole: whether the frequencies go around the whole circle.
+        fs: the sampling frequency.
+
+    Returns:
+        The frequencies, and the delays in samples.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> w, delay = cp.scipy.signal.group_delay(([0.5, 0.5], [1.0]), w=[0.5, 1.0])
+        >>> delay.round(6)
+        array([0.5, 0.5])
+    """
+    return by_scipy("group_delay", system, w, whole, fs)
+
+
+def firls(numtaps: Any, bands: Any, desired: Any, *, weight: Any = None, fs: Any = None) -> Any:
+    """Designs a filter of finite length by least squares.
+
+    Args:
+        numtaps: the number of coefficients.
+        bands: the edges of the bands, in pairs.
+        desired: the gains at the edges.
+        weight: the bands' weights.
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.firls(3, [0, 0.4, 0.6, 1], [1, 1, 0, 0]).round(6)
+        array([0.306688, 0.5     , 0.306688])
+    """
+    return by_scipy("firls", numtaps, bands, desired, weight=weight, fs=fs)
+
+
+def firwin2(
+    numtaps: Any,
+    freq: Any,
+    gain: Any,
+    *,
+    nfreqs: Any = None,
+    window: Any = "hamming",
+    antisymmetric: bool = False,
+    fs: Any = None,
+) -> Any:
+    """Designs a filter of finite length from gains at frequencies.
+
+    Args:
+        numtaps: the number of coefficients.
+        freq: the frequencies, ascending from 0.
+        gain: the gains at the frequencies.
+        nfreqs: the number of points of the interpolation.
+        window: the window's name or its parameters.
+        antisymmetric: whether the coefficients are antisymmetric.
+        fs: the sampling frequency.
+
+    Returns:
+        The coefficients.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.firwin2(3, [0.0, 0.5, 1.0], [1.0, 1.0, 0.0]).round(6)
+        array([0.017071, 0.75    , 0.017071])
+    """
+    return by_scipy("firwin2", numtaps, freq, gain, nfreqs=nfreqs, window=window, antisymmetric=antisymmetric, fs=fs)
+
+
+def kaiserord(ripple: Any, width: Any) -> Any:
+    """Returns the length and the parameter of a Kaiser window for a specification.
+
+    Args:
+        ripple: the greatest deviation, in decibels.
+        width: the width of the transition, as a fraction of the Nyquist frequency.
+
+    Returns:
+        The length and beta.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.kaiserord(60.0, 0.1)[0]
+        74
+    """
+    return by_scipy("kaiserord", ripple, width)
+
+
+def minimum_phase(h: Any, method: str = "homomorphic", n_fft: Any = None, *, half: bool = True) -> Any:
+    """Turns a filter of linear phase into one of least phase.
+
+    Args:
+        h: the coefficients.
+        method: "homomorphic" or "hilbert".
+        n_fft: the length of the transforms.
+        half: whether the result has half of the order, and the response's square root.
+
+    Returns:
+        The coefficients.
+
+    Raises:
+        ValueError: for arguments that SciPy refuses.
+        ImportError: if SciPy is not installed.
+
+    Examples:
+        >>> cp.scipy.signal.minimum_phase(cp.asarray([1.0, 2.0, 3.0, 2.0, 1.0])).shape
+        (3,)
+    """
+    return by_scipy("minimum_phase", h, method, n_fft, half=half)
+
+
+__all__ = [
+    "findfreqs",
+    "firls",
+    "firwin2",
+    "freqs",
+    "freqs_zpk",
+    "freqz",
+    "freqz_sos",
+    "freqz_zpk",
+    "group_delay",
+    "kaiserord",
+    "minimum_phase",
+    "sosfreqz",
+]
