@@ -113,7 +113,8 @@ def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
     return wrapped
 
 
-def floats(a: Any) -> ndarray:
-    """Returns an array in the dtype that special functions compute in."""
-    a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64")
+def floats(a: Any, other: Any = None) -> ndarray:
+    """Returns an array in the dtype that special functions compute in; a scalar is on the device of `other`."""
+    like = other if isinstance(other, ndarray) else None
+    a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64", like=like)
     return astype(a, compute_dtype(a.dtype_name))

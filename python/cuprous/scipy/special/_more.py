@@ -232,7 +232,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
         array([ 6., 10.])
     """
     _approximate("comb", exact)
-    n, chosen = floats(N), floats(k)
+    n, chosen = floats(N, k), floats(k, N)
     if repetition:
         # As in SciPy, there is one way to choose none of none.
         return _where(c.both(n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
@@ -259,7 +259,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
         array([12., 20.])
     """
     _approximate("perm", exact)
-    n, chosen = floats(N), floats(k)
+    n, chosen = floats(N, k), floats(k, N)
     small = n < (170.0 if n.dtype_name == "float64" else 34.0)
     safe = _where(small, n, 1.0)
     direct = _map("gamma", safe + 1.0) / _map("gamma", _map("maximum", safe - chosen, 0.0) + 1.0)
@@ -282,7 +282,7 @@ def polygamma(n: Any, x: Any) -> ndarray:
         >>> cp.special.polygamma(1, [1.0, 2.0])
         array([1.64493407, 0.64493407])
     """
-    order, x = floats(n), floats(x)
+    order, x = floats(n, x), floats(x, n)
     sign = _where(_map("remainder", order, 2.0) == 1.0, 1.0, -1.0)
     value = sign * _map("gamma", order + 1.0) * zeta(order + 1.0, x)
     return _where(order == 0.0, _map("digamma", x), value)
