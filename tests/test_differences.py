@@ -238,7 +238,7 @@ LINES: dict[str, str] = {
 #: Rows that one line cannot show, with the reason.
 OTHERWISE = {
     **dict.fromkeys(
-        ['`distributed`: what ranks of "nccl" call', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
+        ['`distributed`: what ranks of "nccl" call', '`distributed`: `GLOO_SOCKET_IFNAME="eth0,eth1"`', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
          "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`",
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
          "`distributed.tensor.DTensor`: gradients of `Replicate`",

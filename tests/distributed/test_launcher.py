@@ -208,7 +208,7 @@ def test_the_connections_of_nccl_stay_on_the_host_of_the_job(
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", before or "")
     if before is None:
         monkeypatch.delenv("NCCL_SOCKET_IFNAME")
-    _rendezvous.keep_local(host)
+    _rendezvous.choose_interface_of_nccl(host)
     assert os.environ.get("NCCL_SOCKET_IFNAME") == after
     monkeypatch.delenv("NCCL_SOCKET_IFNAME", raising=False)
 

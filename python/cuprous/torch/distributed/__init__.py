@@ -26,6 +26,7 @@ from cuprous.torch.distributed._collectives import (
     reduce_scatter_tensor,
     scatter,
 )
+from cuprous.torch.distributed._garbage import gc_every
 from cuprous.torch.distributed._groups import (
     GroupMember,
     ProcessGroup,
@@ -87,7 +88,7 @@ __all__ = [
     "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work",
     "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
     "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
+    "destroy_process_group", "gather", "gather_object", "gc_every", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_device_mesh",
     "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
     "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "isend", "monitored_barrier", "new_group",

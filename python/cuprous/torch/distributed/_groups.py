@@ -14,7 +14,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import DistBackendError, DistSession, DistStore
 from cuprous.torch import _types
-from cuprous.torch.distributed import _error_file, _mpi, _rendezvous
+from cuprous.torch.distributed import _error_file, _interface, _mpi, _rendezvous
 from cuprous.torch.distributed._options import JOIN_TIMEOUT, backends_by_device, seconds, unsupported
 from cuprous.torch.distributed._process_group import Members, ProcessGroup
 from cuprous.torch.distributed._stores import Store
@@ -178,7 +178,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     else:
         meeting = _rendezvous.meet(init_method, rank, world_size, join)
     if "cuda" in backends and meeting.master is not None:
-        _rendezvous.keep_local(meeting.master[0])
+        _rendezvous.choose_interface_of_nccl(meeting.master[0])
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1
@@ -194,7 +194,7 @@ def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta | N
     is given. Returns the group of all, and what makes others."""
     store = meeting.store._native.prefixed(prefix)
     join = JOIN_TIMEOUT if timeout is None else min(timeout, JOIN_TIMEOUT)
-    session = DistSession(store, meeting.rank, meeting.world_size, meeting.master,
+    session = DistSession(store, meeting.rank, meeting.world_size, _interface.listening(meeting.master),
                           meeting.token.encode() if meeting.token else None, seconds(join),
                           meeting.store._native if meeting.has_launcher else None)  # fmt: skip
     try:
