@@ -241,7 +241,9 @@ LINES: dict[str, str] = {
 #: Rows that one line cannot show, with the reason.
 OTHERWISE = {
     **dict.fromkeys(
-        ['`distributed`: what ranks of "nccl" call', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
+        ["`nn.parallel.DistributedDataParallel`: a second `backward()` of one forward pass",
+         "`distributed`: `get_group_rank`, `new_group` of ranks that do not exist or are repeated",
+         '`distributed`: what ranks of "nccl" call', '`distributed`: `GLOO_SOCKET_IFNAME="eth0,eth1"`', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
          "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`",
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
          "`distributed.tensor.DTensor`: gradients of `Replicate`",

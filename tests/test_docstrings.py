@@ -109,9 +109,11 @@ OTHERS |= {
     for name in (*VISION, "transforms.functional", "transforms.v2")
 }
 OTHERS |= {
-    f"torch.{name}": {"dist": "torch.distributed", "Shard": "torch.distributed.tensor.Shard"}
+    f"torch.{name}": {"dist": "torch.distributed", "Shard": "torch.distributed.tensor.Shard",
+                      "functional": "torch.distributed.nn.functional"}
     for name in ("distributed", "distributed.device_mesh", "distributed.tensor", "distributed.tensor.parallel",
-                 "distributed.fsdp", "distributed.checkpoint", "distributed.checkpoint.state_dict", "nn.parallel")
+                 "distributed.nn.functional", "distributed.fsdp", "distributed.checkpoint",
+                 "distributed.checkpoint.state_dict", "nn.parallel")
 }  # fmt: skip
 #: The libraries that modules need.
 NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard",

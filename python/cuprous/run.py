@@ -19,7 +19,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import DistStore, DistStoreError
-from cuprous._tools.ranks import Rank, summary
+from cuprous._tools.ranks import Rank, by_rank, outputs_of, summary
 from cuprous.runner._binding import environment, line
 from cuprous.runner._packages import DEFAULT, chosen
 from cuprous.runner.command import names
@@ -33,32 +33,67 @@ _JOIN, _NOTICE = 300.0, 10.0
 _LOCAL = "127.0.0.1"
 
 
+def _numbers(text: str) -> set[int]:
+    return {int(part) for part in text.split(",")}
+
+
+def _hosts(text: str) -> int:
+    least, _, most = text.partition(":")
+    if most not in ("", least):
+        raise argparse.ArgumentTypeError(f"{text}: the number of hosts cannot change during a job; give one number")
+    return int(least)
+
+
+def _seconds_to_join(text: str) -> float:
+    """Returns the time limit of `--rdzv-conf`, such as "join_timeout=600"."""
+    given = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    unknown = set(given) - {"join_timeout", "timeout"}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: only join_timeout or timeout is supported")
+    return float(given.get("join_timeout", given.get("timeout", _JOIN)))
+
+
+def _default(name: str, default: Any) -> Any:
+    """Returns the default of an option: that of torchrun's environment variable, such as PET_NNODES, if it is set."""
+    text = os.environ.get("PET_" + name[2:].replace("-", "_").upper(), "")
+    return default if not text else bool(int(text)) if isinstance(default, bool) else text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cuprous.run", description="Starts the ranks of a job.",
                                      allow_abbrev=False)  # fmt: skip
 
-    def option(name: str, **settings: Any) -> None:
-        names = [name] if "-" not in name[2:] else [name, "--" + name[2:].replace("-", "_")]
+    def option(name: str, *short: str, **settings: Any) -> None:
+        names = [*short, name] if "-" not in name[2:] else [*short, name, "--" + name[2:].replace("-", "_")]
+        settings["default"] = _default(name, settings["default"])
         parser.add_argument(*names, **settings)
 
-    option("--standalone", action="store_true", help="one host; any free port")
-    option("--nnodes", type=int, default=1, metavar="N", help="hosts, each of which runs this launcher")
+    option("--standalone", action="store_true", default=False, help="one host; any free port")
+    option("--nnodes", type=_hosts, default=1, metavar="N", help="hosts, each of which runs this launcher")
     option("--nproc-per-node", default="1", metavar="N", help="ranks on this host; auto or cpu is one for each core")
     option("--node-rank", type=int, default=0, metavar="N", help="this host's number, from 0")
     option("--rdzv-endpoint", default="", metavar="HOST:PORT", help="where host 0 is reached")
     option("--rdzv-id", default="none", metavar="NAME", help="the job's name")
     option("--rdzv-backend", default="static", choices=["static", "c10d"], help="accepted; both mean the same here")
+    option("--rdzv-conf", type=_seconds_to_join, default=_JOIN, metavar="join_timeout=S",
+           help="how long hosts wait for each other")  # fmt: skip
     option("--master-addr", default=_LOCAL, metavar="HOST", help="the host of --rdzv-endpoint")
     option("--master-port", type=int, default=29500, metavar="PORT", help="the port of --rdzv-endpoint")
     option("--max-restarts", type=int, default=0, metavar="N", help="starts all ranks again after a failure")
     option("--monitor-interval", type=float, default=0.05, metavar="S", help="seconds between two looks at the ranks")
-    option("--log-dir", metavar="DIR", help="for error files, and what --redirects and --tee write")
-    option("--redirects", type=int, default=0, choices=range(4), help="to files: 1 stdout, 2 stderr, 3 both")
-    option("--tee", type=int, default=0, choices=range(4), help="to files and the console: 1 stdout, 2 stderr, 3 both")
-    option("--bind", type=names, default=[], metavar="NAMES",
-           help="bind torch and the other packages of `cuprous run`, and these, to Cuprous for all ranks")  # fmt: skip
+    option("--role", default="default", metavar="NAME", help="the ranks' ROLE_NAME")
+    option("--start-method", default="spawn", choices=["spawn", "fork", "forkserver"],
+           help="accepted; a rank is always a new process")  # fmt: skip
+    option("--log-dir", default=None, metavar="DIR", help="for error files, and what --redirects and --tee write")
+    streams = "1 stdout, 2 stderr, 3 both, or by rank on this host: 0:3,1:2"
+    option("--redirects", "-r", type=by_rank, default={}, metavar="N", help=f"to files: {streams}")
+    option("--tee", "-t", type=by_rank, default={}, metavar="N", help=f"to files and the console: {streams}")
+    option("--local-ranks-filter", type=_numbers, default=None, metavar="N,N",
+           help="only these ranks of this host write to the console")  # fmt: skip
+    bound = "bind torch and the other packages of `cuprous run`, and these, to Cuprous for all ranks"
+    parser.add_argument("--bind", type=names, default=[], metavar="NAMES", help=bound)
     parser.add_argument("-m", "--module", action="store_true", help="the program is the name of a module")
-    option("--no-python", action="store_true", help="the program is not run by Python")
+    option("--no-python", action="store_true", default=False, help="the program is not run by Python")
     parser.add_argument("program", help="the program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     return parser
@@ -97,13 +132,13 @@ class Launcher:
         if options.standalone and options.nnodes > 1:
             raise SystemExit("--standalone is for one host; give --rdzv-endpoint=HOST:PORT of host 0")
         host, port = self._endpoint()
-        self.store = DistStore.tcp(host, port, options.node_rank == 0, _JOIN)
+        self.store = DistStore.tcp(host, port, options.node_rank == 0, options.rdzv_conf)
         self.host, self.port = host, self.store.port or port
         self.run_id = options.rdzv_id if options.rdzv_id != "none" else secrets.token_hex(4)
         if options.nnodes > 1:
             if options.node_rank == 0:
                 self.store.set("launcher/id", self.run_id.encode())
-            self.run_id = self.store.get("launcher/id", _JOIN).decode()
+            self.run_id = self.store.get("launcher/id", options.rdzv_conf).decode()
         counts = self._counts()
         #: The first rank of this host, and the ranks of all hosts.
         self.first, self.world = sum(counts[: options.node_rank]), sum(counts)
@@ -124,11 +159,11 @@ class Launcher:
     def _count(self, host: int) -> int:
         key = f"launcher/ranks/{host}"
         try:
-            return int(self.store.get(key, _NOTICE))
+            return int(self.store.get(key, min(_NOTICE, self.options.rdzv_conf)))
         except DistStoreError:
-            text = f"host {host} of {self.options.nnodes} has not joined; waiting up to {_JOIN:.0f} s"
+            text = f"host {host} of {self.options.nnodes} has not joined; waiting up to {self.options.rdzv_conf:.0f} s"
             print(f"[cuprous.run] {text}", file=sys.stderr)
-        return int(self.store.get(key, _JOIN))
+        return int(self.store.get(key, self.options.rdzv_conf))
 
     def _endpoint(self) -> tuple[str, int]:
         options = self.options
@@ -147,7 +182,7 @@ class Launcher:
         rank, world = self.first + local, self.world
         values = {
             "RANK": rank, "WORLD_SIZE": world, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": self.local,
-            "GROUP_RANK": options.node_rank, "GROUP_WORLD_SIZE": options.nnodes, "ROLE_NAME": "default",
+            "GROUP_RANK": options.node_rank, "GROUP_WORLD_SIZE": options.nnodes, "ROLE_NAME": options.role,
             "ROLE_RANK": rank, "ROLE_WORLD_SIZE": world, "MASTER_ADDR": self.host, "MASTER_PORT": self.port,
             "TORCHELASTIC_RUN_ID": self.run_id, "TORCHELASTIC_RESTART_COUNT": attempt,
             "TORCHELASTIC_MAX_RESTARTS": options.max_restarts, "TORCHELASTIC_USE_AGENT_STORE": "True",
@@ -168,7 +203,8 @@ class Launcher:
             folder = os.path.join(self.folder, self.run_id, f"attempt_{attempt}", str(local))
             os.makedirs(folder, exist_ok=True)
             environment = self._environment(local, attempt, os.path.join(folder, "error.json"))
-            self.ranks.append(Rank(self.first + local, self._command(), environment, folder, self.options))
+            outputs = outputs_of(local, self.options)
+            self.ranks.append(Rank(self.first + local, self._command(), environment, folder, outputs))
 
     def watch(self, attempt: int) -> bool:
         """Waits until all ranks have ended. Returns True if all succeeded; after a failure the others are ended."""

@@ -260,7 +260,7 @@ def test_meshes_have_a_group_for_each_row() -> None:
     run(
         """
     mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("a", "b"))
-    assert mesh.mesh.tolist() == [[0, 1], [2, 3]] and mesh.get_coordinate() == [rank // 2, rank % 2]
+    assert mesh.mesh.tolist() == [[0, 1], [2, 3]] and mesh.get_coordinate() == (rank // 2, rank % 2)
     for name, expected in ("a", [rank % 2, rank % 2 + 2]), ("b", [rank // 2 * 2, rank // 2 * 2 + 1]):
         assert dist.get_process_group_ranks(mesh.get_group(name)) == expected
         assert mesh[name].mesh.tolist() == expected and mesh[name].size() == 2

@@ -360,3 +360,22 @@ def test_replicas_that_drift_are_named() -> None:
         3,
         CUPROUS_DDP_CHECK="4",
     )
+
+
+def test_ranks_keep_their_own_buffers_if_these_are_not_broadcast() -> None:
+    """From the beginning. A second backward pass of one forward pass is averaged as the first one."""
+    run("""
+    def module():
+        made = torch.nn.BatchNorm1d(2)
+        made.running_mean.fill_(rank)
+        made.weight.data.fill_(1 + rank)
+        return made
+    kept, copied = DDP(module(), broadcast_buffers=False), DDP(module())
+    assert kept.module.running_mean.tolist() == [rank] * 2 and copied.module.running_mean.tolist() == [0, 0]
+    assert kept.module.weight.tolist() == [1, 1]
+    layer = DDP(torch.nn.Linear(1, 1))
+    loss = layer(torch.full((1, 1), 1.0 + rank)).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert layer.module.weight.grad.item() == 3.0
+    """)

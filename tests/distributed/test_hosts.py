@@ -142,6 +142,35 @@ def test_training_over_two_hosts_has_the_losses_of_one_process(hosts: list[Host]
         assert rank == 2 or "shared memory" in here, each.out
 
 
+_FILE = """
+import sys
+import cuprous.torch as torch
+import cuprous.torch.distributed as dist
+dist.init_process_group("gloo", f"file://{sys.argv[1]}", rank=int(sys.argv[2]), world_size=2)
+x = torch.full((300_000,), 2.0)
+dist.all_reduce(x)
+print("SUM", x.unique().tolist(), dist.group.WORLD)
+dist.destroy_process_group()
+"""
+
+
+def test_hosts_that_meet_in_a_file_are_connected_by_the_interface_of_a_variable(
+    hosts: list[Host], tmp_path: Path
+) -> None:
+    """A file names no address by which the system could choose."""
+    path = tmp_path / "program.py"
+    path.write_text(_FILE)
+    for variable in ({"GLOO_SOCKET_IFNAME": "cable"}, {}):
+        started = time.monotonic()
+        command = (sys.executable, str(path), str(tmp_path / f"meeting{len(variable)}"))
+        ended = jobs.finish([host.start(*command, str(k), **variable) for k, host in enumerate(hosts)], started)
+        for each in ended:
+            if variable:
+                assert each.code == 0 and "SUM [4.0]" in each.out and "sockets" in each.out, ended
+            else:
+                assert each.code == 1 and "this rank listens on 127.0.0.1" in each.out, ended
+
+
 @pytest.mark.slow
 def test_launchers_of_two_hosts_start_one_job(hosts: list[Host]) -> None:
     """With torchrun's flags, by the address of the first host, and with another number of ranks on each."""

@@ -208,7 +208,7 @@ def test_the_connections_of_nccl_stay_on_the_host_of_the_job(
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", before or "")
     if before is None:
         monkeypatch.delenv("NCCL_SOCKET_IFNAME")
-    _rendezvous.keep_local(host)
+    _rendezvous.choose_interface_of_nccl(host)
     assert os.environ.get("NCCL_SOCKET_IFNAME") == after
     monkeypatch.delenv("NCCL_SOCKET_IFNAME", raising=False)
 
@@ -257,3 +257,44 @@ def test_slurm_gives_address_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NAME", "bash")
     with pytest.warns(UserWarning, match="only rank"):
         assert _rendezvous._launched()["world_size"] == 1
+
+
+_SAY = """
+import os
+for file, name in ((1, "out"), (2, "err")):
+    os.write(file, f"{name}{os.environ['RANK']} ".encode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "console", "files"),
+    [
+        (["--tee=0:3,1:1", "--local_ranks_filter", "0"], "out0 err0", "out0 err0 out1"),
+        (["-r", "1:3"], "out0 err0", "out1 err1"),
+        (["-t", "2", "--redirects=1"], "err0 err1", "err0 err1 out0 out1"),
+        (["--local-ranks-filter=1"], "out1 err1", ""),
+    ],
+)
+def test_streams_of_each_rank_go_where_torchrun_lets_them_go(
+    options: list[str], console: str, files: str, tmp_path: Path
+) -> None:
+    """To files, to the console, to both or, of a rank that is filtered out, nowhere."""
+    code, out = _run(tmp_path, _SAY, "--standalone", "--nproc-per-node=2", f"--log-dir={tmp_path}/logs", *options)
+    written = " ".join(path.read_text() for path in (tmp_path / "logs").rglob("*.log"))
+    assert code == 0 and sorted(out.replace("[rank0]:", "").replace("[rank1]:", "").split()) == sorted(console.split())
+    assert sorted(written.split()) == sorted(files.split())
+
+
+def test_torchruns_environment_variables_and_other_options(tmp_path: Path) -> None:
+    """Kubernetes' operators set PET_…; what the command line says goes before."""
+    program = "import os\nos.write(1, (os.environ['ROLE_NAME'] + os.environ['WORLD_SIZE'] + '\\n').encode())"
+    pet = {"PET_NPROC_PER_NODE": "2", "PET_STANDALONE": "1", "PET_NNODES": "1:1", "PET_ROLE": "worker"}
+    assert _run(tmp_path, program, **pet) == (0, "worker2\nworker2\n")
+    assert _run(tmp_path, program, "--nproc-per-node=1", "--role=own", **pet) == (0, "own1\n")
+    code, out = _run(tmp_path, program, "--nnodes=1:2", "--standalone")
+    assert code == 2 and "1:2: the number of hosts cannot change during a job; give one number" in out
+    code, out = _run(tmp_path, program, "--standalone", "--rdzv-conf=foo=1")
+    assert code == 2 and "foo: only join_timeout or timeout is supported" in out
+    started = time.monotonic()
+    code, out = _run(tmp_path, program, "--nnodes=2", "--rdzv-endpoint=127.0.0.1:0", "--rdzv-conf=join_timeout=1")
+    assert code == 1 and "host 1 of 2 has not joined" in out and time.monotonic() - started < 20, out

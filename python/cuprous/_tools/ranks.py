@@ -20,6 +20,31 @@ _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _STREAMS = ((1, "stdout"), (2, "stderr"))
 
 
+#: Where what a process writes goes: by stream, whether to a file, and whether to the console.
+Outputs = dict[str, tuple[bool, bool]]
+
+
+def by_rank(text: str) -> dict[int, int]:
+    """Returns the streams of each rank of a host from torchrun's text: "3" is both of all, which are at -1, "0:1,2:3"
+    are those of the ranks 0 and 2."""
+    pairs = [part.rpartition(":")[::2] for part in text.split(",")]
+    found = {int(rank) if rank else -1: int(streams) for rank, streams in pairs}
+    if not all(0 <= streams <= 3 for streams in found.values()):
+        raise ValueError(text)
+    return found
+
+
+def outputs_of(local: int, options: argparse.Namespace) -> Outputs:
+    """Returns where a rank of this host writes, as the launcher's options `tee`, `redirects` and `local_ranks_filter`
+    say."""
+    tee, redirects = (each.get(local, each.get(-1, 0)) for each in (options.tee, options.redirects))
+    is_shown = options.local_ranks_filter is None or local in options.local_ranks_filter
+    return {
+        name: (bool((tee | redirects) & bit), is_shown and bool(tee & bit or not redirects & bit))
+        for bit, name in _STREAMS
+    }
+
+
 class Rank:
     """A process in a session of its own, which ends with its launcher.
 
@@ -28,11 +53,11 @@ class Rank:
         command: its command line.
         environment: its environment.
         folder: for its log and error files.
-        options: the launcher's, of which `redirects` and `tee` are used.
+        outputs: where what it writes goes.
     """
 
     def __init__(self, number: int, command: list[str], environment: dict[str, str], folder: str,
-                 options: argparse.Namespace) -> None:  # fmt: skip
+                 outputs: Outputs) -> None:  # fmt: skip
         self.number, self.folder = number, folder
         self._is_reported = False
         self._pumps: list[threading.Thread] = []
@@ -47,11 +72,13 @@ class Rank:
 
         streams: dict[str, Any] = {}
         with contextlib.ExitStack() as files:
-            for bit, name in _STREAMS:
-                if options.tee & bit:
+            for name, (to_file, to_console) in outputs.items():
+                if to_file and to_console:
                     streams[name] = subprocess.PIPE
-                elif options.redirects & bit:
+                elif to_file:
                     streams[name] = files.enter_context(Path(folder, f"{name}.log").open("wb"))
+                elif not to_console:
+                    streams[name] = subprocess.DEVNULL
             self.process = subprocess.Popen(command, env=environment, start_new_session=True,
                                             preexec_fn=die_with_launcher, **streams)  # fmt: skip
         for _, name in _STREAMS:

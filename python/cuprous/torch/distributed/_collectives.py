@@ -24,15 +24,18 @@ def _reduction(op: Any) -> str:
     return str(op.value)
 
 
-def _root(group: ProcessGroup, given: int | None, in_group: int | None, name: str) -> int:
-    """Returns a rank in the group from PyTorch's two ways to give it."""
+def _root(group: ProcessGroup, given: int | None, in_group: int | None, name: str, default: int | None = None) -> int:
+    """Returns a rank in the group from PyTorch's two ways to give it. `default` is a rank of the job."""
     if given is not None and in_group is not None:
         raise ValueError(f"Can't specify both group_{name} and {name}")
     if in_group is not None:
         if not 0 <= in_group < group.size():
             raise ValueError(f"group_{name}={in_group} is not a rank of a group of {group.size()}")
         return in_group
-    return get_group_rank(group, 0 if given is None else int(given))
+    rank = default if given is None else int(given)
+    if rank is None:
+        raise ValueError(f"Must specify global_rank or group_rank: pass {name}= or group_{name}=")
+    return get_group_rank(group, rank)
 
 
 def run(group: ProcessGroup, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], op: str | None = None,
@@ -190,7 +193,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     member = member_of(group, "gather")
     if member is None:
         return None
-    root = _root(member, dst, group_dst, "dst")
+    root = _root(member, dst, group_dst, "dst", 0)
     outputs = _list_of_root("gather_list", gather_list, member, root, "dst")
     return run(member, "gather", [tensor], outputs, None, root, async_op)
 
@@ -228,7 +231,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     member = member_of(group, "scatter")
     if member is None:
         return None
-    root = _root(member, src, group_src, "src")
+    root = _root(member, src, group_src, "src", 0)
     inputs = _list_of_root("scatter_list", scatter_list, member, root, "src")
     return run(member, "scatter", inputs, [tensor], None, root, async_op)
 

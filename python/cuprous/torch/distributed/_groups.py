@@ -12,10 +12,10 @@ from datetime import timedelta
 from typing import Any
 
 from cuprous import _core
-from cuprous._core import DistBackendError, DistSession, DistStore
+from cuprous._core import DistSession, DistStore
 from cuprous.torch import _types
-from cuprous.torch.distributed import _error_file, _mpi, _rendezvous
-from cuprous.torch.distributed._options import JOIN_TIMEOUT, backends_by_device, seconds, unsupported
+from cuprous.torch.distributed import _error_file, _interface, _mpi, _rendezvous
+from cuprous.torch.distributed._options import JOIN_TIMEOUT, backends_by_device, check_timeout, seconds, unsupported
 from cuprous.torch.distributed._process_group import Members, ProcessGroup
 from cuprous.torch.distributed._stores import Store
 
@@ -95,16 +95,6 @@ def resolve(given: Any) -> ProcessGroup | None:
     return given
 
 
-def is_available() -> bool:
-    """Returns True: groups of CPU tensors work on this system.
-
-    Examples:
-        >>> dist.is_available()
-        True
-    """
-    return True
-
-
 def is_initialized() -> bool:
     """Returns True between `init_process_group` and `destroy_process_group`.
 
@@ -164,6 +154,10 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     if _job is not None:
         raise ValueError("trying to initialize the default process group twice!")
     backends = backends_by_device("init_process_group", backend)
+    check_timeout(timeout)
+    for name, value in ("world_size", world_size), ("rank", rank):
+        if not isinstance(value, int):
+            raise RuntimeError(f"`{name}` must be an integer. {value!r}")
     unsupported("init_process_group", pg_options=pg_options)
     gpu = _gpu("init_process_group", backends, device_id)
     join = JOIN_TIMEOUT if timeout is None else min(timeout, JOIN_TIMEOUT)
@@ -178,7 +172,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     else:
         meeting = _rendezvous.meet(init_method, rank, world_size, join)
     if "cuda" in backends and meeting.master is not None:
-        _rendezvous.keep_local(meeting.master[0])
+        _rendezvous.choose_interface_of_nccl(meeting.master[0])
     if not 0 <= meeting.rank < meeting.world_size:
         raise ValueError(f"rank {meeting.rank} is not one of the {meeting.world_size} ranks")
     _joined += 1
@@ -194,7 +188,7 @@ def connect(meeting: _rendezvous.Rendezvous, prefix: str, timeout: timedelta | N
     is given. Returns the group of all, and what makes others."""
     store = meeting.store._native.prefixed(prefix)
     join = JOIN_TIMEOUT if timeout is None else min(timeout, JOIN_TIMEOUT)
-    session = DistSession(store, meeting.rank, meeting.world_size, meeting.master,
+    session = DistSession(store, meeting.rank, meeting.world_size, _interface.listening(meeting.master),
                           meeting.token.encode() if meeting.token else None, seconds(join),
                           meeting.store._native if meeting.has_launcher else None)  # fmt: skip
     try:
@@ -282,6 +276,7 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     """
     own = job()
     backends = own.world._backends if backend is None else backends_by_device("new_group", backend)
+    check_timeout(timeout)
     unsupported("new_group", pg_options=pg_options)
     gpu = _gpu("new_group", backends, device_id)
     if backends.get("cpu") == "mpi" and own.world._backends.get("cpu") != "mpi":
@@ -411,53 +406,6 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
         "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
         "assuming you are not running in a multi-device context and want the code to run locally instead."
     )
-
-
-def is_backend_available(backend: str) -> bool:
-    """Returns True for the names of backends that can be used here.
-
-    Examples:
-        >>> dist.is_backend_available("gloo")
-        True
-    """
-    try:
-        names = backends_by_device("is_backend_available", backend).values()
-    except (NotImplementedError, ValueError):
-        return False
-    return ("mpi" not in names or is_mpi_available()) and ("nccl" not in names or is_nccl_available())
-
-
-def is_gloo_available() -> bool:
-    """Returns True: "gloo" is accepted as a name of the CPU backend.
-
-    Examples:
-        >>> dist.is_gloo_available()
-        True
-    """
-    return True
-
-
-def is_nccl_available() -> bool:
-    """Returns True if NCCL, which moves tensors of GPUs, is installed.
-
-    Examples:
-        >>> isinstance(dist.is_nccl_available(), bool)
-        True
-    """
-    try:
-        return bool(_core.dist_nccl_version())
-    except DistBackendError:
-        return False
-
-
-def is_mpi_available() -> bool:
-    """Returns True if mpi4py is installed and finds an MPI library.
-
-    Examples:
-        >>> isinstance(dist.is_mpi_available(), bool)
-        True
-    """
-    return _mpi.is_available()
 
 
 def member_of(given: Any, function: str) -> ProcessGroup | None:

@@ -106,6 +106,8 @@ class P2POp:
         check_tensor(tensor, "tensor")
         if tag < 0:
             raise ValueError(f"tag must not be negative, got {tag}")
+        if op is isend and peer is None and group_peer is None:
+            raise ValueError("Must specify global_rank or group_rank: pass peer= or group_peer=")
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
         self.group_peer = group_peer
 

@@ -20,6 +20,7 @@ from datetime import timedelta
 from typing import Any
 
 from cuprous._core import DistBackendError, DistStore, DistStoreError
+from cuprous.torch.distributed import _interface
 from cuprous.torch.distributed._options import seconds
 from cuprous.torch.distributed._rendezvous import Rendezvous
 from cuprous.torch.distributed._stores import TCPStore
@@ -82,6 +83,8 @@ def _address(names: Sequence[str]) -> str:
         return "127.0.0.1"
     if "MASTER_ADDR" in os.environ:
         return os.environ["MASTER_ADDR"]
+    if (own := _interface.requested()) is not None:
+        return own[1]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((other, 9))  # sends nothing: the system chooses the interface
         return str(probe.getsockname()[0])

@@ -163,7 +163,7 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
     member = _members(group, "gather_object")
     if member is None:
         return
-    root, n = _root(member, dst, group_dst, "dst"), member.size()
+    root, n = _root(member, dst, group_dst, "dst", 0), member.size()
     if (object_gather_list is not None) != (member.rank() == root):
         raise ValueError("Argument ``object_gather_list`` must be specified on the destination rank, and there alone.")
     data = _encode(obj, allow_pickle)
@@ -191,7 +191,7 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
     member = _members(group, "broadcast_object_list")
     if member is None:
         return
-    root = _root(member, src, group_src, "src")
+    root = _root(member, src, group_src, "src", 0)
     data = _encode(list(object_list), allow_pickle) if member.rank() == root else _room(0)
     size = _length(data)
     _collectives.broadcast(size, group=member, group_src=root)
@@ -218,7 +218,7 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
         return
     if not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root, n = _root(member, src, group_src, "src"), member.size()
+    root, n = _root(member, src, group_src, "src", 0), member.size()
     datas = [_room(0)] * n
     if member.rank() == root:
         if scatter_object_input_list is None or len(scatter_object_input_list) != n:

@@ -46,7 +46,7 @@ class Backend(str):
 
     Examples:
         >>> dist.Backend("GLOO")
-        'GLOO'
+        'gloo'
     """
 
     RING = "ring"
@@ -54,6 +54,12 @@ class Backend(str):
     NCCL = "nccl"
     MPI = "mpi"
     UNDEFINED = "undefined"
+
+    def __new__(cls, name: str) -> Backend:
+        """Returns the name in lower case."""
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        return str.__new__(cls, name.lower())
 
 
 #: The backends, by name, with the type of device whose tensors they move.
@@ -95,6 +101,15 @@ def backend_name(backends: dict[str, str]) -> str:
 def seconds(timeout: timedelta | float | int) -> float:
     """Returns a duration in seconds."""
     return timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+
+
+def check_timeout(timeout: Any) -> None:
+    """Raises PyTorch's error unless a timeout is a timedelta or None."""
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout!r}; pass "
+            "timedelta(seconds=…), from the module datetime"
+        )
 
 
 def check_tensor(value: Any, name: str) -> None:

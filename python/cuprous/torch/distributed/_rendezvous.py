@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+from cuprous.torch.distributed import _interface
 from cuprous.torch.distributed._stores import FileStore, PrefixStore, Store, TCPStore
 
 #: The variables of each launcher, the first complete row wins: rank, number of ranks, rank on the host.
@@ -122,11 +123,14 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def keep_local(host: str) -> None:
-    """Keeps NCCL's own connections, which know no token, off the network if the ranks meet on the loopback interface.
-    NCCL_SOCKET_IFNAME in the environment is left as it is."""
+def choose_interface_of_nccl(host: str) -> None:
+    """Makes NCCL's own connections, which know no token, use the interface of CUPROUS_SOCKET_IFNAME. Without it they
+    stay off the network if the ranks meet on the loopback interface. NCCL_SOCKET_IFNAME in the environment is left as
+    it is."""
     address = _address(host)
-    if address is not None and address.is_loopback:
+    if os.environ.get("CUPROUS_SOCKET_IFNAME") and (own := _interface.requested(host)) is not None:
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={own[0]}")  # NCCL reads "eth1" as a prefix
+    elif address is not None and address.is_loopback:
         os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from datetime import timedelta
 from os import PathLike, fspath
@@ -13,6 +14,8 @@ _DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 
 def _bytes(value: str | bytes) -> bytes:
+    if not isinstance(value, (str, bytes, bytearray)):
+        raise TypeError(f"a value of a store must be str or bytes, got {type(value).__name__}; pass str(value)")
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -46,6 +49,32 @@ class Store:
             >>> dist.HashStore().set_timeout(timedelta(seconds=10))
         """
         self._timeout = timeout
+
+    def clone(self) -> Store:
+        """Returns the same store with a connection of its own, so that threads do not wait for each other.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.clone().get("key")
+            b'value'
+        """
+        other = copy.copy(self)
+        other._native = self._connected()
+        return other
+
+    def _connected(self) -> DistStore:
+        """Returns the native store, by a connection of its own if it has one."""
+        return self._native
+
+    def has_extended_api(self) -> bool:
+        """Returns True: all stores have `append`, `multi_get` and `multi_set`.
+
+        Examples:
+            >>> dist.HashStore().has_extended_api()
+            True
+        """
+        return True
 
     def set(self, key: str, value: str | bytes) -> None:
         """Sets a key.
@@ -222,6 +251,9 @@ class TCPStore(Store):
             if is_master:
                 self._wait_for(world_size)
 
+    def _connected(self) -> DistStore:
+        return DistStore.tcp(self.host, self.port, False, seconds(self._timeout))
+
     def _wait_for(self, world_size: int) -> None:
         start = time.monotonic()
         while (joined := self._native.add("init/", 0)) < world_size:
@@ -280,4 +312,7 @@ class PrefixStore(Store):
 
     def __init__(self, prefix: str, store: Store) -> None:
         super().__init__(store._native.prefixed(prefix), store.timeout)
-        self.underlying_store = store
+        self.underlying_store, self._prefix = store, prefix
+
+    def _connected(self) -> DistStore:
+        return self.underlying_store._connected().prefixed(self._prefix)

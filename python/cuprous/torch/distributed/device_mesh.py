@@ -13,6 +13,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _creation, _types
 from cuprous.torch.distributed._groups import GroupMember, ProcessGroup, get_rank, get_world_size, group, new_group
 from cuprous.torch.distributed._options import backends_by_device
+from cuprous.torch.distributed._subgroups import new_subgroups_by_enumeration
 
 
 class DeviceMesh:
@@ -59,6 +60,8 @@ class DeviceMesh:
         self._dim_groups = [self._make(dim) for dim in range(self._ranks.ndim)] if _groups is None else _groups
         #: The mesh of which this one has some dimensions.
         self._parent = self
+        #: Dimensions that `_flatten` made of several, by name.
+        self._flattened: dict[str, DeviceMesh] = {}
 
     def _make(self, dim: int) -> Any:
         """Returns this rank's group of a dimension. All ranks make all groups, in the same order."""
@@ -138,15 +141,15 @@ class DeviceMesh:
         """
         return get_rank()
 
-    def get_coordinate(self) -> list[int] | None:
+    def get_coordinate(self) -> tuple[int, ...] | None:
         """Returns this rank's position in the mesh; None if it is not in it.
 
         Examples:
             >>> dist.DeviceMesh("cpu", [0]).get_coordinate()
-            [0]
+            (0,)
         """
         found = np.argwhere(self._ranks == get_rank()).tolist()
-        return [int(k) for k in found[0]] if found else None
+        return tuple(int(k) for k in found[0]) if found else None
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
         """Returns this rank's position in a dimension.
@@ -166,6 +169,8 @@ class DeviceMesh:
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """Returns the mesh of some dimensions, by name, in which this rank is."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        if len(names) == 1 and names[0] in self._flattened:
+            return self._flattened[names[0]]
         dims = [self._dim(name) for name in names]
         if dims != sorted(set(dims)):
             raise KeyError(f"Mesh dimensions must be in the order of the mesh: {self.mesh_dim_names}, got {names}")
@@ -173,7 +178,7 @@ class DeviceMesh:
 
     def _part(self, dims: list[int]) -> DeviceMesh:
         """Returns the mesh of some dimensions, in that order, in which this rank is."""
-        place = self.get_coordinate() or [0] * self.ndim
+        place = self.get_coordinate() or (0,) * self.ndim
         part = self._ranks[tuple(slice(None) if k in dims else place[k] for k in range(self.ndim))]
         part = part.transpose([sorted(dims).index(k) for k in dims])
         names = None if self.mesh_dim_names is None else tuple(self.mesh_dim_names[k] for k in dims)
@@ -181,6 +186,28 @@ class DeviceMesh:
         mesh = DeviceMesh(self.device_type, part.tolist(), mesh_dim_names=names, _groups=groups)
         mesh._parent = self._parent
         return mesh
+
+    def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
+        """Returns the mesh of one dimension that consists of all of this mesh, which the whole mesh then has by name.
+        All ranks of the whole mesh call it."""
+        if backend_override is not None:
+            raise NotImplementedError(f"[DeviceMesh] backend_override={backend_override!r} is not supported")
+        whole = self._parent
+        if self.mesh_dim_names is None or whole.mesh_dim_names is None:
+            raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
+        name = mesh_dim_name or "_".join(self.mesh_dim_names)
+        if name in whole._flattened or (self.ndim == 1 and name == self.mesh_dim_names[0]):
+            return whole._flattened.get(name, self)
+        if name in whole.mesh_dim_names:
+            raise ValueError(f"{name} already exists for submesh of the {whole}")
+        dims = [whole._dim(each) for each in self.mesh_dim_names]
+        others = [k for k in range(whole.ndim) if k not in dims]
+        rows = whole._ranks.transpose(others + dims).reshape(-1, self.size())
+        made, _ = new_subgroups_by_enumeration(rows.tolist())
+        row = next((row for row in rows.tolist() if get_rank() in row), rows[0].tolist())
+        own = DeviceMesh(self.device_type, row, mesh_dim_names=(name,), _groups=[made])
+        whole._flattened[name] = own
+        return own
 
     def _joined(self, other: DeviceMesh) -> DeviceMesh | None:
         """Returns the mesh of the dimensions of two parts of one mesh; None if they are not such parts."""
@@ -231,6 +258,11 @@ def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_
             backends_by_device("init_device_mesh", override)
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in {mesh_dim_names}")
+    if mesh_dim_names is not None and len(mesh_dim_names) != len(mesh_shape):
+        raise RuntimeError(
+            "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
+            f"{len(mesh_dim_names)} and len(mesh_shape): {len(mesh_shape)}."
+        )
     world = get_world_size()
     if math.prod(mesh_shape) != world:
         raise RuntimeError(f"Mesh should not be bigger or smaller than the {world} ranks, got shape {mesh_shape}")

@@ -1,6 +1,19 @@
 """Collectives with gradients."""
 
 from cuprous.torch.distributed.nn import functional
-from cuprous.torch.distributed.nn.functional import all_gather, all_reduce
+from cuprous.torch.distributed.nn.functional import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    scatter,
+)
 
-__all__ = ["all_gather", "all_reduce", "functional"]
+__all__ = [
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "functional", "gather", "reduce",
+    "reduce_scatter", "scatter",
+]  # fmt: skip

@@ -137,9 +137,40 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, r
                 placements=placements)  # fmt: skip
 
 
+def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None,
+         device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
+    """Returns a distributed tensor of uniform random numbers in [0, 1). They do not depend on the placements.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dt.rand(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
+        torch.Size([2, 3])
+    """
+    made: Any = empty(*size, dtype=dtype, layout=layout, device_mesh=device_mesh, placements=placements)
+    drawn: DTensor = made.uniform_()
+    return drawn.requires_grad_(requires_grad)
+
+
+def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None,
+          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
+    """Returns a distributed tensor of normal random numbers. They do not depend on the placements.
+
+    Examples:
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dt.randn(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
+        torch.Size([2, 3])
+    """
+    made: Any = empty(*size, dtype=dtype, layout=layout, device_mesh=device_mesh, placements=placements)
+    drawn: DTensor = made.normal_()
+    return drawn.requires_grad_(requires_grad)
+
+
 def as_parameter(tensor: DTensor, requires_grad: bool = True) -> Parameter:
     """Returns a distributed tensor as a module's parameter."""
     return Parameter(cast(Tensor, tensor), requires_grad)
 
 
-__all__ = ["as_parameter", "distribute_module", "distribute_tensor", "empty", "full", "ones", "zeros"]
+__all__ = ["as_parameter", "distribute_module", "distribute_tensor", "empty", "full", "ones", "rand", "randn",
+           "zeros"]  # fmt: skip

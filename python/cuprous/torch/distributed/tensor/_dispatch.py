@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import Any
 
 from cuprous import torch
-from cuprous.torch.distributed.tensor import _operators
+from cuprous.torch.autograd import no_grad
+from cuprous.torch.distributed.tensor import _operators, _random
 from cuprous.torch.distributed.tensor._dtensor import DTensor
-from cuprous.torch.nn import functional
+from cuprous.torch.nn import functional, init
 
 
 def _has_dtensor(values: Iterable[Any]) -> bool:
@@ -47,8 +48,21 @@ _PLAIN = frozenset(("is_tensor", "is_grad_enabled", "set_grad_enabled", "set_def
 
 
 def install() -> None:
-    """Wraps the functions of `torch` and `torch.nn.functional`, once, when DTensors are imported. The functions of a
-    process that does not import them cost what they did."""
+    """Wraps the functions of `torch`, `torch.linalg`, `torch.nn.functional` and `torch.nn.init`, once, when DTensors
+    are imported. The functions of a process that does not import them cost what they did."""
     _operators.attach()
-    for space in (torch, functional):
+    for space in (torch, torch.linalg, functional):
         _install(space)
+    for name, is_random in _random.INITIALIZERS.items():
+        plain = getattr(init, name)
+        setattr(init, name, _either(no_grad()(_random.filled(plain, is_random)), plain))
+
+
+def _either(special: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of a tensor that is `special` for a DTensor."""
+
+    @functools.wraps(plain)
+    def function(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        return (special if type(tensor) is DTensor else plain)(tensor, *args, **kwargs)
+
+    return function

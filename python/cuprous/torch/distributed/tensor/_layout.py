@@ -38,7 +38,7 @@ def coordinate(mesh: DeviceMesh) -> list[int]:
     place = mesh.get_coordinate()
     if place is None:
         raise RuntimeError(f"rank {mesh.get_rank()} is not in {mesh!r}")
-    return place
+    return list(place)
 
 
 def checked(placements: Any, mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:

@@ -364,6 +364,7 @@ def attach() -> None:
         "__neg__": METHODS["neg"], "__invert__": METHODS["bitwise_not"], "__getitem__": _views.getitem,
         "joint_norm": _norms.joint_norm,
     }  # fmt: skip
+    more |= {name: _random.filled(getattr(Tensor, name), is_random=True) for name in _random.FILLS}
     for name, method in more.items():
         setattr(DTensor, name, method)
     for name in ("T", "mT"):

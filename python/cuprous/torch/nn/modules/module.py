@@ -10,6 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _types
 from cuprous.torch._creation import empty_like
+from cuprous.torch._sharded import Sharded
 from cuprous.torch.nn.modules._hooks import Hooks
 from cuprous.torch.nn.modules._state import _EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from cuprous.torch.nn.modules._state import State, _IncompatibleKeys  # noqa: F401
@@ -676,7 +677,13 @@ class Module(State, Hooks):
             >>> nn.Linear(3, 2).to_empty(device="cpu").weight.shape
             torch.Size([2, 3])
         """
-        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+        def empty(t: Tensor) -> Tensor:
+            if isinstance(t, Sharded):
+                return cast(Tensor, t.like(empty_like(t._local, device=device)))
+            return empty_like(t, device=device)
+
+        return self._apply(empty, recurse)
 
     def share_memory(self: M) -> M:
         """Raises an error, because modules in shared memory are not supported.

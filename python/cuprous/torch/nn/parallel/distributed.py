@@ -34,7 +34,8 @@ class DistributedDataParallel(Module):
         device_ids: a list with the GPU of the module, to which inputs are moved; None leaves them where they are.
         output_device: that GPU, or None.
         dim: 0.
-        broadcast_buffers: copies the buffers of rank 0 to all ranks at the beginning of each forward pass.
+        broadcast_buffers: copies the buffers of rank 0 to all ranks at the beginning of each forward pass. If not, each
+            rank keeps its own from the beginning.
         init_sync: copies parameters and buffers of rank 0 to all ranks now.
         process_group: the ranks; all by default.
         bucket_cap_mb: the size of the tensors in which gradients are sent, in MiB; 25. The first one has 1.
@@ -90,7 +91,7 @@ class DistributedDataParallel(Module):
         _check_same(module, group.host)
         if init_sync:
             with no_grad():
-                for tensor in [*module.parameters(), *module.buffers()]:
+                for tensor in [*module.parameters(), *(module.buffers() if broadcast_buffers else [])]:
                     dist.broadcast(tensor.detach(), group=group, group_src=0)
         names = [name for name, _ in trained]
         parameters: list[Tensor] = [p for _, p in trained]
