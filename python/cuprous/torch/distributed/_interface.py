@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import os
 import socket
 import struct
+import sys
 from pathlib import Path
+
+if sys.platform == "linux":
+    import fcntl
 
 #: The variables that name interfaces; the first one that is set wins. The second is PyTorch's.
 _VARIABLES = ("CUPROUS_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -21,6 +24,8 @@ _DISCARD = 9
 
 
 def _ipv4(name: str) -> str | None:
+    if sys.platform != "linux":
+        return None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             found = fcntl.ioctl(any_socket, _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
