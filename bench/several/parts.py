@@ -255,6 +255,21 @@ def gpt2(run: Run) -> None:
             _beside(run, f"several.gpt2.compiled.x{n}", title + ", beside the compiler", ms, compiled, 0.9)
 
 
+def buckets(run: Run) -> None:
+    """GPT-2 124M by DistributedDataParallel with buckets of several sizes.
+
+    Few large ones cut a step into fewer programs, but are reduced later.
+    """
+    ways = [("cuprous", how) for how in ("alone", "ddp", "ddp 100", "ddp 1000")]
+    with ExitStack() as stack:
+        ranks = {"cuprous": stack.enter_context(run.ranks("cuprous"))}
+        contest = Contest(run, ranks, "gpt2 quick" if run.quick else "gpt2", 2e-2)
+        contest.begin(ways)
+        ms = contest.go(2 if run.quick else 15)
+    title = f"GPT-2 124M, batch 12 a GPU, DDP, buckets of 25, 100 and 1000 MiB, {run.gpus} GPUs"
+    run.add(Row(f"several.buckets.x{run.gpus}", title, {f"cuprous {how}": t for (_, how), t in ms.items()}, _times(ms)))
+
+
 def _beside(run: Run, name: str, title: str, ms: dict[Way, float], peer: Way, most: float) -> None:
     """Adds a row of a training by DistributedDataParallel and a peer, and the ratio of their times."""
     ours, theirs = ms.get(("cuprous", "ddp")), ms.get(peer)
@@ -346,6 +361,7 @@ PARTS: dict[str, tuple[Callable[[Run], None], float]] = {
     "linear": (linear, 50),
     "faults": (failures, 150),
     "gpt2": (gpt2, 200),
+    "buckets": (buckets, 90),
     "fsdp": (fsdp, 150),
     "dask": (dask, 150),
     "captured": (captured, 60),

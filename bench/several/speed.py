@@ -165,21 +165,22 @@ def begin(name: str, how: str, steps: int) -> dict[str, Any]:
 
     Args:
         name: of `TRAININGS`.
-        how: "alone", "ddp" or "fsdp", with " compiled" behind it for PyTorch's compiler.
+        how: "alone", "ddp" or "fsdp", with " compiled" behind it for PyTorch's compiler, or with the MiB of a bucket.
         steps: the number of steps whose losses are returned.
     """
     training = TRAININGS[name]()
-    way, _, compiler = how.partition(" ")
+    way, _, more = how.partition(" ")
     model = _filled(training)
     if way == "ddp":
-        model = DDP(model, device_ids=[RANK] if KIND == "cuda" else None)
+        buckets = {"bucket_cap_mb": int(more)} if more.isdigit() else {}
+        model = DDP(model, device_ids=[RANK] if KIND == "cuda" else None, **buckets)
     elif way == "fsdp":
         policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         for block in model.blocks:
             fully_shard(block, mp_policy=policy)
         fully_shard(model, mp_policy=policy)
     optimizer = training.optimizer(model.parameters())
-    called = torch.compile(model) if compiler else model
+    called = torch.compile(model) if more == "compiled" else model
     x, y = (torch.from_numpy(values).to(DEVICE) for values in training.data(np.random.default_rng(RANK)))
 
     def step() -> Any:
