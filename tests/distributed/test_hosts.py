@@ -174,7 +174,10 @@ def test_hosts_that_meet_in_a_file_are_connected_by_the_interface_of_a_variable(
 @pytest.mark.slow
 def test_launchers_of_two_hosts_start_one_job(hosts: list[Host]) -> None:
     """With torchrun's flags, by the address of the first host, and with another number of ranks on each."""
-    path = str(jobs.write("x = torch.ones(1)\ndist.all_reduce(x)\nprint('SUM', x.item(), os.environ['GROUP_RANK'])"))
+    # Ranks of a host share its output, where what they write at once stays in one piece.
+    path = str(jobs.write(
+        "x = torch.ones(1)\ndist.all_reduce(x)\nsys.stdout.write(f'SUM {x.item()} {os.environ[\"GROUP_RANK\"]}\\n')"
+    ))  # fmt: skip
     started = time.monotonic()
     launchers = [
         host.start(
