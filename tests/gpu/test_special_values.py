@@ -17,7 +17,9 @@ NAMES = {
     **{name: getattr(cp, name) for name in dir(cp)},
     **{f"special.{name}": getattr(cp.scipy.special, name) for name in dir(cp.scipy.special)},
 }
-UFUNCS = {name: f for name, f in NAMES.items() if isinstance(f, cp.ufunc) and f.nin <= 3}
+UFUNCS = {
+    name: f for name, f in NAMES.items() if isinstance(f, (cp.ufunc, cp.scipy.special.SpecialFunction)) and f.nin <= 3
+}
 #: Functions in parts, each of which is a few kernels.
 PARTS = [
     names[k : k + 12]
@@ -26,6 +28,8 @@ PARTS = [
 ]
 #: Relative differences of float32 and float64.
 TOLERANCES = {"float32": 2e-5, "float64": 1e-10}
+#: Inverses by iteration, which amplify the last bits of the functions that they invert.
+LOOSER = {"special.chdtri": 1e-8}
 
 
 def results(names: Sequence[str], rows: Any, device: str) -> dict[str, Any]:
@@ -56,7 +60,8 @@ def test_as_on_the_cpu(names: Sequence[str], dtype: str) -> None:
             assert on_gpu[name] is on_cpu[name], name
             continue
         for a, b in zip(values(on_cpu[name]), values(on_gpu[name]), strict=True):
-            is_same = np.isclose(b, a, TOLERANCES[dtype], 1e-30, equal_nan=True)
+            tolerance = max(TOLERANCES[dtype], LOOSER.get(name, 0))
+            is_same = np.isclose(b, a, tolerance, 1e-30, equal_nan=True)
             if a.dtype.kind == "f":
                 is_same &= (a != 0) | (np.signbit(a) == np.signbit(b))
             wrong += [f"{name} {row}: {x} on the CPU, {y}" for row, x, y in zip(rows.T[~is_same], a[~is_same],

@@ -343,7 +343,8 @@ inline float cyl_bessel_i0f(float x) { return cyl_bessel_i0(x); }
 inline double cyl_bessel_i1(double x) { return std::fabs(x) < 700 ? sim::bessel_i(1, x) : x; }
 inline float cyl_bessel_i1f(float x) { return (float)cyl_bessel_i1((double)x); }
 inline double erfinv(double y) {
-    if (y == 1 || y == -1) return y * INFINITY;
+    if (y == 0 || y == 1 || y == -1) return y == 0 ? y : y * INFINITY;
+    if (!(std::fabs(y) < 1)) return NAN;  // as libdevice
     double x = 0;
     for (int i = 0; i < 100; i++) x -= (std::erf(x) - y) / (1.1283791670955126 * std::exp(-x * x));
     return x;
