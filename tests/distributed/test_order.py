@@ -121,3 +121,34 @@ def test_futures_of_operations_are_done_when_these_are() -> None:
     """)
     first, _ = finish(processes, started)
     assert first.code == 0 and "RAISED rank 1 (" in first.out, first.out
+
+
+@pytest.mark.parametrize("transport", ["shm", "socket"])
+@pytest.mark.parametrize("call", ["dist.barrier()", "dist.all_reduce(x)", "dist.broadcast(x, 0)", "message()"])
+def test_a_rank_that_was_stopped_gets_what_others_sent_before_they_left(call: str, transport: str) -> None:
+    """It learns at once that the data has come and that its sender has left; the data counts."""
+    processes, _store, started = begin(
+        f"""
+    x = torch.full((1000,), 1.0)
+    def message():
+        dist.send(x, 1) if rank == 0 else dist.recv(x, 0)
+    process = torch.tensor(os.getpid())
+    dist.broadcast(process, 1)
+    if rank == 0:
+        process = process.item()
+        time.sleep(0.6)                     # the other one waits
+        os.kill(process, signal.SIGSTOP)
+    {call}
+    if rank == 0:
+        x[0].item()
+        dist.destroy_process_group()
+        os.kill(process, signal.SIGCONT)
+        os._exit(0)
+    print("SUM", x.sum().item())
+    """,
+        CUPROUS_DISTRIBUTED_TRANSPORT=transport,
+    )
+    first, second = finish(processes, started)
+    total = 2000 if "reduce" in call else 1000
+    assert first.code == 0, first.out
+    assert second.code == 0 and f"SUM {total}" in second.out, second.out

@@ -18,8 +18,8 @@ use crate::transfer::{Exchange, In, Out};
 const PIECE: usize = 64 << 10;
 /// The longest sleep between two looks for Ctrl-C, verdicts and timeouts.
 const SLICE: Duration = Duration::from_millis(50);
-/// How long data of a rank that has left may still be on its way.
-const LAST_DATA: Duration = Duration::from_millis(300);
+/// How long data of a rank that has left may still be on its way once it is known that it has left.
+pub(crate) const LAST_DATA: Duration = Duration::from_millis(300);
 static ZEROS: [u8; ALIGN] = [0; ALIGN];
 
 /// The group as an exchange needs it.
@@ -105,7 +105,7 @@ impl Run<'_> {
     fn finish(&mut self) -> Result<()> {
         let headers: Vec<[u8; call::BYTES]> = (0..self.peers.len()).map(|peer| self.header(peer)).collect();
         let start = Instant::now();
-        let (mut moved_at, mut notice, mut looks) = (start, NOTICE, 0u32);
+        let (mut left_since, mut notice, mut looks) = (None, NOTICE, 0u32);
         let mut interest = vec![Interest::default(); self.peers.len()];
         loop {
             self.link.begin();
@@ -129,7 +129,7 @@ impl Run<'_> {
             }
             looks = looks.wrapping_add(1);
             if moved {
-                moved_at = Instant::now();
+                left_since = None;
                 // The main thread's Ctrl-C, in a long transfer too.
                 if looks % 64 == 0 {
                     self.place.interrupted(&self.x.call)?;
@@ -142,9 +142,7 @@ impl Run<'_> {
             }
             self.place.interrupted(&self.x.call)?;
             let waited = start.elapsed();
-            if moved_at.elapsed() > LAST_DATA {
-                self.check_left()?;
-            }
+            self.check_left(&mut left_since)?;
             if waited >= notice {
                 eprintln!("[cuprous] {}", self.stuck(waited));
                 notice += Duration::from_secs(60);
@@ -369,13 +367,18 @@ impl Run<'_> {
         text
     }
 
-    /// Returns an error if a rank that this one waits for has left.
-    fn check_left(&self) -> Result<()> {
+    /// Returns an error if a rank that this one waits for has left, and nothing of it has arrived since that was known.
+    ///
+    /// What a rank sent last may be taken only after the news that it has left: then the exchange goes on.
+    fn check_left(&self, since: &mut Option<Instant>) -> Result<()> {
         for peer in self.others() {
             let p = &self.peers[peer];
             let waits = !p.header_in || p.input < self.x.receive[peer].len() || p.out < self.x.send[peer].len();
             let rank = self.place.ranks[peer];
             if waits && let Some(last) = self.place.session.left(rank) {
+                if since.get_or_insert_with(Instant::now).elapsed() < LAST_DATA {
+                    return Ok(());
+                }
                 let text = format!(
                     "rank {rank} left the job ({last}), while rank {} waits for it in #{} {}. If ranks have different \
                      numbers of batches, use DistributedDataParallel's join(), or a DistributedSampler",

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::backend::Keep;
 use crate::call::{self, Call, Op};
 use crate::collectives::Message;
+use crate::exchange::LAST_DATA;
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Interest, Link, Waker, padded};
 use crate::session::Session;
@@ -17,7 +18,6 @@ use crate::work::Work;
 const SLICE: Duration = Duration::from_millis(50);
 /// How long the thread sleeps without work; a new message wakes it.
 const IDLE: Duration = Duration::from_secs(5);
-const LAST_DATA: Duration = Duration::from_millis(300);
 /// How long messages may still move when the group is destroyed.
 const LAST_MESSAGES: Duration = Duration::from_secs(2);
 static ZEROS: [u8; ALIGN] = [0; ALIGN];
@@ -162,7 +162,8 @@ struct Mover<'a> {
     receives: Vec<Pending>,
     arriving: Vec<Arriving>,
     early: VecDeque<(usize, Call, Vec<u8>)>,
-    moved_at: Instant,
+    /// When it became known that a rank has left whose data is waited for and does not arrive.
+    left_since: Option<Instant>,
 }
 
 impl<'a> Mover<'a> {
@@ -175,7 +176,7 @@ impl<'a> Mover<'a> {
             receives: Vec::new(),
             arriving: (0..n).map(|_| Arriving::Nothing).collect(),
             early: VecDeque::new(),
-            moved_at: Instant::now(),
+            left_since: None,
         }
     }
 
@@ -213,7 +214,7 @@ impl<'a> Mover<'a> {
             let flushed = self.link.flush();
             let idle = interest.iter().all(|i| !i.read && !i.write) && flushed;
             if moved {
-                (self.moved_at, since) = (Instant::now(), if idle { Instant::now() } else { since });
+                (self.left_since, since) = (None, if idle { Instant::now() } else { since });
                 continue;
             }
             if idle {
@@ -413,19 +414,21 @@ impl<'a> Mover<'a> {
         Some((address, count.min(most))).filter(|(_, count)| *count > 0)
     }
 
-    fn check_left(&self) {
-        if self.moved_at.elapsed() < LAST_DATA {
-            return;
-        }
-        let sends = self.sends.iter().flatten();
-        for pending in self.receives.iter().chain(sends) {
-            let Some(peer) = pending.message.peer else { continue };
-            let rank = self.shared.ranks[peer];
-            if let Some(last) = self.shared.session.left(rank) {
-                let text = self.shared.text(&pending.message);
-                self.shared.session.fail(&format!("rank {rank} left the job ({last}), while {text} waits for it"));
-                return;
-            }
+    /// Fails if a rank that a message waits for has left, and nothing has arrived since that was known.
+    fn check_left(&mut self) {
+        let arriving = self.arriving.iter().filter_map(|arriving| match arriving {
+            Arriving::For(pending, _) => Some(&**pending),
+            _ => None,
+        });
+        let waiting = self.receives.iter().chain(self.sends.iter().flatten()).chain(arriving);
+        let session = &self.shared.session;
+        let left = |pending: &Pending| {
+            let rank = self.shared.ranks[pending.message.peer?];
+            Some((rank, session.left(rank)?, self.shared.text(&pending.message)))
+        };
+        let Some((rank, last, text)) = waiting.filter_map(left).next() else { return };
+        if self.left_since.get_or_insert_with(Instant::now).elapsed() > LAST_DATA {
+            session.fail(&format!("rank {rank} left the job ({last}), while {text} waits for it"));
         }
     }
 

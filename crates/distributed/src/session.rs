@@ -90,6 +90,8 @@ pub struct Session {
     sockets: Vec<Option<TcpStream>>,
     state: Mutex<State>,
     has_failed: AtomicBool,
+    /// True if a rank has left.
+    has_left: AtomicBool,
     is_ending: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     /// The calls of groups whose transport does not compare them, by the group's number.
@@ -152,6 +154,7 @@ impl Session {
             sockets,
             state: Mutex::new(State { verdict: None, left: vec![None; n], last: vec![None; n] }),
             has_failed: AtomicBool::new(false),
+            has_left: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             wakers: Mutex::default(),
             ledgers: Mutex::default(),
@@ -192,7 +195,7 @@ impl Session {
 
     /// Returns why a rank has left in good order, if it has.
     pub(crate) fn left(&self, rank: u32) -> Option<String> {
-        self.state().left[rank as usize].clone()
+        if self.has_left.load(Acquire) { self.state().left[rank as usize].clone() } else { None }
     }
 
     /// Notes the call that a rank makes.
@@ -457,6 +460,7 @@ impl<'a> Watch<'a> {
                 }
                 (LEFT, Ok(text)) => {
                     session.state().left[rank] = Some(text.to_owned());
+                    session.has_left.store(true, Release);
                     session.wake();
                     (true, length)
                 }
