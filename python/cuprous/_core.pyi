@@ -201,7 +201,7 @@ def can_cast(a: str, b: str, casting: str) -> bool:
     """casting: "no", "equiv", "safe", "same_kind", "unsafe"."""
 
 # --- creation
-def empty(shape: Sequence[int], dtype: str) -> ndarray: ...
+def empty(shape: Sequence[int], dtype: str, like: ndarray | None = None) -> ndarray: ...
 def full(
     shape: Sequence[int], value: Scalar, dtype: str, strict: bool = False, like: ndarray | None = None
 ) -> ndarray: ...
@@ -356,6 +356,17 @@ def show_code(a: ndarray | None = None, device: str | None = None) -> str:
 
 def set_device(name: str) -> None:
     """Device of new arrays: "cpu", "cuda", "cuda:0". Raises RuntimeError with the cause if it is unusable."""
+
+def enter_device(name: str) -> int:
+    """Makes a device the one of this thread's new arrays, or raises as `set_device`. Returns what `leave_device`
+    restores."""
+
+def enter_device_of(arguments: tuple[Any, ...]) -> int | None:
+    """Does so with the device of the first array or tensor among arguments, or in a list among them. Returns None if
+    nothing has changed."""
+
+def leave_device(before: int) -> None:
+    """Restores the device of this thread's new arrays after `enter_device` or `enter_device_of`."""
 
 def get_device() -> str: ...
 def device_count() -> int:

@@ -308,7 +308,7 @@ def state() -> str:
     for name, known in _read._KNOWN.items():
         slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
         parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))
-    parts += [sorted(_names._added), torch.get_default_dtype(), _types._default, sorted(vars(torch))]
+    parts += [sorted(_names._added), torch.get_default_dtype(), _types.default_device(), sorted(vars(torch))]
     parts.append((cp.float32.__name__, torch.tensor([1.5], dtype=torch.float32).tolist()))
     return repr(parts)
 

@@ -1,5 +1,6 @@
 //! The engines of this process, by device name and by number.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -20,6 +21,11 @@ static STARTING: Mutex<()> = Mutex::new(());
 
 const UNSET: u8 = u8::MAX;
 static DEFAULT: AtomicU8 = AtomicU8::new(UNSET);
+
+thread_local! {
+    /// The engine of this thread's new arrays, if it differs from that of the process.
+    static CURRENT: Cell<u8> = const { Cell::new(UNSET) };
+}
 
 /// Returns the engine of an array.
 #[inline]
@@ -94,9 +100,13 @@ fn start(number: u8) -> Result<&'static Arc<Engine>> {
     Ok(slot.get().expect("just set"))
 }
 
-/// Returns the engine of new arrays: the one that was set, else the first usable GPU's, else the CPU's.
+/// Returns the engine of new arrays: the one that the thread or the process has set, else the first usable GPU's, else the
+/// CPU's.
 pub(crate) fn default_engine() -> Result<&'static Arc<Engine>> {
-    let number = DEFAULT.load(Relaxed);
+    let number = match CURRENT.get() {
+        UNSET => DEFAULT.load(Relaxed),
+        number => number,
+    };
     if number != UNSET {
         return start(number);
     }
@@ -176,15 +186,41 @@ pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> Result<()>
     Ok(())
 }
 
-/// Sets the device of new arrays.
+/// Sets the device of new arrays, of this thread and of those that have set none.
 pub(crate) fn set_default(name: &str) -> Result<()> {
+    let number = usable_number(name)?;
+    DEFAULT.store(number, Relaxed);
+    if CURRENT.get() != UNSET {
+        CURRENT.set(number);
+    }
+    Ok(())
+}
+
+/// Returns the number of a device name, after its engine was started.
+pub(crate) fn usable_number(name: &str) -> Result<u8> {
     if name == "auto" {
         AUTO_REQUESTED.store(true, Relaxed);
     }
     let number = number(name)?;
     start(number)?;
-    DEFAULT.store(number, Relaxed);
-    Ok(())
+    Ok(number)
+}
+
+/// Makes an engine that has been started the one of this thread's new arrays. Returns what [`leave`] restores.
+pub(crate) fn enter(number: u8) -> u8 {
+    CURRENT.replace(number)
+}
+
+/// Does the same, but returns `None` if it is that engine already.
+pub(crate) fn enter_other(number: u8) -> Option<u8> {
+    let current = CURRENT.get();
+    let unchanged = number == if current == UNSET { DEFAULT.load(Relaxed) } else { current };
+    (!unchanged).then(|| enter(number))
+}
+
+/// Ends what [`enter`] has begun.
+pub(crate) fn leave(before: u8) {
+    CURRENT.set(before);
 }
 
 /// Returns true for the name of a GPU: `cuda`, `cuda:k`, `gpu`, `hip`, `hip:k`.

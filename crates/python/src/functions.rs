@@ -1,11 +1,13 @@
 //! The functions that record operations on arrays: they convert arguments and call the engine.
 
+use std::sync::Arc;
+
 use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::routine::{Edge, packed_mask, sparse_starts};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, GroupFunction, Layout, LinalgOp, RoutineOp, Scalar, ScatterOp};
-use cuprous_plan::{Operand, elementwise};
+use cuprous_plan::{Engine, Operand, elementwise};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -70,10 +72,17 @@ pub(crate) fn can_cast(a: &str, b: &str, casting: &str) -> PyResult<bool> {
     })
 }
 
+/// Returns an array of unknown contents, on the device of `like`.
 #[pyfunction]
-pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<PyArray> {
+#[pyo3(signature = (shape, dtype, like = None))]
+pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str, like: Option<&PyArray>) -> PyResult<PyArray> {
     let dtype = dtype_argument(dtype)?;
-    Ok(PyArray::own(default_engine(py)?.empty(dtype, &shape).or_raise()?))
+    Ok(PyArray::own(engine_like(py, like)?.empty(dtype, &shape).or_raise()?))
+}
+
+/// Returns the engine of an array, by default that of new arrays.
+fn engine_like(py: Python<'_>, like: Option<&PyArray>) -> PyResult<&'static Arc<Engine>> {
+    like.map_or_else(|| default_engine(py), |like| Ok(devices::of(&like.array)))
 }
 
 /// Returns an array of one value, on the device of `like`. If `strict`, the value must fit the dtype, as in an assignment.
@@ -98,10 +107,7 @@ pub(crate) fn full(
         Value::Huge(x) => Number::Float(x),
         Value::Array(_) => return Err(PyTypeError::new_err("[full] the value must be a scalar")),
     };
-    let engine = match like {
-        Some(like) => devices::of(&like.array),
-        None => default_engine(py)?,
-    };
+    let engine = engine_like(py, like)?;
     let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
     Ok(PyArray::own(array.array)) // even of shape () it is an array, not a scalar
 }

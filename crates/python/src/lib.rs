@@ -130,8 +130,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to without_base update gather
             scatter reduce int_range scan dot sort argsort searchsorted partition topk select pack_mask compact components
             has_table_routines group_ids group_aggregate join_match join_pairs correlate pad decompose sparse_dot;
-        session: flush synchronize explain show_code set_device get_device device_count hip_version can_access_peer unusable_gpu_reason
-            set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
+        session: flush synchronize explain show_code set_device enter_device enter_device_of leave_device get_device device_count
+            hip_version can_access_peer unusable_gpu_reason set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
             stand_in_auto no_op;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
         fft: fft;

@@ -14,17 +14,17 @@ use crate::{devices, interrupt};
 /// The most indices.
 const FEW: i64 = 1 << 12;
 
-/// Returns true if the index arrays are in memory of the CPU, of one shape, and contiguous.
-fn are_simple(items: &[Bound<'_, PyArray>]) -> bool {
+/// Returns true if the index arrays are on a device, of one shape, and contiguous.
+fn are_simple(items: &[Bound<'_, PyArray>], device: u8) -> bool {
     let first = &items[0].get().array.layout;
     (1..=FEW).contains(&first.size)
         && first.ndim() >= 1
         && items.iter().all(|item| {
-            let (layout, device) = (&item.get().array.layout, devices::of(&item.get().array));
+            let Array { layout, storage } = &item.get().array;
             layout.dtype == DType::I64
                 && layout.shape == first.shape
                 && layout.is_c_contiguous()
-                && device.name() == "cpu"
+                && storage.device == device
         })
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn offsets<'py>(py: Python<'py>, array: &Array, key: &Bound<'py, PyAn
         Ok(tuple) => tuple.iter().all(|item| add(&item)),
         Err(_) => add(key),
     };
-    if !arrays || items.is_empty() || items.len() != layout.ndim() || !are_simple(&items) {
+    if !arrays || items.is_empty() || items.len() != layout.ndim() || !are_simple(&items, array.storage.device) {
         return Ok(None);
     }
     let count = items[0].get().array.layout.size as usize;

@@ -7,10 +7,11 @@ use cuprous_core::{DType, Error, Fun, Layout, ReduceOp, Result};
 use cuprous_plan::{Engine, Operand, Replay};
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::array::PyArray;
 use crate::errors::OrRaise;
+use crate::tensor::PyTensor;
 use crate::{devices, interrupt};
 
 /// Returns the engine of new arrays. Warns once if a GPU is visible but cannot be used.
@@ -65,6 +66,42 @@ pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>, device: Option<&str
 #[pyfunction]
 pub(crate) fn set_device(py: Python<'_>, name: &str) -> PyResult<()> {
     py.detach(|| devices::set_default(name)).or_raise()
+}
+
+/// Makes a device the one of this thread's new arrays. Returns what `leave_device` restores.
+#[pyfunction]
+pub(crate) fn enter_device(py: Python<'_>, name: &str) -> PyResult<u8> {
+    Ok(devices::enter(py.detach(|| devices::usable_number(name)).or_raise()?))
+}
+
+/// Makes the device of the first array among arguments the one of this thread's new arrays; arguments may be lists of arrays.
+/// Returns what `leave_device` restores, or `None` if nothing has changed.
+#[pyfunction]
+pub(crate) fn enter_device_of(arguments: &Bound<'_, PyTuple>) -> Option<u8> {
+    let find = |argument: Bound<'_, PyAny>| {
+        device_number(&argument).or_else(|| {
+            if let Ok(list) = argument.cast::<PyList>() {
+                list.iter().find_map(|item| device_number(&item))
+            } else {
+                argument.cast::<PyTuple>().ok()?.iter().find_map(|item| device_number(&item))
+            }
+        })
+    };
+    arguments.iter().find_map(find).and_then(devices::enter_other)
+}
+
+/// Returns the number of the device of an array or a tensor.
+fn device_number(object: &Bound<'_, PyAny>) -> Option<u8> {
+    if let Ok(array) = object.cast::<PyArray>() {
+        return Some(array.get().array.storage.device);
+    }
+    object.cast::<PyTensor>().ok().map(|tensor| tensor.get().array().storage.device)
+}
+
+/// Restores the device of this thread's new arrays after `enter_device` or `enter_device_of`.
+#[pyfunction]
+pub(crate) fn leave_device(before: u8) {
+    devices::leave(before);
 }
 
 #[pyfunction]

@@ -76,8 +76,8 @@ def check_without_initial(ufunc: str, where: Any, reduced_count: int) -> None:
         raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
 
 
-def starting_value(initial: Any, name: str) -> ndarray:
-    """Returns a reduction's `initial` as a 0-d array of the dtype that the reduction computes in.
+def starting_value(initial: Any, name: str, like: ndarray) -> ndarray:
+    """Returns a reduction's `initial` as a 0-d array of the dtype that it computes in, on the device of `like`.
 
     Raises:
         OverflowError: for an integer out of the dtype's range.
@@ -88,7 +88,7 @@ def starting_value(initial: Any, name: str) -> ndarray:
         if initial.ndim:
             raise ValueError("setting an array element with a sequence.")
         return astype(initial, name)
-    result = _core.empty((), name)
+    result = _core.empty((), name, like)
     _core.update(result, initial)
     return result
 

@@ -32,19 +32,17 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def on_array_device(function: _F) -> _F:
-    """Makes the first argument's device the default one while the function runs, so that offsets are created there."""
+    """Lets a function make its new arrays on the device of the first array among its arguments or in a list."""
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
-        before = _core.get_device()
-        device = (args[0] if args else next(iter(kwargs.values()))).device_name
-        if device == before:
+        before = _core.enter_device_of(args or tuple(kwargs.values()))
+        if before is None:
             return function(*args, **kwargs)
-        _core.set_device(device)
         try:
             return function(*args, **kwargs)
         finally:
-            _core.set_device(before)
+            _core.leave_device(before)
 
     return cast(_F, inside)
 

@@ -23,7 +23,7 @@ from cuprous._common.arguments import (
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.indexing import gather_flat
 from cuprous._common.layout import axis_order, empty_in_order
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.elementwise import clip
 from cuprous._functions.joining import concatenate
@@ -35,6 +35,7 @@ from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs.gufuncs import matmul
 
 
+@on_array_device
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
     """Returns the n-th difference of adjacent elements along an axis.
 
@@ -76,6 +77,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     return a
 
 
+@on_array_device
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
     """Returns the differences of adjacent elements of the flattened array.
 
@@ -148,6 +150,7 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
     return results[0] if len(results) == 1 else tuple(results)
 
 
+@on_array_device
 def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray:
     n = f.shape[axis]
     if n < edge_order + 1:
@@ -564,8 +567,8 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
     if ambiguous:
         wrapped = _core.map("where", _core.map("logical_and", wrapped == low, steps > 0), high, wrapped)
     correction = wrapped - steps
-    correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
-                           correction)  # fmt: skip
+    zero = _core.full((), 0, correction.dtype_name, like=correction)
+    correction = _core.map("where", _core.map("absolute", steps) < discont, zero, correction)
     result = astype(p, name).copy("K")
     tail = result[along(i, 1)]
     _core.update(tail, tail + cumsum(correction, axis=i))

@@ -46,7 +46,7 @@ def imag(val: ArrayLike) -> ndarray:
         array([2., 0.])
     """
     a = array(val)
-    return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name)
+    return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name, like=a)
 
 
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:

@@ -6,9 +6,11 @@ from cuprous import _core
 from cuprous._common.arguments import ArrayLike, Axes, array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.masks import flatnonzero, split_index
+from cuprous._common.operands import on_array_device
 from cuprous._functions.reductions import sum as sum_
 
 
+@on_array_device
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the indices of the nonzero elements, one array (int64) per axis.
 
@@ -37,6 +39,7 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     return split_index(flatnonzero(a), a.shape)
 
 
+@on_array_device
 def argwhere(a: ArrayLike) -> ndarray:
     """Returns the indices of the nonzero elements, one row per element.
 

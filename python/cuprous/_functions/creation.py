@@ -14,7 +14,7 @@ from cuprous._common.convert import check_range, convert
 from cuprous._common.device import device_word
 from cuprous._common.layout import axis_order, empty_in_order, inverse, order_letter
 from cuprous._common.layout import with_order as _with_order
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 
 
 def _filled(shape: Shape, value: Any, dtype: Any, order: str, device: Any) -> ndarray:
@@ -127,6 +127,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
     return on_device(result, device)
 
 
+@on_array_device
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
     a = as_array(a)
     if subok is not None:

@@ -18,6 +18,7 @@ from cuprous._common.arguments import (
     write_out,
 )
 from cuprous._common.casting import astype, check_casting
+from cuprous._common.operands import on_array_device
 from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.counting import nonzero
 from cuprous._functions.reductions import all as all_
@@ -167,7 +168,7 @@ def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: boo
     if dtypes.kind(x.dtype_name) == "c":
         raise TypeError(f"This operation is not supported for {x.dtype_name} values because it would be ambiguous.")
     if dtypes.kind(x.dtype_name) != "f":
-        return write_out(out, _core.full(x.shape, False, "bool"), name)
+        return write_out(out, _core.full(x.shape, False, "bool", like=x), name)
     return write_out(out, x == (-math.inf if negative else math.inf), name)
 
 
@@ -211,6 +212,7 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     return _signed_infinity(x, out, "isneginf", True)
 
 
+@on_array_device
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
     """Returns the elements with NaN and infinities replaced by numbers.
 
@@ -304,7 +306,7 @@ def sinc(x: ArrayLike) -> ndarray:
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         angle = x * math.pi
-        one = _core.full((), 1, x.dtype_name)
+        one = _core.full((), 1, x.dtype_name, like=x)
         return _core.map("where", x == 0, one, _core.map("sin", angle) / _core.map("where", x == 0, one, angle))
     return _core.map("sinc", x if dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
 

@@ -11,13 +11,14 @@ from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray, result_name, spread
 from cuprous._common.casting import astype, common_dtype
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions import creation, ranges
 from cuprous._functions.bin_widths import count
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.sorting import searchsorted
 
 
+@on_array_device
 def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
     """Returns the number of occurrences of each value in an array of non-negative integers.
 
@@ -70,6 +71,7 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
     return result
 
 
+@on_array_device
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
     """Returns the edges that `histogram` uses. A number of `bins` gives bins of equal width over the range of the data.
     The name of an estimator determines that number ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone",
@@ -186,6 +188,7 @@ def _counts(index: ndarray, inside: ndarray, size: int, weights: ndarray | None)
     return result[:size]
 
 
+@on_array_device
 def histogram(
     a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, ndarray]:
@@ -230,6 +233,7 @@ def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
     return histogram_bin_edges(_core.cast(column, "float64"), bins, limits)
 
 
+@on_array_device
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[ndarray, list[ndarray]]:
@@ -299,6 +303,7 @@ def histogramdd(
     return counts, edges
 
 
+@on_array_device
 def histogram2d(
     x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
     weights: ArrayLike = None,

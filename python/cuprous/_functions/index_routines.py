@@ -28,7 +28,7 @@ from cuprous._common.convert import asnumpy, convert
 from cuprous._common.indexing import bounded, flat_offsets
 from cuprous._common.layout import MAX_NDIM, order_letter, with_order
 from cuprous._common.masks import flatnonzero, split_index
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions import creation, matrices, ranges
 from cuprous._functions.counting import nonzero
 from cuprous._functions.joining import concatenate, stack
@@ -62,6 +62,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
     return matrices.diagonal_view(a, offset, axis1, axis2)
 
 
+@on_array_device
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values on the main diagonal of an array, in place; values repeat as needed.
 
@@ -190,6 +191,7 @@ def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
     return arr.shape[0], arr.shape[1]
 
 
+@on_array_device
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     """Returns the indices of the lower triangle of a matrix.
 
@@ -212,6 +214,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     return tril_indices(rows, k, columns)
 
 
+@on_array_device
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     """Returns the indices of the upper triangle of a matrix.
 
@@ -362,6 +365,7 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 # --- selection
 
 
+@on_array_device
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns for each index in `a` the element of the choice with this index.
 
@@ -406,6 +410,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
 
 
+@on_array_device
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
     """Returns for each element the choice of the first condition that is true, or the default.
 

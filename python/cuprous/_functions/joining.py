@@ -23,7 +23,7 @@ from cuprous._common.casting import astype, check_casting, check_rule, common_dt
 from cuprous._common.convert import asnumpy, convert
 from cuprous._common.indexing import checked_index, mask_of
 from cuprous._common.layout import axis_order, empty_in_order, fortran_or_c, joint_order, with_order
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._common.overrides import dispatched
 from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, moveaxis
 from cuprous._functions.selection import take
@@ -37,6 +37,7 @@ def _arrays(sequence: Any) -> list[ndarray]:
 
 
 @dispatched
+@on_array_device
 def concatenate(
     arrays: Sequence[ArrayLike], /, axis: Axis = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
@@ -492,6 +493,7 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
     return _core.broadcast_to(source, paired).copy().reshape(tuple(r * n for r, n in zip(times, shape, strict=True)))
 
 
+@on_array_device
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     """Repeats each element (or slice along an axis), by one count for all or a count for each.
 
@@ -625,6 +627,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     return with_order(result, fortran_or_c(arr)) if len(positions) == 1 or isinstance(obj, slice) else result
 
 
+@on_array_device
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
     """Returns an array with values inserted before some positions along an axis, or of the flattened array.
 

@@ -8,7 +8,7 @@ import cuprous
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray, operand, target
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions.complex_parts import imag
 from cuprous._functions.reductions import all as all_
 
@@ -72,6 +72,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, e
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
+@on_array_device
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarray:
     """Returns true if two arrays have the same shape and equal elements.
 
@@ -96,6 +97,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarra
     return all_(same)
 
 
+@on_array_device
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     """Returns true if two arrays broadcast to each other and have equal elements.
 
@@ -180,7 +182,7 @@ def iscomplex(x: ArrayLike) -> ndarray:
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) != 0
-    return _core.full(x.shape, False, "bool")
+    return _core.full(x.shape, False, "bool", like=x)
 
 
 def isreal(x: ArrayLike) -> ndarray:
@@ -199,7 +201,7 @@ def isreal(x: ArrayLike) -> ndarray:
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) == 0
-    return _core.full(x.shape, True, "bool")
+    return _core.full(x.shape, True, "bool", like=x)
 
 
 def isfortran(a: ndarray) -> bool:

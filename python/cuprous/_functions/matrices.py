@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, spread
 from cuprous._common.arguments import array as as_array
+from cuprous._common.operands import on_array_device
 from cuprous._functions.creation import empty, on_device, zeros
 
 
@@ -78,6 +79,7 @@ def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1)
     )
 
 
+@on_array_device
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
     """Returns a copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
 
@@ -152,6 +154,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray
                       dtypes.name_of(dtype))  # fmt: skip
 
 
+@on_array_device
 def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
     m = as_array(m)
     if m.ndim == 0:

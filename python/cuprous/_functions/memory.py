@@ -16,7 +16,7 @@ from cuprous._common.arguments import array as as_array
 from cuprous._common.arguments import broadcast_shapes as _broadcast_shapes
 from cuprous._common.casting import astype, check_casting, check_rule
 from cuprous._common.convert import convert
-from cuprous._common.operands import is_numpy_array
+from cuprous._common.operands import is_numpy_array, on_array_device
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
@@ -113,6 +113,7 @@ def _first(a: ndarray) -> int:
     return a.span()[0] - sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True) if s < 0)
 
 
+@on_array_device
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
     """Copies an array into another where the mask is true.
 

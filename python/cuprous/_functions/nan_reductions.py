@@ -20,7 +20,7 @@ def _replace_nan(a: ArrayLike, filler: Any) -> tuple[ndarray, ndarray | None]:
     if dtypes.kind(a.dtype_name) not in "fc":
         return a, None
     nan = _core.map("isnan", a)
-    return _core.map("where", nan, _core.full((), filler, a.dtype_name), a), _core.map("logical_not", nan)
+    return _core.map("where", nan, _core.full((), filler, a.dtype_name, like=a), a), _core.map("logical_not", nan)
 
 
 def _combined_mask(valid: ndarray | None, where: Any) -> Any:
@@ -92,7 +92,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axes, out: Any, keepdims: bool, init
     result = reduction(filled, axis, None, keepdims, initial, where)
     if valid is not None and initial is None:
         all_nan = _core.map("logical_not", any_(valid, axis, keepdims=keepdims, where=where))
-        result = _core.map("where", all_nan, _core.full((), float("nan"), result.dtype_name), result)
+        result = _core.map("where", all_nan, _core.full((), float("nan"), result.dtype_name, like=result), result)
     return write_exactly(out, result, f"nan{name}", "unsafe")
 
 
@@ -288,7 +288,7 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
     result = reduction()
     count = reductions.sum(mask, axis, keepdims=keepdims)
     # as NumPy, NaN if there are too few values for the degrees of freedom
-    nan = _core.full((), float("nan"), result.dtype_name)
+    nan = _core.full((), float("nan"), result.dtype_name, like=result)
     return write_exactly(out, _core.map("where", count <= freedom, nan, result), f"nan{name}", "unsafe")
 
 

@@ -12,7 +12,7 @@ from cuprous._common.arguments import ArrayLike, along, ndarray
 from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import astype
 from cuprous._common.layout import axis_order, empty_in_order
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions import reductions
 from cuprous._functions.quantiles import median
 from cuprous._functions.ranges import linspace
@@ -56,6 +56,7 @@ def _width(value: Any) -> int:
     return width
 
 
+@on_array_device
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
     """Extends an array at its edges.
 

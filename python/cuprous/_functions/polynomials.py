@@ -10,6 +10,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.masks import flatnonzero
+from cuprous._common.operands import on_array_device
 from cuprous._functions.calculus import convolve
 from cuprous._functions.complex_parts import real
 from cuprous._functions.joining import concatenate
@@ -102,6 +103,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     return convolve(_trimmed(a1), _trimmed(a2))
 
 
+@on_array_device
 def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     """Returns the quotient and remainder of two polynomials, in floating point. The number of leading zeros of the
     remainder is copied to the host.
@@ -139,6 +141,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     return quotient, rest[first:]
 
 
+@on_array_device
 def polyder(p: ArrayLike, m: int = 1) -> ndarray:
     """Returns the derivative of order m.
 
@@ -164,6 +167,7 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
     return p
 
 
+@on_array_device
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
     """Returns the antiderivative of order m.
 
@@ -196,6 +200,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
     return p
 
 
+@on_array_device
 def poly(seq_of_zeros: ArrayLike) -> ndarray:
     """Returns the polynomial with these roots (or the eigenvalues of a square matrix) and leading coefficient one. The
     result is real if complex roots come in conjugate pairs. This condition is copied to the host.
@@ -239,6 +244,7 @@ def _conjugate_pairs(roots: ndarray) -> bool:
     return bool(all_(_core.sort(wide) == _core.sort(_core.map("conjugate", wide))))
 
 
+@on_array_device
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     """Evaluates a polynomial at points, by Horner's scheme.
 

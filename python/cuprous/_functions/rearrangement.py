@@ -20,6 +20,7 @@ from cuprous._common.arguments import (
 from cuprous._common.arguments import array as as_array
 from cuprous._common.indexing import gather_flat
 from cuprous._common.layout import axis_order, empty_in_order
+from cuprous._common.operands import on_array_device
 from cuprous._functions.counting import argwhere
 from cuprous._functions.manipulation import swapaxes
 
@@ -131,6 +132,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     return swapaxes(flip(m, j), i, j) if quarter_turns == 1 else flip(swapaxes(m, i, j), j)
 
 
+@on_array_device
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
     """Returns the elements rolled along axes. Elements beyond one end reappear at the other.
 
@@ -186,6 +188,7 @@ def _shifts(shift: Any) -> tuple[int, ...]:
     return tuple(map(int, (values,) if single else values))
 
 
+@on_array_device
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     """Returns a view without the zeros at the ends of axes. The positions are copied to the host.
 
@@ -225,6 +228,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     return given[parts[0]] if len(parts) == 1 and isinstance(given, (list, tuple)) else filt[tuple(parts)]
 
 
+@on_array_device
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """Returns a new array of any shape, filled with repeated copies of the elements.
 

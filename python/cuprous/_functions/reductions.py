@@ -30,6 +30,7 @@ from cuprous._common.casting import (
     warn_of_lost_parts,
 )
 from cuprous._common.layout import axis_order, empty_in_order
+from cuprous._common.operands import on_array_device
 from cuprous._functions.complex_parts import imag, real
 
 _reduce = _core.reduce
@@ -50,7 +51,7 @@ def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
     """Returns `a` where the mask is true and `filler` elsewhere."""
     if where is True:
         return a
-    return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
+    return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name, like=a))
 
 
 def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, casting: str = "unsafe") -> ndarray:
@@ -81,7 +82,7 @@ def _sum_or_product(
         result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
     if initial is None or initial is IDENTITY:
         return result if out is None else _finish(result, ufunc, None, out)
-    start = starting_value(initial, wide)
+    start = starting_value(initial, wide, a)
     if op == "sum" and dtypes.kind(wide) == "f":
         # The engine's sums start from 0, which loses the sign of -0. Only a sum of elements that are all -0 has it.
         plain = ~_core.map("signbit", a) | (a != 0)
@@ -164,7 +165,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
         a = array(a)
     if isinstance(out, ndarray):  # the dtype of `out` takes part in the promotion
         a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
-    initial = None if initial is None else starting_value(initial, a.dtype_name)
+    initial = None if initial is None else starting_value(initial, a.dtype_name, a)
     ufunc = "maximum" if greatest else "minimum"
     axes = _axes(axis, a.ndim)
     if where is not True:
@@ -177,7 +178,7 @@ def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
         if initial is None:
             check_without_initial(ufunc, True, 0)
-        result = _core.empty(reduced_shape(a.shape, axes, keepdims), a.dtype_name)
+        result = _core.empty(reduced_shape(a.shape, axes, keepdims), a.dtype_name, a)
         _core.update(result, initial)
     else:
         result = _reduce("max" if greatest else "min", a, axes, keepdims)
@@ -356,7 +357,7 @@ def _logical_reduction(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where:
     if axes == ():
         result = a.copy("K")
     elif a.size == 0 and _reduced_count(a.shape, axes) == 0:
-        result = _core.full(reduced_shape(a.shape, axes, keepdims), every, "bool")
+        result = _core.full(reduced_shape(a.shape, axes, keepdims), every, "bool", like=a)
     else:
         result = _reduce("min" if every else "max", a, axes, keepdims)
     return _finish(result, "all" if every else "any", None, out)
@@ -612,7 +613,7 @@ def average(
     a = array(a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
-        total = _core.full(result.shape, a.size / result.size if result.size else 0, result.dtype_name)
+        total = _core.full(result.shape, a.size / result.size if result.size else 0, result.dtype_name, like=result)
         return (result, total) if returned else result
     w = aligned_weights(array(weights), a, axis)
     name = _core.promote_types(a.dtype_name, w.dtype_name)
@@ -682,6 +683,7 @@ def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | N
     return _scan("prod", a, axis, dtype, out, "cumprod")
 
 
+@on_array_device
 def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include_initial: bool, first: int) -> ndarray:
     x = array(x)
     if axis is None:

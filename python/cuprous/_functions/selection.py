@@ -22,9 +22,10 @@ from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
 from cuprous._common.indexing import assigned_value, bounded, flat_offsets, gather_flat, scatter_into, wrapped
 from cuprous._common.masks import flatnonzero
-from cuprous._common.operands import is_numpy_array
+from cuprous._common.operands import is_numpy_array, on_array_device
 
 
+@on_array_device
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
     """Returns the slices of an array along an axis (or elements of the flattened array) where a 1-d condition is true.
 
@@ -60,6 +61,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
     return write_exactly(out, take(a, flatnonzero(mask), axis), "compress")
 
 
+@on_array_device
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     """Returns the elements of the flattened array where the flattened condition is true.
 
@@ -87,6 +89,7 @@ def _values(values: ArrayLike, dtype: str) -> ndarray:
     return values
 
 
+@on_array_device
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Writes values one after another, repeated as needed, where the mask is true.
 
@@ -121,6 +124,7 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     )
 
 
+@on_array_device
 def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask is true.
 
@@ -150,6 +154,7 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     _core.update(a, _core.map("where", where.reshape(a.shape), astype(chosen, a.dtype_name), a))
 
 
+@on_array_device
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns the elements of the flattened array, or the slices along an axis, at indices.
 
@@ -190,6 +195,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
     return write_exactly(out, _core.gather(a, scaled), "take")
 
 
+@on_array_device
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at indices into the flattened array; values repeat as needed.
 
@@ -226,6 +232,7 @@ def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     _core.scatter(a, flat_offsets(a, index), values, "set")
 
 
+@on_array_device
 def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
     """Returns the offsets for take_along_axis and put_along_axis."""
     index = array(indices) if not is_numpy_array(indices) else assigned_value(a, indices)

@@ -10,11 +10,13 @@ from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.indexing import gather_flat
 from cuprous._common.masks import flatnonzero, select_flat
+from cuprous._common.operands import on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.selection import take
 
 
+@on_array_device
 def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:
     """Returns true for each element of a sorted 1-d array that differs from its predecessor. The first always does."""
     mask = _core.full((ordered.size,), True, "bool")
@@ -27,6 +29,7 @@ def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:
     return mask
 
 
+@on_array_device
 def unique(
     ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
@@ -241,6 +244,7 @@ def unique_values(x: ArrayLike) -> ndarray:
     return unique(x, equal_nan=False)
 
 
+@on_array_device
 def isin(
     element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
     kind: str | None = None,
@@ -306,6 +310,7 @@ def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
     return array(a).reshape(-1) if assume_unique else unique(a)
 
 
+@on_array_device
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Returns the distinct elements that occur in both arrays, in order, and on request their first indices in each.
 
@@ -335,6 +340,7 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     return _core.sort(result) if assume_unique else result
 
 
+@on_array_device
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
     """Returns the distinct elements of either array, in order.
 
@@ -352,6 +358,7 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
     return unique(concatenate((ar1, ar2), axis=None))
 
 
+@on_array_device
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """Returns the distinct elements of the first array that do not occur in the second.
 
@@ -371,6 +378,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
     return select_flat(isin(a, ar2, invert=True), a)
 
 
+@on_array_device
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """Returns the distinct elements that occur in exactly one of the arrays, in order.
 

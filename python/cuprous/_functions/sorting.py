@@ -10,6 +10,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, with_axis, write_out
 from cuprous._common.casting import astype, check_casting, common_dtype
 from cuprous._common.layout import axis_order, inverse
+from cuprous._common.operands import on_array_device
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.rearrangement import flip
 from cuprous._functions.reductions import any as any_
@@ -341,6 +342,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     return _core.searchsorted(astype(a, name), astype(v, name), side == "right")
 
 
+@on_array_device
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     """Returns the index of the bin of each value.
 

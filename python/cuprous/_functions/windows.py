@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, with_axis
 from cuprous._common.casting import astype
 from cuprous._common.layout import fortran_or_c, with_order
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions import creation
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.reductions import sum as sum_
@@ -143,6 +143,7 @@ def _bit_weights(bitorder: str) -> list[int]:
     return [1 << i for i in (range(7, -1, -1) if bitorder == "big" else range(8))]
 
 
+@on_array_device
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
     """Packs booleans into bytes (uint8) along an axis. The last byte is filled up with zeros.
 
@@ -175,6 +176,7 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
     return with_order(moveaxis(packed, -1, axis), fortran_or_c(a))
 
 
+@on_array_device
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
     """Returns the bits of bytes as zeros and ones along an axis.
 

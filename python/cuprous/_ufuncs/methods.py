@@ -116,7 +116,7 @@ def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting
     """Applies `where=`, `out=` and `order=` to a computed result."""
     if where is not True:
         mask = truth_mask(where)
-        base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name)
+        base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name, like=result)
         if isinstance(out, ndarray):
             check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
             result = astype(result, out.dtype_name)
@@ -291,14 +291,14 @@ def reduce(
     initial = None if initial is IDENTITY else initial
     if initial is not None or (identity == 0 and a.dtype_name != "bool"):
         # The identity can change an element: gcd(0, -6) is 6.
-        initial = starting_value(identity if initial is None else initial, a.dtype_name)
+        initial = starting_value(identity if initial is None else initial, a.dtype_name, a)
     mask = None
     if where is not True:
         if initial is None and identity is None:
             check_without_initial(name, where, 1)
         mask = _core.broadcast_to(truth_mask(where), a.shape)
         if name in _ASSOCIATIVE:  # replaces masked elements by the identity
-            filler = initial if identity is None else _core.full((), identity, a.dtype_name)
+            filler = initial if identity is None else _core.full((), identity, a.dtype_name, like=a)
             a = _core.map("where", mask, a, filler)
     reduced_count = math.prod(a.shape[i] for i in axes)
     if not axes and (initial is None or name in _ASSOCIATIVE):
@@ -309,7 +309,7 @@ def reduce(
         if identity is None and initial is None:
             check_without_initial(name, True, 0)
         shape = reductions.reduced_shape(a.shape, axes, keepdims)
-        result = _core.full(shape, 0 if identity is None else identity, a.dtype_name)
+        result = _core.full(shape, 0 if identity is None else identity, a.dtype_name, like=a)
         if initial is not None:
             _core.update(result, initial)
     elif name in _LOGICAL:

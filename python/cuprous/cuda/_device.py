@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from cuprous import _core
@@ -35,8 +36,18 @@ def get_device_id() -> int:
     return int(device.partition(":")[2] or 0)
 
 
+class _Stack(threading.local):
+    """What the `with` blocks of a thread restore."""
+
+    def __init__(self) -> None:
+        self.outer: list[int] = []
+
+
+_STACK = _Stack()
+
+
 class Device:
-    """A GPU. `with Device(0):` or `.use()` makes it the device of new arrays.
+    """A GPU. `with Device(0):` or `.use()` makes it the device of the thread's new arrays.
 
     Args:
         device: its number, by default that of the current GPU.
@@ -49,7 +60,6 @@ class Device:
 
     def __init__(self, device: int | Device | None = None) -> None:
         self.id: int = get_device_id() if device is None else int(device)
-        self._outer: list[str] = []
 
     def _check(self) -> None:
         count = _core.device_count()
@@ -61,7 +71,7 @@ class Device:
             )
 
     def use(self) -> None:
-        """Makes the GPU the device of new arrays.
+        """Makes the GPU the device of the thread's new arrays.
 
         Raises:
             CUDARuntimeError: if there is no such GPU.
@@ -70,8 +80,11 @@ class Device:
             >>> if cuda.is_available():
             ...     cuda.Device(0).use()
         """
+        self._enter()
+
+    def _enter(self) -> int:
         self._check()
-        _core.set_device(f"cuda:{self.id}")
+        return _core.enter_device(f"cuda:{self.id}")
 
     def synchronize(self) -> None:
         """Submits the recorded operations and waits for them.
@@ -82,16 +95,11 @@ class Device:
         _core.synchronize()
 
     def __enter__(self) -> Device:
-        self._outer.append(_core.get_device())
-        try:
-            self.use()
-        except BaseException:
-            self._outer.pop()
-            raise
+        _STACK.outer.append(self._enter())
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        _core.set_device(self._outer.pop())
+        _core.leave_device(_STACK.outer.pop())
 
     @property
     def _properties(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ import polars as pl
 from polars.exceptions import PanicException
 
 import cuprous as cp
+from cuprous import _core
+from cuprous._common.device import device_word
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.cost import Costs, refuse_few
@@ -276,12 +278,11 @@ class Engine(pl.InMemoryEngine):
         if self._device is None:
             yield
             return
-        before = cp.get_device()
-        cp.set_device(self._device)
+        before = _core.enter_device(device_word(self._device))
         try:
             yield
         finally:
-            cp.set_device(before)
+            _core.leave_device(before)
 
     def _device_name(self) -> str:
         name = str(self._device or cp.get_device())

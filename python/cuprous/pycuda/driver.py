@@ -297,7 +297,7 @@ class Context:
             >>> Context.pop()
         """
         if _STACK.under:
-            _core.set_device(_STACK.under.pop())
+            _core.enter_device(_STACK.under.pop())
 
     def push(self) -> None:
         """Makes the context current.

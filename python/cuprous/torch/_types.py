@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 from cuprous import _core
@@ -159,12 +160,12 @@ class device(Immutable):
 
     def __enter__(self) -> device:
         """Within a `with` block, new tensors are created on this device."""
-        _outer.append((_default[0], _meta[0]))
-        _default[0], _meta[0] = self.device_name, self.type == "meta"
+        _thread.outer.append((_thread.default, _thread.is_meta))
+        _thread.default, _thread.is_meta = self.device_name, self.type == "meta"
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _default[0], _meta[0] = _outer.pop()
+        _thread.default, _thread.is_meta = _thread.outer.pop()
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
@@ -190,31 +191,42 @@ def resolve_device(given: Any) -> str:
     return (given if isinstance(given, device) else device(given)).device_name
 
 
-_default: list[str] = ["cpu"]
-#: True if new tensors are to name "meta" as their device.
-_meta = [False]
-_outer: list[tuple[str, bool]] = []
-_gpu: list[int | None] = [None]
+class _ThreadState(threading.local):
+    """What each thread sets for itself, as in PyTorch."""
+
+    #: The device of new tensors.
+    default = "cpu"
+    #: True if new tensors are to name "meta" as their device.
+    is_meta = False
+    #: The GPU that "cuda" refers to, if the program has said so.
+    gpu: int | None = None
+
+    def __init__(self) -> None:
+        #: `default` and `is_meta` outside of each `with` block.
+        self.outer: list[tuple[str, bool]] = []
+
+
+_thread = _ThreadState()
 
 
 def current_gpu() -> int:
     """Returns the index of the GPU that "cuda" refers to."""
-    return _gpu[0] or 0
+    return _thread.gpu or 0
 
 
 def is_gpu_chosen() -> bool:
     """Returns True if the program has said which GPU "cuda" refers to."""
-    return _gpu[0] is not None
+    return _thread.gpu is not None
 
 
 def set_current_gpu(number: int) -> None:
     """Sets the GPU that "cuda" refers to."""
-    _gpu[0] = number
+    _thread.gpu = number
 
 
 def default_device() -> str:
     """Returns the device of new tensors: by default the CPU, as in PyTorch."""
-    return _default[0]
+    return _thread.default
 
 
 def _kind(given: Any) -> str:
@@ -222,7 +234,8 @@ def _kind(given: Any) -> str:
 
 
 def set_default_device(device: Any) -> None:
-    """Sets the device of new tensors: the CPU, a GPU, or "auto", which picks the faster device for each program.
+    """Sets the device of the thread's new tensors: the CPU, a GPU, or "auto", which picks the faster device for each
+    program.
 
     Args:
         device: a device or its name; None for the CPU.
@@ -230,13 +243,13 @@ def set_default_device(device: Any) -> None:
     Examples:
         >>> torch.set_default_device("cpu")
     """
-    _default[0] = "cpu" if device is None else resolve_device(device)
-    _meta[0] = device is not None and _kind(device) == "meta"
+    _thread.default = "cpu" if device is None else resolve_device(device)
+    _thread.is_meta = device is not None and _kind(device) == "meta"
 
 
 def is_meta_default() -> bool:
     """Returns True if new tensors are to name "meta" as their device."""
-    return _meta[0]
+    return _thread.is_meta
 
 
 class Size(tuple[int, ...]):

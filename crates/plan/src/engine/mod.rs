@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, DType, Error, Layout, Result, interrupt, layout, tape};
+use cuprous_core::{Array, DType, Error, Layout, Result, Storage, interrupt, layout, tape};
 
 use cache::{Programs, lost_value};
 use elementwise::Memo;
@@ -140,7 +140,16 @@ impl Engine {
 
     #[inline]
     pub(crate) fn check(&self, array: &Array) -> Result<()> {
-        if array.storage.device != self.id {
+        self.check_storage(&array.storage)
+    }
+
+    /// Makes sure that a storage is this engine's, whose lock guards its contents.
+    ///
+    /// # Errors
+    /// It is another device's.
+    #[inline]
+    fn check_storage(&self, storage: &Storage) -> Result<()> {
+        if storage.device != self.id {
             let name = self.device.name();
             let message = format!(
                 "expected all arrays to be on the same device, but one on another device was mixed with arrays on \

@@ -42,6 +42,7 @@ impl Engine {
 
     /// Returns the memory of a storage after submitting everything recorded for it, without waiting for code outside.
     fn submitted(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
+        self.check_storage(storage)?;
         // SAFETY: the caller has the state, so the lock is held.
         if let Some(head) = unsafe { storage.latest_version() } {
             self.run_tape(state, head.tape)?;
@@ -52,6 +53,7 @@ impl Engine {
 
     /// Returns what `read` returns for the memory of a storage, or `None` if something is pending for it.
     pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
+        self.check_storage(storage).ok()?;
         let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
         let buffer = unsafe { storage.latest_version().is_none().then(|| storage.buffer()) };
