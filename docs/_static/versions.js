@@ -37,8 +37,9 @@
   const link = document.createElement("a");
   note.className = "versions-note";
   link.href = new URL(`${newest.name}/`, site);
-  link.textContent = newest.title;
+  link.textContent = newest.name;
   link.addEventListener("click", (event) => { event.preventDefault(); open(newest.name); });
-  note.append(own === "dev" ? "This page is about a version in development. Newest: " : `This page is about version ${own}. Newest: `, link, ".");
-  document.querySelector("article")?.prepend(note);
+  const about = own === "dev" ? "the version in development" : `version ${own}`;
+  note.append(`This page is about ${about}. Latest release: `, link, ".");
+  document.querySelector("article h1")?.after(note);
 })();

@@ -130,7 +130,7 @@ def test_a_page_offers_other_versions(browser: Browser, site: str) -> None:
     assert json.loads(browser.run(SHOWN)) == ["0.2 (latest release)", "0.1", "in development"]
     assert browser.run("document.querySelector('.versions select').value") == "0.1"
     assert browser.run("document.querySelector('.versions-note').textContent") == (
-        "This page is about version 0.1. Newest: 0.2 (latest release)."
+        "This page is about version 0.1. Latest release: 0.2."
     )
     choose(browser, "dev")
     browser.until("location.pathname === '/site/dev/guides/first.html'")
