@@ -150,6 +150,28 @@ def test_commands_of_the_pages_exist() -> None:
     assert seen > 60
 
 
+#: Variables of tests, which users have no use for.
+OF_TESTS = {
+    "CUPROUS_NVIDIA_ROOTS",
+    "CUPROUS_TEST_CHILD",
+    "CUPROUS_CHECK_TYPES",
+    "CUPROUS_CHECK_CLANG",
+    "CUPROUS_CHECK_CUDA",
+}
+
+
+def test_environment_variables_are_documented() -> None:
+    """Those that the code reads are those of docs/command-line.md, but for variables of tests."""
+    named = re.compile(r"[\"'](CUPROUS_[A-Z_]+)[\"']")
+    sources = [*(ROOT / "python" / "cuprous").rglob("*.py")]
+    sources += [
+        path for room in (ROOT / "crates").glob("*/src") if room.parent.name != "sim" for path in room.rglob("*.rs")
+    ]
+    read = {name for path in sources for name in named.findall(path.read_text(encoding="utf-8"))}
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert read - OF_TESTS == set(re.findall(r"`(CUPROUS_[A-Z_]+)", page))
+
+
 def test_every_client_has_an_example() -> None:
     page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
     sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
