@@ -252,6 +252,11 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
         }
         _ => Some(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
     };
+    // The simple formula takes a rate that is given.
+    let computes = !question.simple || question.given[1].is_none();
+    if let (true, Some(Side::Listed(gpu))) = (computes, &gpu) {
+        gpu.require(work.dtype)?;
+    }
     if question.simple {
         return by_formula(question, &work, cpu.as_ref(), gpu.as_ref());
     }
