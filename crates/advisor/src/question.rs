@@ -278,7 +278,7 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
 
 fn no_gpu(simple: bool) -> Error {
     let given = if simple { "give the GPU's rate and the bandwidth, or " } else { "" };
-    Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of the list"))
+    Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of `cuprous estimate --list`"))
 }
 
 /// Estimates with this machine's own figures for the CPU, the GPU or both.
