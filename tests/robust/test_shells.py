@@ -146,7 +146,7 @@ def test_bench_shows_no_time_of_a_wrong_result() -> None:
 
 
 def test_a_loaded_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any("disturbed" in line for line in bench.machine([], [], 1000.0))
+    assert any("disturbed: other work was running" in line for line in bench.machine([], [], 1000.0))
     assert not any("disturbed" in line for line in bench.machine([], [], 0.0))
 
 
