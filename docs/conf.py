@@ -169,6 +169,8 @@ TITLES = {
     "cuprous._functions.reductions": "Reductions",
     "cuprous._functions.quantiles": "Quantiles",
     "cuprous._common.device": "Devices, memory and explanations",
+    "cuprous._tools.pacing": "Time and progress",
+    "cuprous._tools.timing": "Time and progress",
     "cuprous._functions.calculus": "Differences, integrals, interpolation, convolution",
     "cuprous.linalg._decompositions": "Decompositions",
     "cuprous.linalg._svd": "Decompositions",
