@@ -41,6 +41,7 @@ html_title = f"Cuprous {version}"
 html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("versions.js", {"defer": "defer"})]
 html_theme_options = {  # the pencil beside a page's title
     "source_repository": "https://github.com/cuprous/cuprous/",
     "source_branch": "main",
@@ -168,6 +169,8 @@ TITLES = {
     "cuprous._functions.reductions": "Reductions",
     "cuprous._functions.quantiles": "Quantiles",
     "cuprous._common.device": "Devices, memory and explanations",
+    "cuprous._tools.pacing": "Time and progress",
+    "cuprous._tools.timing": "Time and progress",
     "cuprous._functions.calculus": "Differences, integrals, interpolation, convolution",
     "cuprous.linalg._decompositions": "Decompositions",
     "cuprous.linalg._svd": "Decompositions",

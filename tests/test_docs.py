@@ -19,10 +19,23 @@ from typing import Any
 import pytest
 
 import cuprous as cp
+from cuprous._tools import completions
 from tests.conftest import DEVICE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINKED = [
+    ROOT / name
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "bench/RESULTS.md",
+        "bench/attempts.md",
+    )
+]
+BLOB = "https://github.com/cuprous/cuprous/blob/main/"
 #: The gallery is run, and its pictures are compared, by tests/ported.
 EXAMPLES = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8") and p.name != "gallery.md"]
 
@@ -79,6 +92,84 @@ def test_examples(page: Path) -> None:
                 assert squeezed(" ".join(printed.get(number, []))) == squeezed(promise[1]), f"{page.name}:{number}"
     if left_out and len(left_out) == len(list(blocks(page))):
         pytest.skip("; ".join(left_out))
+
+
+def prose(text: str) -> str:
+    """Returns Markdown without its blocks and pieces of code."""
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors of a page's titles, as GitHub and Sphinx make them."""
+    titles = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE),
+        re.MULTILINE,
+    )
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).strip().lower() for title in titles]
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title)) for title in plain}
+
+
+@pytest.mark.parametrize("page", [*LINKED, *PAGES[1:]], ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Also links to files of the repository on GitHub. Sphinx checks only those within the documentation."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text(encoding="utf-8"))):
+        if link.startswith(BLOB):
+            base, name = ROOT, link.removeprefix(BLOB)
+        elif re.match(r"\w+:", link):
+            continue
+        else:
+            base, name = page.parent, link
+        file, _, anchor = name.partition("#")
+        target = (base / file) if file else page
+        assert target.exists(), link
+        assert not anchor or target.suffix != ".md" or anchor in anchors(target), link
+
+
+def commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Returns the commands of `cuprous` in a page's code, and what follows up to a program's name."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^ *```(?:sh|console|bash|text)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    lines = [line.split("  #")[0] for block in blocks for line in block.splitlines()]
+    for code in lines + re.findall(r"`([^`\n]+)`", text):
+        if call := re.match(r".*?(?:^|[ /$(])(?<!import )cuprous ([a-z]+)\b(?!\.py)(.*)", code):
+            yield call[1], call[2].partition(".py")[0]
+
+
+def test_commands_of_the_pages_exist() -> None:
+    """Every `cuprous COMMAND --option` of a page is one that the command's help has."""
+    known = {
+        command.name: {n for option in command.options for n in option.names} for command in completions.commands()
+    }
+    seen = 0
+    for page in [*LINKED, *PAGES[1:]]:
+        for command, rest in commands(page):
+            assert command in known, f"{page.name}: cuprous {command}"
+            assert set(re.findall(r"(?<!\S)--[a-z][\w-]*", rest)) <= known[command], f"{page.name}: {command}{rest}"
+            seen += 1
+    assert seen > 60
+
+
+#: Variables of tests, which users have no use for.
+OF_TESTS = {
+    "CUPROUS_NVIDIA_ROOTS",
+    "CUPROUS_TEST_CHILD",
+    "CUPROUS_CHECK_TYPES",
+    "CUPROUS_CHECK_CLANG",
+    "CUPROUS_CHECK_CUDA",
+}
+
+
+def test_environment_variables_are_documented() -> None:
+    """Those that the code reads are those of docs/command-line.md, but for variables of tests."""
+    named = re.compile(r"[\"'](CUPROUS_[A-Z_]+)[\"']")
+    sources = [*(ROOT / "python" / "cuprous").rglob("*.py")]
+    sources += [
+        path for room in (ROOT / "crates").glob("*/src") if room.parent.name != "sim" for path in room.rglob("*.rs")
+    ]
+    read = {name for path in sources for name in named.findall(path.read_text(encoding="utf-8"))}
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert read - OF_TESTS == set(re.findall(r"`(CUPROUS_[A-Z_]+)", page))
 
 
 def test_every_client_has_an_example() -> None:

@@ -126,6 +126,14 @@ def test_user_kernels_are_named() -> None:
     assert "kernels of your own" in repr(got)
 
 
+def test_gpus_without_float64_are_refused_for_it() -> None:
+    x = cp.ones(1000)
+    for gpu in ("Apple M1 Max", "Arc A770"):
+        with pytest.raises(ValueError, match=rf"{gpu} cannot compute in float64; use float32"):
+            cp.estimate(lambda a: a * 2 + 1, x, device=gpu)
+        assert cp.estimate(lambda a: a * 2 + 1, x.astype("float32"), device=gpu).speedup > 0
+
+
 def test_listed_devices_and_the_recommendation() -> None:
     a = array(512, 512)
     got = cp.estimate(lambda x: x @ x, a, device=("EPYC 9654", "h100 sxm"), repeats=10, startup=0.4)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -257,3 +259,47 @@ def test_dropped_work_is_recorded_only() -> None:
         assert not measured(lambda: float((a[0] + a[0]).sum()), times)
     assert not measured(lambda: a.shape, 3)
     assert not measured(lambda: cp.timeit(lambda: a + a, repeat=2), 1)
+
+
+def left_over() -> bool:
+    """Returns true if work was recorded that had not been submitted, and submits it."""
+    before = counts()
+    _core.flush()
+    return counts().programs > before.programs
+
+
+def test_paced_loops_are_in_step_with_the_work() -> None:
+    x = cp.ones((50, 50))
+    found = []
+    for _ in cp.paced(range(5), interval=0):
+        found.append(left_over())
+        x = cp.tanh(x @ x)
+    assert not any(found) and not left_over()
+    for _ in range(3):
+        x = cp.tanh(x @ x)
+    assert left_over()
+
+
+def test_paced_loops_wait_as_often_as_the_interval_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[None] = []
+    monkeypatch.setattr(_core, "synchronize", lambda: waits.append(None))
+    assert list(cp.paced(range(100), interval=1e9)) == list(range(100))
+    assert len(waits) == 8  # before, after 1, 3, 7, 15, 31, 63 iterations, and at the end
+    waits.clear()
+    for _ in cp.paced(range(10), interval=1e-6):
+        time.sleep(1e-3)
+    assert len(waits) == 12
+
+
+def test_paced_takes_what_a_loop_takes() -> None:
+    assert len(cp.paced([1, 2, 3])) == 3 and list(cp.paced(c for c in "ab")) == ["a", "b"]
+    assert list(cp.paced(())) == []
+    with pytest.raises(TypeError, match=r"object of type 'generator' has no len"):
+        len(cp.paced(c for c in "ab"))
+    with pytest.raises(TypeError, match=r"\[paced\] the first argument must be an iterable, not int"):
+        cp.paced(3)  # type: ignore[arg-type]
+    for wrong in (-1, float("nan")):
+        with pytest.raises(ValueError, match=r"\[paced\] interval must be 0 or more seconds"):
+            cp.paced([], interval=wrong)
+    bar = pytest.importorskip("tqdm").tqdm(cp.paced(range(3)), file=io.StringIO())
+    assert bar.total == 3 and list(bar) == [0, 1, 2]

@@ -85,6 +85,7 @@ _PUBLIC = {
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
     "._tools.explanation": "explain",
+    "._tools.pacing": "paced",
     "._tools.profile": "profile",
     "._tools.scaling": "estimate_scaling",
     "._tools.timing": "timeit",

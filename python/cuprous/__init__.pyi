@@ -369,6 +369,7 @@ from cuprous._functions.windows import unpackbits as unpackbits
 from cuprous._tools.estimate import estimate as estimate
 from cuprous._tools.estimate import estimate_simple as estimate_simple
 from cuprous._tools.explanation import explain as explain
+from cuprous._tools.pacing import paced as paced
 from cuprous._tools.profile import profile as profile
 from cuprous._tools.scaling import estimate_scaling as estimate_scaling
 from cuprous._tools.timing import timeit as timeit
@@ -803,6 +804,7 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "paced",
     "packbits",
     "pad",
     "partition",

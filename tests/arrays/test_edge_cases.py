@@ -206,6 +206,16 @@ def test_as_numpy(name: str) -> None:
     check(CALLS[name])
 
 
+@pytest.mark.parametrize("shapes", [[(3,), ()], [(3,), (2, 2)], [(2, 3), (2, 2)], [(), ()], []])
+def test_messages_of_arrays_that_do_not_join(shapes: list[tuple[int, ...]]) -> None:
+    messages = []
+    for xp in (np, cp):
+        with pytest.raises(ValueError) as failed:
+            xp.concatenate([xp.ones(shape) for shape in shapes])
+        messages.append(str(failed.value))
+    assert messages[0] == messages[1]
+
+
 def test_a_list_that_holds_itself() -> None:
     y: list[Any] = []
     y.append(y)

@@ -141,6 +141,7 @@ ELSEWHERE = {
     "get_array_module": "arrays/test_elementwise.py",
     **dict.fromkeys(("asnumpy", "explain", "show_code", "synchronize"), "test_tour.py"),
     **dict.fromkeys(("estimate", "estimate_simple", "timeit"), "test_estimate.py"),
+    "paced": "test_notebook.py",
     "estimate_scaling": "test_scaling.py",
     **dict.fromkeys(("bind", "bound", "real_package", "unbind"), "runner/test_real.py"),
     "profile": "test_profile.py",

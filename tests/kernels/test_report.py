@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,46 @@ def test_kernels_of_a_program(tmp_path: Path) -> None:
     assert 0 < halve["occupancy"] <= 1
     assert spills["stack"] >= 256
     assert spills["registers"] <= 24
+
+
+@pytest.mark.nvrtc
+def test_the_example_of_the_documentation(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"`fade\.py`\n\n```python\n(.*?)```\n\nit prints\n\n```text\n\$ cuprous (.*?)\n(.*?)```", page, re.DOTALL
+    )
+    assert found
+    (tmp_path / "fade.py").write_text("import cuprous as cp\nfrom cuprous import cuda\n\n" + found[1])
+    line = [sys.executable, "-m", "cuprous", *found[2].split()]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+
+    def facts(text: str) -> list[str]:
+        """Returns the lines without the number of registers, which depends on NVRTC's version."""
+        return re.sub(r"(fade\.py:4\)) +\d+", r"\1", text).splitlines()
+
+    assert facts(done.stdout) == facts(found[3])
+
+
+@pytest.mark.nvrtc
+def test_float64_of_the_library_is_not_the_programs(tmp_path: Path) -> None:
+    program = """
+import numpy as np
+from cuprous import cuda
+from cuprous.cuda.random import create_xoroshiro128p_states, xoroshiro128p_normal_float32
+
+@cuda.jit
+def noise(states, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = xoroshiro128p_normal_float32(states, i)HALF
+
+noise[1, 32](create_xoroshiro128p_states(32, 1), cuda.to_device(np.ones(32, np.float32)))
+"""
+    for factor, own in (("", False), (" * 0.5", True)):
+        done = run(tmp_path, "kernels", "--arch", "sm_90", "FILE", program=program.replace("HALF", factor))
+        assert "1 kernel of" in done.stdout, done.stderr
+        assert ("float64 though" in done.stdout) == own
+        assert not own or "first in `out[i] = xoroshiro128p_normal_float32(states, i) * 0.5`" in done.stdout
 
 
 @pytest.mark.nvrtc

@@ -187,6 +187,20 @@ def test_demo_reports_a_time_below_the_memory_bound(
     assert "impossible time" in row["note"]
 
 
+@pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="the load is not known here")
+@pytest.mark.parametrize(("load", "disturbed"), [(0.0, False), (1e4, True)])
+def test_demo_names_a_loaded_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, load: float, disturbed: bool
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    picture = tmp_path / "demo.svg"
+    assert main.main(["--quick", "--only", "small", "--plot", str(picture)]) == 0
+    assert ("disturbed: other work was running (load 10000.0" in capsys.readouterr().out) == disturbed
+    root = ElementTree.parse(picture).getroot()
+    lines = [text.text or "" for text in root.findall(".//{*}text")]
+    assert any("disturbed" in line for line in lines) == disturbed and max(map(len, lines)) <= 105
+
+
 def test_demo_has_no_time_below_the_memory_bound() -> None:
     report = json.loads(command("demo", "--quick", "--json", "--only", "matmul,options,small,add").stdout)
     for row in report["rows"]:
@@ -198,7 +212,8 @@ def test_demo_has_no_time_below_the_memory_bound() -> None:
 def test_demo_shows_progress_in_a_terminal() -> None:
     ours, theirs = os.openpty()
     line = [sys.executable, "-m", "cuprous", "demo", "--quick", "--only", "add,small"]
-    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False)
+    env = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False, env=env)
     os.close(theirs)
     printed = os.read(ours, 100_000).decode()
     os.close(ours)

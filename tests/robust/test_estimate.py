@@ -71,16 +71,28 @@ def test_in_words() -> None:
     assert "Cost unknown on the CPU (--cpu-price), 0.0" in rent
 
 
+def test_a_gpu_without_float64() -> None:
+    task = ("estimate", "--flops", "10T", "--data", "1GB", "--cpu", "5600X", "--gpu", "Arc A770")
+    assert command(*task).returncode == 0
+    done = command(*task, "--dtype", "float64")
+    assert done.returncode == 2
+    assert "the Intel Arc A770 cannot compute in float64; use float32, or name another GPU" in done.stderr
+
+
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (44, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (50, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout
     assert "H200 SXM" in text
     marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
     others = ["MI250X", "MI300X", "MI325X", "MI355X", "RX 7800 XT", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
-    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, "Intel Max 1550", "Intel Arc B580"]
+    others += ["Intel Max 1550", "Intel Arc B580"]
+    narrow = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"]
+    narrow += ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"]
+    assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, *narrow]
+    assert [line[:23].rstrip() for line in text.splitlines() if line[23:33].strip() == "-"] == narrow
     assert "compute capability 7.5" in text
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
+import sys
+import termios
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -141,7 +146,7 @@ def test_bench_shows_no_time_of_a_wrong_result() -> None:
 
 
 def test_a_loaded_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any("disturbed" in line for line in bench.machine([], [], 1000.0))
+    assert any("disturbed: other work was running" in line for line in bench.machine([], [], 1000.0))
     assert not any("disturbed" in line for line in bench.machine([], [], 0.0))
 
 
@@ -157,6 +162,24 @@ def test_color_needs_a_terminal_and_consent(monkeypatch: pytest.MonkeyPatch) -> 
     colored = charts.colored()
     monkeypatch.setenv("NO_COLOR", "1")
     assert (colored, charts.colored()) == (True, False)
+
+
+@pytest.mark.parametrize(("term", "columns", "wanted"), [("xterm", 40, 39), ("xterm", 0, 79), ("dumb", 40, 0)])
+def test_progress_fits_on_a_line_of_the_terminal(term: str, columns: int, wanted: int) -> None:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    code = "from cuprous._tools.progress import Progress; p = Progress(1); p.line('x' * 200); p.clear()"
+    env = {**os.environ, "TERM": term}
+    done = subprocess.run([sys.executable, "-c", code], stdin=slave, stdout=subprocess.PIPE, stderr=slave, env=env)
+    os.close(slave)
+    assert done.returncode == 0
+    os.set_blocking(master, False)
+    try:
+        shown = os.read(master, 1000)
+    except OSError:  # nothing was written
+        shown = b""
+    os.close(master)
+    assert (shown.count(b"x"), shown.endswith(b"\x1b[2K")) == (wanted, wanted > 0)
 
 
 def test_a_locale_of_ascii_gets_ascii(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_a_program_fails_as_under_python(tmp_path: Path) -> None:
     failed = run(tmp_path, "raises.py", code=1)
     assert failed.stderr.splitlines()[1] == "Traceback (most recent call last):" and "line 2" in failed.stderr
     assert "name a program" in run(tmp_path, code=2).stderr
+    assert run(tmp_path, "none.py", code=2).stderr == "cuprous run: file 'none.py' does not exist\n"
     assert "cannot bind jax" in run(tmp_path, "--bind", "jax", "fails.py", code=2).stderr
     assert (
         "-E or -I"

@@ -306,10 +306,11 @@ pub(crate) fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Opt
 /// Estimates the time of `work` in `setting`, the speedup and the costs.
 ///
 /// # Errors
-/// `ValueError` that names a quantity which is not a number, negative or out of range.
+/// `ValueError` that names a quantity which is not a number, negative or out of range, or a GPU without the dtype.
 pub fn estimate(work: &Work, setting: &Setting) -> Result<Estimate> {
     work.validate()?;
     setting.validate()?;
+    setting.gpu.require(work.dtype)?;
     let cpu = |work: &Work, level| work.repeats * on_cpu(work, setting, level);
     let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 1.0 };
     let times = on_gpu(work, setting, Level::Typical);

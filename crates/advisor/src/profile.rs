@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use cuprous_core::DType;
+use cuprous_core::{DType, Error, Result};
 
 use crate::table::{Cells, Figure, Source, rows};
 
@@ -11,8 +11,8 @@ use crate::table::{Cells, Figure, Source, rows};
 pub struct Gpu {
     /// Its usual name.
     pub name: &'static str,
-    /// Operations per second in float64.
-    pub fp64: Figure,
+    /// Operations per second in float64, unless the GPU does not have it.
+    pub fp64: Option<Figure>,
     /// Matrix products of float64, if the GPU has units for them.
     pub fp64_matrix: Option<Figure>,
     /// Operations per second in float32.
@@ -25,8 +25,8 @@ pub struct Gpu {
     pub memory: Figure,
     /// Memory bandwidth in bytes per second.
     pub bandwidth: Figure,
-    /// PCI Express generation; 16 lanes.
-    pub pcie: Figure,
+    /// PCI Express generation; 16 lanes. A GPU that shares the CPU's memory has no slot, and nothing is copied to it.
+    pub pcie: Option<Figure>,
     /// Bytes per second to another GPU, one way, if there is a direct link.
     pub link: Option<Figure>,
     /// Board power in watts.
@@ -107,30 +107,43 @@ pub struct Rates {
 
 impl Gpu {
     /// Returns the peak in operations per second. A complex operation counts as the real operations of which it
-    /// consists, integers count as float32. `tf32` says whether float32 products may be rounded to TF32.
+    /// consists, integers count as float32. `tf32` says whether float32 products may be rounded to TF32. It is 0 for
+    /// what the GPU does not compute: see [`Gpu::require`].
     pub fn peak(&self, dtype: DType, unit: ComputeUnit, tf32: bool) -> f64 {
         let figure = match (dtype, unit) {
-            (DType::F64 | DType::C128, ComputeUnit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
+            (DType::F64 | DType::C128, ComputeUnit::Matrix) => self.fp64_matrix.or(self.fp64),
             (DType::F64 | DType::C128, ComputeUnit::Vector) => self.fp64,
-            (DType::F16, ComputeUnit::Matrix) => self.half.unwrap_or(self.fp32),
-            (DType::BF16, ComputeUnit::Matrix) => self.half.filter(|_| self.has_bfloat16()).unwrap_or(self.fp32),
-            (DType::F32 | DType::C64, ComputeUnit::Matrix) if tf32 => self.tf32.unwrap_or(self.fp32),
-            _ => self.fp32,
+            (DType::F16, ComputeUnit::Matrix) => self.half.or(Some(self.fp32)),
+            (DType::BF16, ComputeUnit::Matrix) => self.half.filter(|_| self.has_bfloat16()).or(Some(self.fp32)),
+            (DType::F32 | DType::C64, ComputeUnit::Matrix) if tf32 => self.tf32.or(Some(self.fp32)),
+            _ => Some(self.fp32),
         };
-        figure.value
+        figure.map_or(0.0, |figure| figure.value)
+    }
+
+    /// Checks that the GPU computes in `dtype`.
+    ///
+    /// # Errors
+    /// `ValueError` if it does not: GPUs of Apple and Intel's Arc A series do not have float64.
+    pub fn require(&self, dtype: DType) -> Result<()> {
+        if self.fp64.is_some() || dtype.component() != DType::F64 {
+            return Ok(());
+        }
+        let name = self.name;
+        Err(Error::value(format!("[estimate] the {name} cannot compute in float64; use float32, or name another GPU")))
     }
 
     /// Returns all known figures with their names.
     pub fn figures(&self) -> Vec<(&'static str, Figure)> {
         let maybe = [
-            ("fp64", Some(self.fp64)),
+            ("fp64", self.fp64),
             ("fp64 in products", self.fp64_matrix),
             ("fp32", Some(self.fp32)),
             ("tf32", self.tf32),
             ("16 bits", self.half),
             ("memory", Some(self.memory)),
             ("bandwidth", Some(self.bandwidth)),
-            ("PCIe generation", Some(self.pcie)),
+            ("PCIe generation", self.pcie),
             ("link", self.link),
             ("power", Some(self.power)),
             ("compute capability", self.capability),
@@ -152,9 +165,11 @@ impl Gpu {
         }
     }
 
-    /// Returns the line rate of its PCI Express slot in bytes per second each way: 16 lanes, 128 of 130 bits used.
+    /// Returns the line rate of its PCI Express slot in bytes per second each way: 16 lanes, 128 of 130 bits used. It is
+    /// infinite for a GPU that shares the CPU's memory.
     pub fn slot(&self) -> f64 {
-        8e9 * 2f64.powf(self.pcie.value - 3.0) * 16.0 * (128.0 / 130.0) / 8.0
+        let rate = |pcie: Figure| 8e9 * 2f64.powf(pcie.value - 3.0) * 16.0 * (128.0 / 130.0) / 8.0;
+        self.pcie.map_or(f64::INFINITY, rate)
     }
 
     /// Returns the rates that a program reaches.
@@ -213,14 +228,14 @@ static GPUS: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
         let mut cells = Cells { row: name, cells: cells.into_iter(), sources: &SOURCES };
         Gpu {
             name,
-            fp64: cells.figure(tera),
+            fp64: cells.maybe(tera),
             fp64_matrix: cells.maybe(tera),
             fp32: cells.figure(tera),
             tf32: cells.maybe(tera),
             half: cells.maybe(tera),
             memory: cells.figure(giga),
             bandwidth: cells.figure(giga),
-            pcie: cells.figure(1.0),
+            pcie: cells.maybe(1.0),
             link: cells.maybe(giga),
             power: cells.figure(1.0),
             capability: cells.maybe(1.0),
@@ -318,13 +333,14 @@ mod tests {
 
     #[test]
     fn tables_are_whole() {
-        assert_eq!((gpus().len(), cpus().len()), (44, 8));
+        assert_eq!((gpus().len(), cpus().len()), (50, 8));
         for gpu in gpus() {
             // A dense peak above the sum of its parts would be one with sparsity.
             let half = gpu.half.map_or(0.0, |f| f.value);
-            assert!(gpu.fp64.value <= gpu.fp32.value && (half == 0.0 || half > gpu.fp32.value), "{}", gpu.name);
+            let wide = gpu.fp64.map_or(0.0, |f| f.value);
+            assert!(wide <= gpu.fp32.value && (half == 0.0 || half > gpu.fp32.value), "{}", gpu.name);
             assert!(gpu.tf32.is_none_or(|f| f.value <= half / 1.9 && f.value >= gpu.fp32.value), "{}", gpu.name);
-            assert!((2e11..1e13).contains(&gpu.bandwidth.value) && (50.0..1500.0).contains(&gpu.power.value));
+            assert!((1e11..1e13).contains(&gpu.bandwidth.value) && (50.0..1500.0).contains(&gpu.power.value));
         }
         for source in sources() {
             assert!(source.address.starts_with("https://") && !source.title.is_empty(), "{}", source.key);
@@ -353,6 +369,25 @@ mod tests {
     }
 
     #[test]
+    fn some_gpus_have_no_float64_or_no_slot() {
+        let names = |lacks: fn(&Gpu) -> bool| gpus().iter().filter(move |gpu| lacks(gpu)).map(|gpu| gpu.name);
+        let apple = ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"];
+        let arc = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"];
+        assert_eq!(names(|gpu| gpu.fp64.is_none()).collect::<Vec<_>>(), [arc, apple].concat());
+        assert_eq!(names(|gpu| gpu.pcie.is_none()).collect::<Vec<_>>(), apple);
+        for gpu in gpus().iter().filter(|gpu| gpu.fp64.is_none()) {
+            assert_eq!(gpu.peak(DType::F64, ComputeUnit::Matrix, true), 0.0);
+            assert!(gpu.peak(DType::I64, ComputeUnit::Vector, false) > 1e12 && gpu.require(DType::C64).is_ok());
+            for dtype in [DType::F64, DType::C128] {
+                let why = gpu.require(dtype).unwrap_err().message;
+                assert!(why.contains(gpu.name) && why.contains("cannot compute in float64; use float32"), "{why}");
+            }
+        }
+        let apple = find(gpus(), |g| g.name, "m1 max").unwrap();
+        assert_eq!(apple.rates(DType::F32, ComputeUnit::Vector, false, false, Level::Low).copies, f64::INFINITY);
+    }
+
+    #[test]
     fn boards_are_like_listed_gpus() {
         let name = |board| like(board).map(|gpu| gpu.name);
         assert_eq!(name("NVIDIA H100 80GB HBM3").map(|name| &name[..4]), Some("H100"));
@@ -376,7 +411,7 @@ mod tests {
         let why = |reason| gpus().iter().filter(move |gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
         let old: Vec<&str> = why("too old for Cuprous").collect();
         assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
-        assert_eq!(why("not a GPU of NVIDIA").count(), 10);
+        assert_eq!(why("not a GPU of NVIDIA").count(), 16);
     }
 
     #[test]

@@ -252,6 +252,11 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
         }
         _ => Some(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
     };
+    // The simple formula takes a rate that is given.
+    let computes = !question.simple || question.given[1].is_none();
+    if let (true, Some(Side::Listed(gpu))) = (computes, &gpu) {
+        gpu.require(work.dtype)?;
+    }
     if question.simple {
         return by_formula(question, &work, cpu.as_ref(), gpu.as_ref());
     }
@@ -273,7 +278,7 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
 
 fn no_gpu(simple: bool) -> Error {
     let given = if simple { "give the GPU's rate and the bandwidth, or " } else { "" };
-    Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of the list"))
+    Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of `cuprous estimate --list`"))
 }
 
 /// Estimates with this machine's own figures for the CPU, the GPU or both.

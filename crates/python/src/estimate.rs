@@ -6,8 +6,8 @@ use cuprous_advisor::counted::{Counted, compare};
 use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::question::{Question, ask};
 use cuprous_advisor::units::{self, Kind, parse};
-use cuprous_advisor::{Load, advice, rates::Rates};
-use cuprous_core::{Array, Error, Result};
+use cuprous_advisor::{Group, Load, advice, rates::Rates};
+use cuprous_core::{Array, DType, Error, Result};
 use cuprous_plan::Engine;
 use cuprous_plan::engine::Estimate;
 use pyo3::exceptions::PyValueError;
@@ -65,6 +65,16 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
                 .map(paper)
                 .ok_or_else(|| missing(name))
         }
+    }
+}
+
+/// Checks that a listed GPU computes in all dtypes of the counted work.
+fn require(name: Option<&str>, counted: &Counted) -> Result<()> {
+    let listed = name.and_then(|name| profile::find(profile::gpus(), |g| g.name, name));
+    let wide = |load: &Load| load.demands.iter().any(|demand| demand.group == Group::F64 && demand.amount > 0.0);
+    match listed {
+        Some(gpu) if counted.loads().any(wide) => gpu.require(DType::F64),
+        _ => Ok(()),
     }
 }
 
@@ -160,6 +170,7 @@ impl WorkCounter {
     fn on<'py>(&self, py: Python<'py>, device: Option<&str>, gpu: bool, tf32: bool) -> PyResult<Bound<'py, PyDict>> {
         let (rates, measured) = rates(device, gpu, tf32).or_raise()?;
         let counted: Counted = self.state().taken.counted.clone();
+        require(device, &counted).or_raise()?;
         let dict = PyDict::new(py);
         dict.set_item("name", &rates.name)?;
         dict.set_item("measured", measured)?;
@@ -190,7 +201,9 @@ impl WorkCounter {
         tf32: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let ((host, _), (board, _)) = (rates(cpu, false, tf32).or_raise()?, rates(gpu, true, tf32).or_raise()?);
-        let e = compare(&self.state().taken.counted, &host, &board, repeats, pinned, startup).or_raise()?;
+        let counted: Counted = self.state().taken.counted.clone();
+        require(gpu, &counted).or_raise()?;
+        let e = compare(&counted, &host, &board, repeats, pinned, startup).or_raise()?;
         let dict = PyDict::new(py);
         dict.set_item("cpu", e.cpu)?;
         dict.set_item("gpu", e.gpu.total)?;

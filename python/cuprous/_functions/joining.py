@@ -84,9 +84,8 @@ def concatenate(
         shape = part.shape
         if len(shape) != ndim:
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along "
-                f"dimension 0, the array at index 0 has {ndim} dimension(s) "
-                f"and the array at index {i} has {len(shape)} dimension(s)"
+                "all the input arrays must have same number of dimensions, but the array at index 0 has "
+                f"{ndim} dimension(s) and the array at index {i} has {len(shape)} dimension(s)"
             )
         for j in range(ndim):
             if j != axis and shape[j] != first[j]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -90,7 +91,9 @@ def as_text(groups: Sequence[Group], color: bool, width: int, ascii_only: bool =
 def as_svg(groups: Sequence[Group], title: str, subtitle: str) -> str:
     """A picture that reads on light and on dark ground: mid grays for text, no background."""
     left, right, bar_height, gap = 150, 560, 14, 4
-    y, body = 70, []
+    about = textwrap.wrap(subtitle, 105)  # what fits into the width at that size
+    body = [f'<text x="16" y="{42 + 14 * k}" class="l">{escape(line)}</text>' for k, line in enumerate(about)]
+    y = 56 + 14 * len(about)
     for group in groups:
         body.append(f'<text x="16" y="{y}" class="t">{escape(group.title)}</text>')
         remark = escape(group.remark or group.note)
@@ -112,6 +115,5 @@ def as_svg(groups: Sequence[Group], title: str, subtitle: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {y}" width="700" height="{y}" role="img">'
         f"<title>{escape(title)}</title><style>{style}</style>"
-        f'<text x="16" y="26" class="h">{escape(title)}</text>'
-        f'<text x="16" y="42" class="l">{escape(subtitle)}</text>' + "".join(body) + "</svg>\n"
+        f'<text x="16" y="26" class="h">{escape(title)}</text>' + "".join(body) + "</svg>\n"
     )

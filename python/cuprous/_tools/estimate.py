@@ -68,7 +68,8 @@ def estimate(
 
     Raises:
         TypeError: if `fn` is not callable, or calling it only makes a generator or a coroutine.
-        ValueError: for a device that is not listed, or a number out of range.
+        ValueError: for a device that is not listed or does not compute in float64 that `fn` needs, or a number out of
+            range.
         RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
             by another thread.
 
@@ -199,8 +200,8 @@ def estimate_simple(
         A `SimpleEstimate`: the times, their parts, and the speed-up.
 
     Raises:
-        ValueError: if a quantity is out of range or ambiguous, such as "400" or "1,5 GB", and if the hardware is not in
-            the list.
+        ValueError: if a quantity is out of range or ambiguous, such as "400" or "1,5 GB", if the hardware is not in the
+            list, and if it does not compute in float64 that is needed.
 
     Examples:
         >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",

@@ -73,6 +73,9 @@ def main(argv: Sequence[str]) -> int:
             "cuprous run: Python was started with -E or -I, which hides the binding; start it without", file=sys.stderr
         )
         return 2
+    if not kind and program[0] != "-" and not os.path.exists(program[0]):
+        print(f"cuprous run: file {program[0]!r} does not exist", file=sys.stderr)
+        return 2
     packages = [name for name in chosen((*DEFAULT, *options.bind)) if name not in options.keep]
     if not options.quiet:
         print(line(packages), file=sys.stderr, flush=True)

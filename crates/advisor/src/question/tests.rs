@@ -94,6 +94,22 @@ fn old_gpus_and_ambiguous_names_are_reported() {
 }
 
 #[test]
+fn gpus_without_float64_are_refused_for_it() {
+    let question = Question { flops: 1e12, data: 1e9, gpu: Some("m1 max".into()), ..Question::default() };
+    let wide = Question { dtype: DType::F64, ..question.clone() };
+    for cpu in [None, Some("9654".to_owned())] {
+        let why = ask(&Question { cpu: cpu.clone(), ..wide.clone() }, || machine(false)).unwrap_err().message;
+        assert!(why.contains("Apple M1 Max cannot compute in float64; use float32"), "{why}");
+        let single = ask(&Question { cpu, ..question.clone() }, || machine(false)).unwrap();
+        // It shares the CPU's memory.
+        assert!(single.latency_seconds < 1e-4 && single.gpu_seconds.is_finite(), "{single:?}");
+    }
+    assert!(ask(&Question { simple: true, ..wide.clone() }, || machine(false)).is_err());
+    let given = Question { simple: true, given: [None, Some(1e12), None], ..wide };
+    assert!(ask(&given, || machine(false)).unwrap().gpu_seconds.is_finite());
+}
+
+#[test]
 fn what_was_not_measured_is_refused_by_name() {
     let refused = |change: fn(&mut Question)| {
         let mut question = Question { flops: 1.0, ..Question::default() };

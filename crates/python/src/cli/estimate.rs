@@ -246,7 +246,10 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     )?;
     let tera = |value: f64| format!("{:.4}", value / 1e12).trim_end_matches('0').trim_end_matches('.').to_owned();
     for gpu in profile::gpus() {
-        let peak = |dtype| tera(gpu.peak(dtype, ComputeUnit::Matrix, false));
+        let peak = |dtype| {
+            let rate = gpu.require(dtype).map(|()| gpu.peak(dtype, ComputeUnit::Matrix, false));
+            rate.map_or_else(|_| "-".to_owned(), tera)
+        };
         let memory = quantity(gpu.memory.value, "B");
         let bandwidth = quantity(gpu.bandwidth.value, "B/s");
         let power = quantity(gpu.power.value, "W");
@@ -269,7 +272,8 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n* Not supported: the libraries of CUDA 13 need a GPU of NVIDIA with compute capability 7.5 or later."
+        "\n* Not supported: the libraries of CUDA 13 need a GPU of NVIDIA with compute capability 7.5 or later. - The GPU \
+         does not compute in float64."
     )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

@@ -64,6 +64,7 @@ enum Command {
     /// several processes need; then runs a kernel on each device. Each fault is shown with its cause and a fix. A
     /// machine without a GPU is not an error. With programs, `cuprous doctor train.py`, it lists the names that they
     /// use and Cuprous lacks.
+    #[command(override_usage = "cuprous doctor [OPTIONS] [PROGRAM.py]...")]
     Doctor {
         /// Prints JSON
         #[arg(long)]

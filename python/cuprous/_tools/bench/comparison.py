@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from cuprous._tools.bench.peers import Peer, installed
 from cuprous._tools.bench.workloads import Workload, workloads
 from cuprous._tools.demo.main import devices
 from cuprous._tools.demo.measure import seconds_each
+from cuprous._tools.machine import cores, disturbance
 from cuprous._tools.progress import Progress
 
 
@@ -84,22 +84,17 @@ def group(workload: Workload, times: Sequence[Time], peers: Sequence[Peer]) -> c
     return charts.Group(workload.title, remark, bars, note=notes)
 
 
-def load() -> float | None:
-    """Returns the mean number of processes that ran in the last minute, where it is known."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
 def machine(peers: Sequence[Peer], absent: Sequence[str], load: float | None) -> list[str]:
     """Returns lines about the machine, the libraries, and what disturbed the measurement."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = cores()
     libraries = dict.fromkeys(f"{peer.label.partition(',')[0]} {peer.version}" for peer in peers)
     gpu = devices()[1]
-    lines = [f"{cores} CPU core{'s' * (cores != 1)}; {gpu}; {', '.join(libraries)}"]
+    lines = [f"{count} CPU core{'s' * (count != 1)}; {gpu}; {', '.join(libraries)}"]
     if absent:
         lines.append("; ".join(absent))
-    if load is not None and load > cores / 2:
-        lines.append(f"disturbed: other work was running (load {load:.1f} on {cores} cores), so times are too long")
+    if remark := disturbance(load):
+        lines.append(remark)
     return lines
 
 
-__all__ = ["Time", "group", "installed", "load", "machine", "measure", "workloads"]
+__all__ = ["Time", "group", "installed", "machine", "measure", "workloads"]

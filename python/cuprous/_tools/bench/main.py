@@ -13,6 +13,8 @@ from pathlib import Path
 
 from cuprous._tools import charts
 from cuprous._tools.bench import comparison
+from cuprous._tools.machine import disturbance
+from cuprous._tools.machine import load as current_load
 from cuprous._tools.progress import Progress
 
 #: Packages that are compared beside NumPy and Cuprous, if they are installed.
@@ -36,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         if unknown := [name for name in given if name not in known]:
             print(f"cuprous bench: {unknown[0]!r} does not exist; choose from {', '.join(known)}", file=sys.stderr)
             return 2
-    begin, load = time.time(), comparison.load()
+    begin, load = time.time(), current_load()
     peers, absent = comparison.installed(("numpy", "cuprous", *options.beside))
     chosen = [workload for workload in chosen if workload.name in wanted]
     # Half of the time is for measuring; the rest is inputs, checks and compilation.
@@ -59,7 +61,8 @@ def main(argv: Sequence[str]) -> int:
         print(charts.as_text(groups, charts.colored(), width, charts.plain()), end="")
         print(FOOTER)
     if options.plot:
-        picture = charts.as_svg(groups, "Cuprous beside other libraries", machine[0])
+        subtitle = "; ".join([machine[0], *filter(None, [disturbance(load)])])
+        picture = charts.as_svg(groups, "Cuprous beside other libraries", subtitle)
         Path(options.plot).write_text(picture, encoding="utf-8")
         print(f"wrote {options.plot}", file=sys.stderr)
     return int(any(t.note.startswith("wrong") and t.library.startswith("Cuprous") for t in times))

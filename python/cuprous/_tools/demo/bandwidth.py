@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+
+from cuprous._tools.machine import cores
 
 #: A time is impossible if it is this many times below the bound. Bandwidth on a shared machine varies from one second
 #: to the next, and what was not computed is faster by far more.
@@ -43,7 +44,7 @@ def of_cpu(nbytes: int, budget: float = 0.1) -> float:
     """
     half = max(nbytes // 2, 4096)
     source, target = np.ones(half, np.uint8), np.zeros(half, np.uint8)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = cores()
     times = max(1, (1 << 27) // half)  # copies are repeated, so that the clock and starting threads do not count
 
     def copies(part: tuple[np.ndarray, np.ndarray]) -> None:
@@ -51,10 +52,10 @@ def of_cpu(nbytes: int, budget: float = 0.1) -> float:
             np.copyto(part[1], part[0])
 
     one = best(lambda: copies((source, target)), 2 * half * times, budget)
-    if cores == 1:
+    if count == 1:
         return one
-    parts = list(zip(np.array_split(source, cores), np.array_split(target, cores), strict=True))
-    with ThreadPoolExecutor(cores) as pool:
+    parts = list(zip(np.array_split(source, count), np.array_split(target, count), strict=True))
+    with ThreadPoolExecutor(count) as pool:
         return max(one, best(lambda: list(pool.map(copies, parts)), 2 * half * times, budget))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import shutil
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import cuprous as cp
 from cuprous._tools import charts
 from cuprous._tools.demo.show import groups
+from cuprous._tools.machine import cores, disturbance, load
 from cuprous._tools.progress import Progress
 
 FOOTER = """\
@@ -41,8 +41,8 @@ def main(argv: Sequence[str]) -> int:
             return 2
         chosen = [row for row in chosen if row.name in wanted]
     gpu, about = devices()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    subtitle = f"NumPy {np.__version__}, {cores} CPU core{'s' * (cores != 1)}; {about}"
+    count, remark = cores(), disturbance(load())
+    machine = f"NumPy {np.__version__}, {count} CPU core{'s' * (count != 1)}; {about}"
     progress = Progress(len(chosen))
     results: list[Result] = []
     for number, row in enumerate(chosen, 1):
@@ -50,16 +50,20 @@ def main(argv: Sequence[str]) -> int:
     progress.clear()
     failed = any(result.failed for result in results)
     if arguments.json:
-        print(json.dumps({"machine": subtitle, "gpu": gpu, "rows": [r.as_dict() for r in results]}, indent=2))
+        print(
+            json.dumps(
+                {"machine": machine, "disturbed": remark, "gpu": gpu, "rows": [r.as_dict() for r in results]}, indent=2
+            )
+        )
     else:
-        print(subtitle + "\n")
+        print("\n".join(filter(None, [machine, remark])) + "\n")
         width = shutil.get_terminal_size().columns
         print(charts.as_text(groups(results), charts.colored(), width, charts.plain()), end="")
         print(FOOTER)
     if arguments.plot:
-        Path(arguments.plot).write_text(
-            charts.as_svg(groups(results), "NumPy beside Cuprous", subtitle), encoding="utf-8"
-        )
+        subtitle = "; ".join(filter(None, [machine, remark]))
+        picture = charts.as_svg(groups(results), "NumPy beside Cuprous", subtitle)
+        Path(arguments.plot).write_text(picture, encoding="utf-8")
         print(f"wrote {arguments.plot}", file=sys.stderr)
     return 1 if failed else 0
 
