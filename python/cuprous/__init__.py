@@ -68,6 +68,7 @@ _PUBLIC = {
     ),
     "._functions.padding": "pad",
     "._functions.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+    "._functions.poly1d": "poly1d",
     "._functions.printing": "array2string array_repr array_str who",
     "._functions.products": "cross dot inner kron outer tensordot trace vdot",
     "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
@@ -127,7 +128,9 @@ _OTHERS = {
 
 #: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).
 _MODULES = {
-    **{name: f".{name}" for name in ("cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "random", "scipy")},
+    **{name: f".{name}" for name in (
+        "cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "scipy",
+    )},
     "special": ".scipy.special",
 }
 
