@@ -23,8 +23,7 @@ _PUBLIC = {
     "._array.array_api": "__array_api_version__ __array_namespace_info__",
     "._common.convert": "asnumpy",
     "._common.device": (
-        "MemoryPool PinnedMemoryPool fuse get_default_memory_pool get_default_pinned_memory_pool "
-        "get_device set_device show_code show_config synchronize"
+        "MemoryPool fuse get_default_memory_pool get_device set_device show_code show_config synchronize"
     ),
     "._common.dlpack": "from_dlpack",
     "._common.dtype_info": "can_cast common_type finfo iinfo isdtype min_scalar_type promote_types result_type",
@@ -102,6 +101,7 @@ _PUBLIC = {
     ),
     "._ufuncs.two_outputs": "divmod frexp modf",
     ".cuda._elementwise_kernel": "ElementwiseKernel",
+    ".cuda.pinned_memory": "PinnedMemoryPool get_default_pinned_memory_pool",
     ".cuda._raw_kernels": "RawKernel RawModule",
     ".cuda._reduction_kernel": "ReductionKernel",
     ".runner": "bind bound real_package unbind",
