@@ -13,7 +13,7 @@ from cuprous._functions.joining import concatenate
 from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic, _common_shape, inconsistent
-from cuprous.scipy.sparse._base import Sparse, is_dense, operand
+from cuprous.scipy.sparse._base import Sparse, operand
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_number, is_shape
 from cuprous.scipy.sparse._compressed import is_scipy
 
