@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,21 @@ def _regions(c: Calls) -> None:
     for scale in (1.0, 0.5):
         for ratio in (-1, 2):
             for aligned in (False, True):
-                call = lambda x: ops.roi_align(x, rois, (3, 4), scale, ratio, aligned)  # noqa: B023
+                options = {"output_size": (3, 4), "spatial_scale": scale, "sampling_ratio": ratio, "aligned": aligned}
+                call = partial(ops.roi_align, boxes=rois, **options)
                 c.gradients(f"roi_align {scale} {ratio} {aligned}", call, image)
-            c.gradients(f"ps_roi_align {scale} {ratio}", lambda x: ops.ps_roi_align(x, rois, 2, scale, ratio), image)  # noqa: B023
-        c.gradients(f"roi_pool {scale}", lambda x: ops.roi_pool(x, rois, (3, 4), scale), image)  # noqa: B023
+            c.gradients(
+                f"ps_roi_align {scale} {ratio}",
+                partial(ops.ps_roi_align, boxes=rois, output_size=2, spatial_scale=scale, sampling_ratio=ratio),
+                image,
+            )
+        c.gradients(
+            f"roi_pool {scale}", partial(ops.roi_pool, boxes=rois, output_size=(3, 4), spatial_scale=scale), image
+        )
         c.put(f"ps_roi_pool at edges {scale}", ops.ps_roi_pool(c.tensor(image), rois, 2, scale))
-        c.gradients(f"ps_roi_pool {scale}", lambda x: ops.ps_roi_pool(x, inner, 2, scale), image)  # noqa: B023
+        c.gradients(
+            f"ps_roi_pool {scale}", partial(ops.ps_roi_pool, boxes=inner, output_size=2, spatial_scale=scale), image
+        )
     listed = [c.tensor(c.boxes(3)), c.tensor(np.zeros((0, 4), "f4")), c.tensor(c.boxes(2))]
     ties = np.maximum(c.normal(3, 4, 9, 9), 0)
     c.gradients("roi_pool list", lambda x: ops.roi_pool(x, listed, 3, 0.4), ties)
@@ -86,7 +96,7 @@ def _boxes(c: Calls) -> None:
         c.gradients(name, getattr(ops, name), first, second)
     for name in ("generalized_box_iou_loss", "distance_box_iou_loss", "complete_box_iou_loss"):
         for reduction in ("none", "mean", "sum"):
-            call = lambda a, b: getattr(ops, name)(a, b, reduction=reduction)  # noqa: B023
+            call = partial(getattr(ops, name), reduction=reduction)
             c.gradients(f"{name} {reduction}", call, first[:4], second)
     whole, other = ((b * 10).astype("i8") for b in (first, second))
     c.put("box_area", *(ops.box_area(c.tensor(first), fmt) for fmt in ("xyxy", "xywh", "cxcywh")))

@@ -71,8 +71,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "coo_array", "coo_matrix",
-    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array", "eye", "eye_array", "find", "hstack",
-    "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc", "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum",
-    "linalg", "load_npz", "rand", "random", "random_array", "save_npz", "sparray", "spdiags", "spmatrix", "tril",
-    "triu", "vstack",
+    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array", "eye",
+    "eye_array", "find", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc",
+    "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum", "linalg", "load_npz", "rand", "random", "random_array",
+    "save_npz", "sparray", "spdiags", "spmatrix", "tril", "triu", "vstack",
 ]  # fmt: skip
