@@ -128,9 +128,20 @@ _OTHERS = {
 
 #: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).
 _MODULES = {
-    **{name: f".{name}" for name in (
-        "cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "polynomial", "random", "scipy",
-    )},
+    **{
+        name: f".{name}"
+        for name in (
+            "cuda",
+            "cupyx",
+            "exceptions",
+            "fft",
+            "lib",
+            "linalg",
+            "polynomial",
+            "random",
+            "scipy",
+        )
+    },
     "special": ".scipy.special",
 }
 

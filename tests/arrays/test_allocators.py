@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import cuprous as cp
@@ -39,9 +41,10 @@ def test_a_pool_of_pinned_memory_keeps_blocks() -> None:
     block = pool.malloc(1000)
     address, size = block.ptr, block.size()
     assert size >= 1000 and pool.n_free_blocks() == 0
-    view = np.frombuffer(block, "f4", 250)
+    shared: Any = block
+    view = np.frombuffer(shared, "f4", 250)
     view[:] = 3
-    del block
+    del block, shared
     assert pool.n_free_blocks() == 0  # the view holds it
     del view
     assert pool.n_free_blocks() == 1
@@ -75,9 +78,10 @@ def test_the_allocator_of_pinned_memory_can_be_replaced() -> None:
 def test_pinned_arrays_have_the_layout_of_numpys() -> None:
     for of in (np.ones((2, 3)), np.asfortranarray(np.ones((2, 3), "f4")), np.ones((4, 3, 2), "c8").transpose(1, 0, 2)):
         for order in "CFAK":
-            for keywords in ({}, {"dtype": "i2"}, {"shape": (5, 2)}, {"shape": 4}):
+            cases: list[dict[str, Any]] = [{}, {"dtype": "i2"}, {"shape": (5, 2)}, {"shape": 4}]
+            for keywords in cases:
                 got = cupyx.zeros_like_pinned(of, order=order, **keywords)
-                want = np.zeros_like(of, order=order, **keywords)
+                want = np.zeros_like(of, **{"order": order, **keywords})
                 assert (got.shape, got.dtype, got.strides) == (want.shape, want.dtype, want.strides)
                 np.testing.assert_array_equal(got, want)
     assert cupyx.empty_like_pinned(cp.ones((2, 3))).shape == (2, 3)

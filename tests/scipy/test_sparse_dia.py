@@ -16,7 +16,7 @@ from tests.support import assert_errors
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
 
-def pair(kind: str, shape: tuple[int, int], offsets: list[int], width: int, dtype: str = "f8") -> tuple[Any, Any]:
+def pair(kind: str, shape: Any, offsets: Any, width: Any, dtype: str = "f8") -> tuple[Any, Any]:
     """The same random matrix here and in SciPy."""
     rng = np.random.default_rng(len(offsets) + width)
     data = rng.integers(-2, 4, (len(offsets), width)).astype(dtype)

@@ -218,9 +218,9 @@ def test_integrals_and_parts_of_splines(k: int) -> None:
             for a, b in ((t[k], t[-k - 1]), (inside[7], inside[3]), (-1, 2.0)):
                 if k < 5 or extrapolate is not True:
                     close(mine.integrate(a, b), np.reshape(other.integrate(a, b), c.shape[1:]), 1e-6)
-    ours = interpolate.BSpline.design_matrix(cp.asarray(inside), cp.asarray(t), k)
-    close(ours.toarray(), theirs.BSpline.design_matrix(inside, t, k).toarray())
-    assert ours.format == "csr"
+    sparse: Any = interpolate.BSpline.design_matrix(cp.asarray(inside), cp.asarray(t), k)
+    close(sparse.toarray(), theirs.BSpline.design_matrix(inside, t, k).toarray())
+    assert sparse.format == "csr"
     fast = interpolate.BSpline.construct_fast(cp.asarray(t), cp.asarray(RNG.random(n)), k)
     close(interpolate.PPoly.from_spline(fast).c, theirs.PPoly.from_spline((t, fast.c.get(), k)).c, 1e-6)
     element = interpolate.BSpline.basis_element(cp.asarray(t[: k + 2]), False)

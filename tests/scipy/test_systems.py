@@ -44,7 +44,9 @@ def test_systems(form: str) -> None:
         assert isinstance(mine, getattr(signal, form))
         assert isinstance(mine, signal.dlti) == discrete and isinstance(mine, signal.lti) != discrete
         assert repr(mine) == repr(other).replace("scipy.signal", "scipy.signal") and mine.dt == other.dt
-        for name in {"TransferFunction": "num den", "ZerosPolesGain": "zeros poles", "StateSpace": "A B C D"}[form].split():
+        for name in {"TransferFunction": "num den", "ZerosPolesGain": "zeros poles", "StateSpace": "A B C D"}[
+            form
+        ].split():
             same(getattr(mine, name), getattr(other, name))
         same(mine.poles, other.poles)
         for conversion in ("to_tf", "to_zpk", "to_ss"):

@@ -323,5 +323,6 @@ def config() -> dict[str, Any]:
 
 
 __all__ = [
-    "MemoryPool", "fuse", "get_default_memory_pool", "get_device", "set_device", "show_code", "show_config", "synchronize",
+    "MemoryPool", "fuse", "get_default_memory_pool", "get_device", "set_device", "show_code", "show_config",
+    "synchronize",
 ]  # fmt: skip

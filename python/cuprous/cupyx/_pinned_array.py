@@ -9,6 +9,9 @@ import numpy as np
 
 from cuprous.cuda import pinned_memory
 
+#: Memory orders.
+_ORDERS: dict[str, Any] = dict(zip("CFAK", "CFAK", strict=True))
+
 
 def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     """Returns a NumPy array in page-locked memory, whose elements are not set.
@@ -28,7 +31,7 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     extents = (int(shape),) if hasattr(shape, "__index__") else tuple(shape)
     kind = np.dtype(dtype)
     memory = pinned_memory.alloc_pinned_memory(math.prod(extents) * kind.itemsize)
-    return np.ndarray(extents, kind, memory, order=order)  # type: ignore[call-overload]
+    return np.ndarray(extents, kind, memory, order=_ORDERS[order.upper()])
 
 
 def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
@@ -75,11 +78,11 @@ def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = 
         raise TypeError("subok is not supported yet")
     kind = a.dtype if dtype is None else np.dtype(dtype)
     extents = a.shape if shape is None else (int(shape),) if hasattr(shape, "__index__") else tuple(shape)
-    steps = np.empty_like(np.lib.stride_tricks.as_strided(np.empty(0, a.dtype), a.shape, a.strides), order=order,
-                          shape=extents).strides  # fmt: skip
+    like: Any = np.lib.stride_tricks.as_strided(np.empty(0, a.dtype), a.shape, a.strides)
+    steps = np.empty_like(like, order=_ORDERS[order.upper()], shape=extents).strides
     wide = kind.itemsize / a.dtype.itemsize
     memory = pinned_memory.alloc_pinned_memory(math.prod(extents) * kind.itemsize)
-    return np.ndarray(extents, kind, memory, strides=[int(step * wide) for step in steps])  # type: ignore[call-overload]
+    return np.ndarray(extents, kind, memory, strides=[int(step * wide) for step in steps])
 
 
 def zeros_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:

@@ -58,6 +58,7 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 
 __all__ = [
-    "Akima1DInterpolator", "BPoly", "BSpline", "CubicHermiteSpline", "CubicSpline", "NearestNDInterpolator", "PPoly",
-    "PchipInterpolator", "RBFInterpolator", "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    "Akima1DInterpolator", "BPoly", "BSpline", "CubicHermiteSpline", "CubicSpline", "NearestNDInterpolator",
+    "PPoly", "PchipInterpolator", "RBFInterpolator", "RegularGridInterpolator", "interp1d", "interpn",
+    "make_interp_spline", "pchip_interpolate",
 ]  # fmt: skip

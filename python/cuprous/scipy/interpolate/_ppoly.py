@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -230,7 +231,7 @@ class BPoly(Pieces):
         if any(getattr(y, "shape", None) == () or not hasattr(y, "__len__") for y in yi):
             raise TypeError("Using a 1-D array for y? Please .reshape(-1, 1).")
         known = [real_or_complex(array(y)) for y in yi]
-        k = max(len(one) + len(two) for one, two in zip(known, known[1:], strict=False))
+        k = max(len(one) + len(two) for one, two in itertools.pairwise(known))
         degrees = [orders] * m if orders is None or hasattr(orders, "__index__") else list(orders)
         if orders is not None:
             k = max(k, *degrees)
@@ -310,8 +311,8 @@ def _used(piece: int, first: int, second: int, degree: int | None) -> tuple[int,
     n2 = min(degree + 1 - n1, second)
     n1 = min(degree + 1 - n2, second)
     if n1 + n2 != degree + 1:
-        raise ValueError(f"Point {piece} has {first} derivatives, point {piece + 1} has {second} derivatives, but order "
-                         f"{degree} requested")  # fmt: skip
+        raise ValueError(f"Point {piece} has {first} derivatives, point {piece + 1} has {second} derivatives, but "
+                         f"order {degree} requested")  # fmt: skip
     if not (n1 <= first and n2 <= second):
         raise ValueError("`order` input incompatible with length y1 or y2.")
     return n1, n2

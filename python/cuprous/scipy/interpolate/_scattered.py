@@ -172,8 +172,8 @@ def _degree(degree: int | None, kernel: str) -> int:
     if degree < -1:
         raise ValueError("`degree` must be at least -1.")
     if -1 < degree < least:
-        warnings.warn(f"`degree` should not be below {least} except -1 when `kernel` is '{kernel}'. The interpolant may "
-                      "not be uniquely solvable, and the smoothing parameter may have an unintuitive effect.",
+        warnings.warn(f"`degree` should not be below {least} except -1 when `kernel` is '{kernel}'. The interpolant "
+                      "may not be uniquely solvable, and the smoothing parameter may have an unintuitive effect.",
                       UserWarning, stacklevel=3)  # fmt: skip
     return degree
 

@@ -93,7 +93,7 @@ class FeaturePyramidNetwork(nn.Module):
             raise ValueError("in_channels=0 is currently not supported")
         self.inner_blocks, self.layer_blocks = nn.ModuleList(), nn.ModuleList()
         for channels in in_channels_list:
-            more = {"norm_layer": norm_layer, "activation_layer": None}
+            more: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": None}
             self.inner_blocks.append(Conv2dNormActivation(channels, out_channels, 1, padding=0, **more))
             self.layer_blocks.append(Conv2dNormActivation(out_channels, out_channels, 3, **more))
         for layer in self.modules():
