@@ -230,6 +230,11 @@ INTERPOLATE: dict[str, Call] = {
     "interpolate.interpn": lambda sp, x: sp.interpolate.interpn(
         tuple(sp.np.arange(float(n)) for n in x.shape), x, sp.np.full((2, x.ndim), 0.25), "nearest"),
     "interpolate.PPoly": lambda sp, x: sp.interpolate.PPoly(x, sp.np.arange(x.shape[1] + 1.0))(sp.np.asarray([0.5])),
+    "interpolate.BPoly": lambda sp, x: sp.interpolate.BPoly(x, sp.np.arange(x.shape[1] + 1.0))(sp.np.asarray([0.5])),
+    "interpolate.RBFInterpolator": lambda sp, x: sp.interpolate.RBFInterpolator(
+        sp.np.arange(float(x.shape[0]))[:, None], x, kernel="linear")(sp.np.asarray([[0.5]])),
+    "interpolate.NearestNDInterpolator": lambda sp, x: sp.interpolate.NearestNDInterpolator(
+        sp.np.arange(float(x.shape[0]))[:, None], x)(sp.np.asarray([[0.3]])),
     "interpolate.BSpline": lambda sp, x: sp.interpolate.BSpline(sp.np.arange(x.shape[0] + 2.0), x, 1)(
         sp.np.asarray([1.5, 2.0])),
 }  # fmt: skip
@@ -253,7 +258,12 @@ SPECIAL: dict[str, Call] = {
        for name in ("gammaincinv", "gammainccinv", "chdtri", "stdtr", "stdtrit")},
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 3.0, x)
        for name in ("betainc", "betaincc", "betaincinv", "betainccinv", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc")},
-    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in ("bdtr", "bdtrc")},
+    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in (
+        "bdtr", "bdtrc", "nbdtr", "nbdtrc")},
+    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in ("bdtri", "nbdtri")},
+    "special.pdtri": lambda sp, x: sp.special.pdtri(2, x),
+    "special.lpmv": lambda sp, x: sp.special.lpmv(1, 3, x),
+    "special.sph_harm_y": lambda sp, x: sp.special.sph_harm_y(3, 1, x, 0.5),
     "special.diric": lambda sp, x: sp.special.diric(x, 5),
     "special.multigammaln": lambda sp, x: sp.special.multigammaln(x, 2),
     "special.radian": lambda sp, x: sp.special.radian(x, 30, 15),
@@ -261,7 +271,8 @@ SPECIAL: dict[str, Call] = {
 
 SPARSE: dict[str, Call] = {
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(x).toarray()
-       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "tril", "triu")},
+       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix",
+                    "tril", "triu")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(*[sp.sparse.csr_array(x)] * 2).toarray()
        for name in ("kron", "kronsum")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)([sp.sparse.csr_array(x)] * 2).toarray()
