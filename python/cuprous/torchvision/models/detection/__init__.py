@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._unsupported import unsupported_function
-from cuprous.torchvision.models.detection import faster_rcnn, roi_heads, rpn, transform
+from cuprous.torchvision.models.detection import anchor_utils, backbone_utils, faster_rcnn, roi_heads, rpn, transform
 from cuprous.torchvision.models.detection import faster_rcnn as mask_rcnn
 from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.faster_rcnn import BUILDERS, FasterRCNN, MaskRCNN
@@ -25,5 +25,5 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AnchorGenerator", "FasterRCNN", "MaskRCNN", "faster_rcnn", "mask_rcnn", "roi_heads", "rpn", "transform", *BUILDERS,
+    "AnchorGenerator", "FasterRCNN", "MaskRCNN", "anchor_utils", "backbone_utils", "faster_rcnn", "mask_rcnn", "roi_heads", "rpn", "transform", *BUILDERS,
 ]  # fmt: skip
