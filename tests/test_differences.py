@@ -136,7 +136,7 @@ LINES: dict[str, str] = {
     "`linalg.eig`, `eigvals` of real matrices": "cp.linalg.eigvals(cp.eye(2)).dtype == 'complex128'",
     "`linalg.eigh` of NaN": "same(cp.linalg.eigh(cp.full((2, 2), nan))[0], [nan, nan])",
     "`vectorize` without `otypes`": "def twice(x):\n    return x + x\nok = cp.vectorize(twice)(cp.ones(2, 'i1')).dtype == 'int64' and np.vectorize(twice)(np.ones(2, 'i1')).dtype == 'int8'",
-    "Missing functions (`poly1d`, dates, …)": "raises(NotImplementedError, 'cp.poly1d([1, 2])') and raises(NotImplementedError, 'cp.busday_count(1, 2)')",
+    "Missing functions (`asmatrix`, dates, …)": "raises(NotImplementedError, 'cp.asmatrix([1, 2])') and raises(NotImplementedError, 'cp.busday_count(1, 2)')",
     "`finfo(...).eps` and its like": "type(cp.finfo('float32').eps) is float and type(np.finfo('float32').eps) is np.float32",
     "`sort(descending=True)`": "same(cp.sort(cp.asarray([1.0, nan, 2.0]), descending=True), [nan, 2, 1])",
     "`nanquantile(weights=)` given for one axis, with NaN": "same(cp.nanquantile(cp.asarray([[1.0, nan, 3.0]]), 0.5, axis=1, weights=cp.asarray([1.0, 1.0, 5.0]), method='inverted_cdf'), [3.0])",

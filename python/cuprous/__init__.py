@@ -101,7 +101,7 @@ _PUBLIC = {
     ),
     "._ufuncs.two_outputs": "divmod frexp modf",
     ".cuda._elementwise_kernel": "ElementwiseKernel",
-    ".cuda.pinned_memory": "PinnedMemoryPool get_default_pinned_memory_pool",
+    ".cuda._pinned_pool": "PinnedMemoryPool get_default_pinned_memory_pool",
     ".cuda._raw_kernels": "RawKernel RawModule",
     ".cuda._reduction_kernel": "ReductionKernel",
     ".runner": "bind bound real_package unbind",

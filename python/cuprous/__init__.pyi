@@ -478,12 +478,12 @@ from cuprous._ufuncs.two_outputs import divmod as divmod
 from cuprous._ufuncs.two_outputs import frexp as frexp
 from cuprous._ufuncs.two_outputs import modf as modf
 from cuprous.cuda._elementwise_kernel import ElementwiseKernel as ElementwiseKernel
+from cuprous.cuda._pinned_pool import PinnedMemoryPool as PinnedMemoryPool
+from cuprous.cuda._pinned_pool import get_default_pinned_memory_pool as get_default_pinned_memory_pool
 from cuprous.cuda._raw_kernels import RawKernel as RawKernel
 from cuprous.cuda._raw_kernels import RawModule as RawModule
 from cuprous.cuda._reduction_kernel import ReductionKernel as ReductionKernel
 from cuprous.cuda._vectorize import GUFunc
-from cuprous.cuda.pinned_memory import PinnedMemoryPool as PinnedMemoryPool
-from cuprous.cuda.pinned_memory import get_default_pinned_memory_pool as get_default_pinned_memory_pool
 from cuprous.runner.hooks import load_ipython_extension as load_ipython_extension
 from cuprous.runner.hooks import pytest_addoption as pytest_addoption
 from cuprous.runner.hooks import pytest_load_initial_conftests as pytest_load_initial_conftests

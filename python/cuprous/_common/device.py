@@ -125,9 +125,7 @@ class MemoryPool:
             >>> memory = cp.get_default_memory_pool().malloc(16)
             >>> memory.memset(0, 16)
         """
-        from cuprous._common.pointers import alloc  # which imports this module
-
-        return alloc(size)
+        return _core.empty((size,), "uint8").data
 
     @property
     def _name(self) -> str:

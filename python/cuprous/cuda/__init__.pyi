@@ -84,6 +84,7 @@ from cuprous.cuda._link import declare_device as declare_device
 from cuprous.cuda._mapped import managed_array as managed_array
 from cuprous.cuda._mapped import mapped_array as mapped_array
 from cuprous.cuda._mapped import mapped_array_like as mapped_array_like
+from cuprous.cuda._pinned_pool import PinnedMemoryPointer, PinnedMemoryPool
 from cuprous.cuda._reduce import Reduce as Reduce
 from cuprous.cuda._reduce import reduce as reduce
 from cuprous.cuda._stream import Event as Event
@@ -93,8 +94,6 @@ from cuprous.cuda._stream import get_current_stream as get_current_stream
 from cuprous.cuda._stream import get_elapsed_time as get_elapsed_time
 from cuprous.cuda._vectorize import guvectorize as guvectorize
 from cuprous.cuda._vectorize import vectorize as vectorize
-from cuprous.cuda.pinned_memory import PinnedMemoryPointer as PinnedMemoryPointer
-from cuprous.cuda.pinned_memory import PinnedMemoryPool as PinnedMemoryPool
 from cuprous.cuda.pinned_memory import alloc_pinned_memory as alloc_pinned_memory
 from cuprous.cuda.pinned_memory import set_pinned_memory_allocator as set_pinned_memory_allocator
 from cuprous.cuda.runtime import get_device_properties as get_device_properties
@@ -161,6 +160,8 @@ from . import random as random
 from . import runtime as runtime
 from . import types as types
 
+PinnedMemoryPointer = PinnedMemoryPointer
+PinnedMemoryPool = PinnedMemoryPool
 activemask: __Intrinsic
 all_sync: __Intrinsic
 any_sync: __Intrinsic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from cuprous import rsqrt
@@ -27,9 +28,7 @@ else:
     def __getattr__(name: str) -> Any:
         """Imports submodules, and what needs NumPy, on first access."""
         if name == "scipy":
-            import cuprous.scipy
-
-            return cuprous.scipy
+            return importlib.import_module("cuprous.scipy")
         return _EXPORTS.get(name)
 
 

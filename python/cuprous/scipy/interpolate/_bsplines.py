@@ -17,6 +17,7 @@ from cuprous.scipy.interpolate._pieces import (
     periodic_integral,
     real_or_complex,
 )
+from cuprous.scipy.interpolate._ppoly import PPoly
 from cuprous.scipy.interpolate._tridiagonal import solve
 from cuprous.scipy.sparse import csr_array
 
@@ -112,8 +113,8 @@ class BSpline:
         c[k] = 1.0
         return cls.construct_fast(knots, c, k, extrapolate)
 
-    @classmethod
-    def design_matrix(cls, x: Any, t: Any, k: int, extrapolate: Any = False) -> csr_array:
+    @staticmethod
+    def design_matrix(x: Any, t: Any, k: int, extrapolate: Any = False) -> csr_array:
         """Returns the values of all B-splines at points, as a sparse matrix with a row for each point.
 
         Args:
@@ -263,6 +264,9 @@ class BSpline:
         if not extrapolate:
             low, high = (cp.clip(v, first, end) for v in (low, high))
         return whole(high, extrapolate=True) - whole(low, extrapolate=True)
+
+
+PPoly.spline_class = BSpline
 
 
 def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import cuprous as cp
 from cuprous import _core
@@ -32,6 +32,9 @@ class PPoly(Pieces):
         array(2.25)
     """
 
+    #: `BSpline`, whose module imports this one.
+    spline_class: ClassVar[Any]
+
     def _at(self, c: ndarray, index: ndarray, offset: ndarray, column: list[int]) -> Any:
         t = offset.reshape(column)
         value = cp.take(c[0], index, axis=0)
@@ -55,9 +58,7 @@ class PPoly(Pieces):
             >>> cp.scipy.interpolate.PPoly.from_spline(line)(0.5)
             array(3.)
         """
-        from cuprous.scipy.interpolate._bsplines import BSpline  # which is made of this module's classes
-
-        spline = tck if isinstance(tck, BSpline) else BSpline.construct_fast(*tck)
+        spline = cls.spline_class.construct_fast(*tck) if isinstance(tck, (tuple, list)) else tck
         if extrapolate is None and spline is tck:
             extrapolate = spline.extrapolate
         k, ends = spline.k, spline.t[:-1]

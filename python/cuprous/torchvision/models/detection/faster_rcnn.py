@@ -188,7 +188,11 @@ class FasterRCNN(GeneralizedRCNN):
             if not isinstance(part, (kind, type(None))):
                 raise TypeError(f"{name} should be of type {kind.__name__} or None instead of {type(part)}")
         if (num_classes is None) == (box_predictor is None):
-            word = "should not be None when box_predictor is not" if num_classes is None else "should be None when box_predictor is"  # noqa: E501
+            word = (
+                "should not be None when box_predictor is not"
+                if num_classes is None
+                else "should be None when box_predictor is"
+            )  # noqa: E501
             raise ValueError(f"num_classes {word} specified")
         channels = backbone.out_channels
         anchors = rpn_anchor_generator or _anchors()
@@ -226,7 +230,9 @@ class MaskRCNNHeads(nn.Sequential):
                  norm_layer: Callable[..., nn.Module] | None = None) -> None:  # fmt: skip
         blocks = []
         for out in layers:
-            blocks.append(Conv2dNormActivation(in_channels, out, 3, 1, dilation, dilation=dilation, norm_layer=norm_layer))
+            blocks.append(
+                Conv2dNormActivation(in_channels, out, 3, 1, dilation, dilation=dilation, norm_layer=norm_layer)
+            )
             in_channels = out
         super().__init__(*blocks)
         _initialized(self)

@@ -150,7 +150,9 @@ class RoIHeads(nn.Module):
         if targets is not None:
             self._check(targets)
         if not self.training:
-            logits, differences = self.box_predictor(self.box_head(self.box_roi_pool(features, proposals, image_shapes)))
+            logits, differences = self.box_predictor(
+                self.box_head(self.box_roi_pool(features, proposals, image_shapes))
+            )
             result = self._detections(logits, differences, proposals, image_shapes)
             if self.has_mask():
                 scores = self._masks(features, [found["boxes"] for found in result], image_shapes).sigmoid()

@@ -51,7 +51,9 @@ def by_anchor(maps: list[Any], columns: int) -> Any:
     parts = []
     for found in maps:
         count, _, height, width = found.shape
-        parts.append(found.reshape(count, -1, columns, height, width).permute(0, 3, 4, 1, 2).reshape(count, -1, columns))
+        parts.append(
+            found.reshape(count, -1, columns, height, width).permute(0, 3, 4, 1, 2).reshape(count, -1, columns)
+        )
     return torch.cat(parts, dim=1)
 
 

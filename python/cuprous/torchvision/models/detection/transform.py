@@ -124,7 +124,9 @@ class GeneralizedRCNNTransform(nn.Module):
             batch[k, :, : image.shape[1], : image.shape[2]] = image
         return ImageList(batch, [tuple(image.shape[-2:]) for image in images])
 
-    def postprocess(self, result: list[dict[str, Any]], image_shapes: list[Any], original_image_sizes: list[Any]) -> Any:
+    def postprocess(
+        self, result: list[dict[str, Any]], image_shapes: list[Any], original_image_sizes: list[Any]
+    ) -> Any:
         """Returns detections in the coordinates of the original images.
 
         Args:
