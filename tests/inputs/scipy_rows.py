@@ -271,8 +271,8 @@ SPECIAL: dict[str, Call] = {
 
 SPARSE: dict[str, Call] = {
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(x).toarray()
-       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix",
-                    "tril", "triu")},
+       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array",
+                    "dia_matrix", "tril", "triu")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(*[sp.sparse.csr_array(x)] * 2).toarray()
        for name in ("kron", "kronsum")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)([sp.sparse.csr_array(x)] * 2).toarray()

@@ -97,6 +97,7 @@ def test_bad_input() -> None:
     assert_errors(
         (lambda: signal.lti(1.0), ValueError), (lambda: signal.dlti(1, 1, 1, 1, 1), ValueError),
         (lambda: signal.dimpulse(continuous), AttributeError), (lambda: signal.dfreqresp(continuous), AttributeError),
-        (lambda: signal.freqresp(discrete), AttributeError), (lambda: signal.lsim(discrete, [1.0], [0.0]), AttributeError),
+        (lambda: signal.freqresp(discrete), AttributeError),
+        (lambda: signal.lsim(discrete, [1.0], [0.0]), AttributeError),
         (lambda: continuous.num + discrete.A, AttributeError),
     )  # fmt: skip

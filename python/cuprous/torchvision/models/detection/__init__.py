@@ -25,5 +25,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AnchorGenerator", "FasterRCNN", "MaskRCNN", "anchor_utils", "backbone_utils", "faster_rcnn", "mask_rcnn", "roi_heads", "rpn", "transform", *BUILDERS,
+    "AnchorGenerator", "FasterRCNN", "MaskRCNN", "anchor_utils", "backbone_utils", "faster_rcnn", "mask_rcnn",
+    "roi_heads", "rpn", "transform", *BUILDERS,
 ]  # fmt: skip

@@ -192,7 +192,7 @@ class FasterRCNN(GeneralizedRCNN):
                 "should not be None when box_predictor is not"
                 if num_classes is None
                 else "should be None when box_predictor is"
-            )  # noqa: E501
+            )
             raise ValueError(f"num_classes {word} specified")
         channels = backbone.out_channels
         anchors = rpn_anchor_generator or _anchors()

@@ -58,7 +58,8 @@ class GeneralizedRCNNTransform(nn.Module):
     """
 
     def __init__(self, min_size: Any, max_size: int, image_mean: list[float], image_std: list[float],
-                 size_divisible: int = 32, fixed_size: tuple[int, int] | None = None, **kwargs: Any) -> None:  # fmt: skip
+                 size_divisible: int = 32, fixed_size: tuple[int, int] | None = None,
+                 **kwargs: Any) -> None:  # fmt: skip
         super().__init__()
         self.min_size = tuple(min_size) if isinstance(min_size, (list, tuple)) else (min_size,)
         self.max_size, self.size_divisible, self.fixed_size = max_size, size_divisible, fixed_size
