@@ -55,7 +55,7 @@ def results(torch: Any, tv: Any) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     arrays = [rng.random(shape).astype("f4") for shape in ((3, 50, 70), (3, 60, 40))]
     masks = [(rng.random((n, *a.shape[1:])) > 0.5).astype("u1") for n, a in zip((2, 1), arrays, strict=True)]
-    boxes = [[[5.0, 5, 30, 40], [20, 10, 65, 45]], [[2.0, 3, 30, 50]]]
+    boxes: list[list[list[float]]] = [[[5, 5, 30, 40], [20, 10, 65, 45]], [[2, 3, 30, 50]]]
     found: dict[str, Any] = {}
     for name, model in networks(torch, tv).items():
         keys = fill(torch, model)

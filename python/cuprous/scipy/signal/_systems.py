@@ -8,15 +8,29 @@ from typing import Any
 from cuprous._common.naming import named
 from cuprous.scipy.signal._by_scipy import WRAPPERS, by_scipy, to_device, to_host
 
-#: Attributes of SciPy's systems by class, and methods of all.
+#: Attributes of SciPy's systems by class, and conversions of all.
 _ATTRIBUTES = {
     "TransferFunction": ("num", "den"),
     "ZerosPolesGain": ("zeros", "poles", "gain"), "StateSpace": ("A", "B", "C", "D"),
 }  # fmt: skip
 _CONVERSIONS = ("to_tf", "to_zpk", "to_ss")
+#: Methods in continuous and discrete time: the function that does the same, and an example with its result.
 _METHODS = {
-    "lti": ("bode", "freqresp", "impulse", "output", "step", "to_discrete"),
-    "dlti": ("bode", "freqresp", "impulse", "output", "step"),
+    "lti": {
+        "bode": ("bode", "([1.0])[1].round(4)", "array([-3.0103])"),
+        "freqresp": ("freqresp", "([1.0])[1]", "array([0.5-0.5j])"),
+        "impulse": ("impulse", "(T=cp.asarray([0.0, 1.0]))[1].round(6)", "array([1.      , 0.367879])"),
+        "output": ("lsim", "(cp.ones(3), cp.arange(3.0))[1].round(6)", "array([0.      , 0.632121, 0.864665])"),
+        "step": ("step", "(T=cp.asarray([0.0, 1.0]))[1].round(6)", "array([0.      , 0.632121])"),
+        "to_discrete": ("cont2discrete", "(0.1).dt", "0.1"),
+    },
+    "dlti": {
+        "bode": ("dbode", "([1.0])[1].round(4)", "array([0.365])"),
+        "freqresp": ("dfreqresp", "([1.0])[1].round(4)", "array([-0.5-0.9152j])"),
+        "impulse": ("dimpulse", "(n=3)[1][0].ravel()", "array([0., 1., 1.])"),
+        "output": ("dlsim", "(cp.ones(3), None)[1].ravel()", "array([0., 1., 2.])"),
+        "step": ("dstep", "(n=3)[1][0].ravel()", "array([0., 1., 2.])"),
+    },
 }
 _OPERATORS = ("add", "mul", "neg", "pow", "radd", "rmul", "rsub", "rtruediv", "sub", "truediv")
 
@@ -53,6 +67,7 @@ class lti(System):
 
     Args:
         system: (num, den), (zeros, poles, gain) or (A, B, C, D).
+        keywords: none.
 
     Raises:
         ValueError: for another number of arguments.
@@ -71,7 +86,7 @@ class dlti(System):
 
     Args:
         system: (num, den), (zeros, poles, gain) or (A, B, C, D).
-        dt: the sampling time; True if it is not known.
+        keywords: `dt`, the sampling time; True if it is not known.
 
     Raises:
         ValueError: for another number of arguments.
@@ -90,7 +105,7 @@ class TransferFunction(System):
 
     Args:
         system: the numerator and denominator, or another system.
-        dt: the sampling time of a system in discrete time.
+        keywords: `dt`, the sampling time of a system in discrete time.
 
     Raises:
         ValueError: for another number of arguments.
@@ -109,7 +124,7 @@ class ZerosPolesGain(System):
 
     Args:
         system: the zeros, poles and gain, or another system.
-        dt: the sampling time of a system in discrete time.
+        keywords: `dt`, the sampling time of a system in discrete time.
 
     Raises:
         ValueError: for another number of arguments.
@@ -128,14 +143,14 @@ class StateSpace(System):
 
     Args:
         system: the matrices, or another system.
-        dt: the sampling time of a system in discrete time.
+        keywords: `dt`, the sampling time of a system in discrete time.
 
     Raises:
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
 
     Examples:
-        >>> (cp.scipy.signal.StateSpace(-2.0, 1.0, 1.0, 0.0) * 3.0).C
+        >>> (cp.scipy.signal.StateSpace(-2.0, 1.0, 1.0, 0.0) * 3.0).B
         array([[3.]])
     """
 
@@ -152,12 +167,36 @@ def _attribute(name: str) -> property:
     return property(read, write, doc=f"The system's `{name}`.")
 
 
-def _method(name: str) -> Any:
+def _called(name: str) -> Any:
     def method(self: System, *args: Any, **keywords: Any) -> Any:
         host = {key: to_host(value) for key, value in keywords.items()}
         return to_device(getattr(self.host_system, name)(*map(to_host, args), **host))
 
-    return named(method, name, f"Returns what `{name}` of SciPy's system returns.")
+    return method
+
+
+def _conversion(name: str) -> Any:
+    kind = {"to_tf": "TransferFunction", "to_zpk": "ZerosPolesGain", "to_ss": "StateSpace"}[name]
+    return named(_called(name), name, f"Returns the system as a `{kind}`.")
+
+
+def _method(time: str, name: str) -> Any:
+    function, call, result = _METHODS[time][name]
+    system = "lti([1.0], [1.0, 1.0])" if time == "lti" else "dlti([1.0], [1.0, -1.0], dt=1.0)"
+    doc = f"""Returns what `{function}` returns for the system.
+
+    Args:
+        args: the function's arguments behind the system.
+        keywords: the same by name.
+
+    Returns:
+        The function's results.
+
+    Examples:
+        >>> cp.scipy.signal.{system}.{name}{call}
+        {result}
+    """
+    return named(_called(name), name, doc)
 
 
 def _operator(name: str) -> Any:
@@ -173,10 +212,10 @@ for _cls in (TransferFunction, ZerosPolesGain, StateSpace):
 for _name in ("dt", "inputs", "outputs", "poles", "zeros"):
     setattr(System, _name, _attribute(_name))
 for _name in _CONVERSIONS:
-    setattr(System, _name, _method(_name))
+    setattr(System, _name, _conversion(_name))
 for _time in (lti, dlti):
     for _name in _METHODS[_time._scipy]:
-        setattr(_time, _name, _method(_name))
+        setattr(_time, _name, _method(_time._scipy, _name))
 for _name in _OPERATORS:
     setattr(StateSpace, f"__{_name}__", _operator(f"__{_name}__"))
 StateSpace.__array_ufunc__ = None  # type: ignore[attr-defined]  # numbers of NumPy leave operators to this class

@@ -77,8 +77,18 @@ class dia_matrix(_Matrix, Diagonals):
     def getnnz(self, axis: int | None = None) -> int:
         """Counts the stored values.
 
+        Args:
+            axis: only None.
+
+        Returns:
+            An integer.
+
         Raises:
             NotImplementedError: for an axis, as SciPy.
+
+        Examples:
+            >>> cp.scipy.sparse.eye(3).getnnz()
+            3
         """
         if axis is not None:
             raise NotImplementedError("getnnz over an axis is not implemented for DIA format")

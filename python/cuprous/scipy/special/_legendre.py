@@ -87,7 +87,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: An
 
     Examples:
         >>> cp.special.sph_harm_y(1, 0, [0.0, 1.0], 0.0).real.round(6)
-        array([0.488603, 0.263992])
+        array([0.488603, 0.263993])
     """
     if diff_n:
         raise NotImplementedError(f"[sph_harm_y] diff_n={diff_n} is not supported; only 0")

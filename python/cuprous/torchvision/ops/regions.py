@@ -119,8 +119,8 @@ def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float 
     Examples:
         >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
         >>> ops.roi_align(image, [torch.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True)
-        tensor([[[[ 2.6250,  4.5000],
-                  [10.1250, 12.0000]]]])
+        tensor([[[[ 2.5000,  4.5000],
+                  [10.5000, 12.5000]]]])
     """
     size = _pair(output_size)
     offset, least = (0.5, None) if aligned else (0.0, 1.0)
@@ -261,8 +261,8 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
     Examples:
         >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
         >>> ops.ps_roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], 2)
-        tensor([[[[ 2.5000, 20.5000],
-                  [42.5000, 60.5000]]]])
+        tensor([[[[ 2.5000, 19.5000],
+                  [38.5000, 55.5000]]]])
     """
     size = _pair(output_size)
 
