@@ -234,7 +234,7 @@ INTERPOLATE: dict[str, Call] = {
     "interpolate.RBFInterpolator": lambda sp, x: sp.interpolate.RBFInterpolator(
         sp.np.arange(float(x.shape[0]))[:, None], x, kernel="linear")(sp.np.asarray([[0.5]])),
     "interpolate.NearestNDInterpolator": lambda sp, x: sp.interpolate.NearestNDInterpolator(
-        sp.np.arange(float(x.shape[0]))[:, None], x)(sp.np.asarray([[0.3]])),
+        sp.np.stack([sp.np.arange(float(x.shape[0]))] * 2, 1), x)(sp.np.asarray([[0.3, 0.3]])),
     "interpolate.BSpline": lambda sp, x: sp.interpolate.BSpline(sp.np.arange(x.shape[0] + 2.0), x, 1)(
         sp.np.asarray([1.5, 2.0])),
 }  # fmt: skip
@@ -258,10 +258,10 @@ SPECIAL: dict[str, Call] = {
        for name in ("gammaincinv", "gammainccinv", "chdtri", "stdtr", "stdtrit")},
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 3.0, x)
        for name in ("betainc", "betaincc", "betaincinv", "betainccinv", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc")},
-    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in (
-        "bdtr", "bdtrc", "nbdtr", "nbdtrc")},
-    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in ("bdtri", "nbdtri")},
-    "special.pdtri": lambda sp, x: sp.special.pdtri(2, x),
+    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in ("bdtr", "bdtrc")},
+    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 5.0, x)
+       for name in ("bdtri", "nbdtr", "nbdtrc", "nbdtri")},
+    "special.pdtri": lambda sp, x: sp.special.pdtri(2.0, x),
     "special.lpmv": lambda sp, x: sp.special.lpmv(1, 3, x),
     "special.sph_harm_y": lambda sp, x: sp.special.sph_harm_y(3, 1, x, 0.5),
     "special.diric": lambda sp, x: sp.special.diric(x, 5),
@@ -369,7 +369,10 @@ ELSEWHERE = {
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
     **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
-    "special.SpecialFunction": "test_special.py",
+    "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",
+    **{f"signal.{name}": "test_systems.py" for name in (
+        "StateSpace", "TransferFunction", "ZerosPolesGain", "bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dlti",
+        "dstep", "freqresp", "impulse", "lsim", "lti", "step")},
 }  # fmt: skip
 if not hasattr(THEIRS.ndimage, "vectorized_filter"):  # new in SciPy 1.16
     del CALLS["ndimage.vectorized_filter"]

@@ -74,6 +74,7 @@ def test_bad_input() -> None:
         (lambda: rbf(y, d, degree=9), ValueError), (lambda: rbf(y, d)(y[:, :1]), ValueError),
         (lambda: rbf(flat, d), np.linalg.LinAlgError), (lambda: rbf(y, d, 2), ValueError),
         (lambda: interpolate.NearestNDInterpolator(y, d[:3]), ValueError),
+        (lambda: interpolate.NearestNDInterpolator(y[:, :1], d), ValueError),
         (lambda: interpolate.NearestNDInterpolator(y, d)(y[:, :1], y[:, :1], y[:, :1]), ValueError),
         (lambda: interpolate.NearestNDInterpolator(y, d, tree_options={"leafsize": 3}), NotImplementedError),
     )  # fmt: skip

@@ -86,7 +86,7 @@ def test_setdiag() -> None:
         a.setdiag(values, k)
         x.setdiag(values, k)
         np.testing.assert_array_equal(host(a), host(x))
-    assert a.format == "dia"
+    assert a.format == "dia" and not sparse.isspmatrix_dia(a) and sparse.isspmatrix_dia(sparse.dia_matrix(a))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous.scipy.interpolate._pieces import real_or_complex
 from cuprous.scipy.special import xlogy
@@ -208,10 +209,14 @@ class NearestNDInterpolator:
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
         if tree_options:
             raise NotImplementedError("[NearestNDInterpolator] tree_options= is not supported: there is no tree")
-        points, values = _coordinates((x,)), real_or_complex(array(y))
+        points, values = _coordinates((x,)), array(y)
+        if _dtypes.kind(values.dtype_name) != "c":  # as SciPy, which keeps complex64
+            values = _core.cast(values, "float64")
         points = points.reshape(-1, 1) if points.ndim == 1 else points
         if points.ndim != 2:
             raise ValueError("invalid shape for input data points")
+        if points.shape[1] < 2:
+            raise ValueError("input data must be at least 2-D")
         if points.shape[0] != values.shape[0]:
             raise ValueError("different number of values and points")
         self.offset: Any = cp.mean(points, axis=0) if rescale else 0.0

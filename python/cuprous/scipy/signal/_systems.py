@@ -57,7 +57,7 @@ class System:
 
 def _of(host: Any) -> Any:
     """Returns a system of SciPy as one of ours."""
-    system = object.__new__(_CLASSES[type(host).__name__])
+    system: Any = object.__new__(_CLASSES[type(host).__name__])
     system.host_system = host
     return system
 

@@ -66,6 +66,8 @@ class Diagonals(Arithmetic):
                 raise ValueError("expected a shape argument")
             self._take(*arg1, shape, dtype, copy)
         else:
+            if self._is_array and (ndim := convert(arg1).ndim) != 2:
+                raise ValueError(f"DIA arrays don't support {ndim}D input. Use 2D")
             self._assign_from(self._class("coo")(arg1, dtype=dtype).todia())
         if shape is not None and as_shape(shape) != self._shape:
             raise ValueError(f"inconsistent shapes: {as_shape(shape)} != {self._shape}")

@@ -78,7 +78,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: An
         out: an array of the result's shape to write to.
 
     Returns:
-        A complex array of the common shape.
+        A complex128 array of the common shape.
 
     Raises:
         NotImplementedError: for `diff_n` above 0.
@@ -103,7 +103,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: An
     value = where(both(order < 0.0, size % 2.0 == 1.0), -value, value)
     angle = order * longitude
     shape = broadcast_shapes(value.shape, angle.shape)
-    wave = _core.empty(shape, "complex128" if like.dtype_name == "float64" else "complex64")
+    wave = _core.empty(shape, "complex128")
     wave.real, wave.imag = value * _map("cos", angle), value * _map("sin", angle)
     return write_out(out, wave, "sph_harm_y")
 
