@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous.scipy import signal
+from cuprous.scipy import signal as _signal
 from tests.support import assert_errors
 
+signal: Any = _signal  # whose systems get operators and attributes from tables
 theirs = pytest.importorskip("scipy.signal")
 
 FORMS: dict[str, tuple[Any, ...]] = {

@@ -69,7 +69,8 @@ _EXPORTS = _Exports(
         "._link": "Archive CUSource Cubin Fatbin LTOIR LinkableCode Object PTXSource declare_device",
         "._mapped": "managed_array mapped_array mapped_array_like",
         "._vectorize": "guvectorize vectorize",
-        ".pinned_memory": "PinnedMemoryPointer PinnedMemoryPool alloc_pinned_memory set_pinned_memory_allocator",
+        "._pinned_pool": "PinnedMemoryPointer PinnedMemoryPool",
+        ".pinned_memory": "alloc_pinned_memory set_pinned_memory_allocator",
     },
     modules=("bf16", "cg", "config", "cufft", "libdevice", "nvtx", "pinned_memory", "random"),
 )

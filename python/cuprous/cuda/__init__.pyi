@@ -84,7 +84,8 @@ from cuprous.cuda._link import declare_device as declare_device
 from cuprous.cuda._mapped import managed_array as managed_array
 from cuprous.cuda._mapped import mapped_array as mapped_array
 from cuprous.cuda._mapped import mapped_array_like as mapped_array_like
-from cuprous.cuda._pinned_pool import PinnedMemoryPointer, PinnedMemoryPool
+from cuprous.cuda._pinned_pool import PinnedMemoryPointer as PinnedMemoryPointer
+from cuprous.cuda._pinned_pool import PinnedMemoryPool as PinnedMemoryPool
 from cuprous.cuda._reduce import Reduce as Reduce
 from cuprous.cuda._reduce import reduce as reduce
 from cuprous.cuda._stream import Event as Event
@@ -160,8 +161,6 @@ from . import random as random
 from . import runtime as runtime
 from . import types as types
 
-PinnedMemoryPointer = PinnedMemoryPointer
-PinnedMemoryPool = PinnedMemoryPool
 activemask: __Intrinsic
 all_sync: __Intrinsic
 any_sync: __Intrinsic
