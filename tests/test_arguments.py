@@ -35,7 +35,7 @@ _HINTS = {
         cuda._vectorize.reduce.stream cuda.random.copy_to_device.stream cuda.random.copy_to_host.stream
         cuda.random.init_xoroshiro128p_states.stream cupyx.jit.__call__.stream cuda._reduce.__call__.stream
         cuda._stream.wait.stream _common.device.free_all_blocks.stream scipy.sparse._compressed.get.stream
-        scipy.sparse._coo.get.stream""",
+        scipy.sparse._coo.get.stream scipy.sparse._dia.get.stream""",
     "a choice between ways to one result": """
         cuda._reduction_kernel.__init__.reduce_dims cuda._elementwise_kernel.__init__.reduce_dims
         cuda._compile.compile.opt cuda._mapped.mapped_array.portable cuda._mapped.mapped_array_like.portable
@@ -54,7 +54,8 @@ _HINTS = {
         torch.optim._matrices._start.group""",
     "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y",
     "an interface whose subclasses read them": """
-        frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values""",
+        frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values
+        torchvision.ops.pyramid.forward.x""",
     "Polars' advice about the size of its batches": "frames.table.read.batch_size",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
@@ -98,7 +99,10 @@ _HINTS = {
     "Pillow smooths in any case, as with torchvision": """
         torchvision.transforms.functional.resize.antialias torchvision.transforms.functional.resized_crop.antialias""",
     "all is always checked": "scipy.sparse._compressed.check_format.full_check",
-    "the other format shares nothing": "scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy",
+    "the other format shares nothing": """
+        scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy scipy.sparse._base.todia.copy
+        scipy.sparse._dia.tocoo.copy scipy.sparse._dia.tocsc.copy scipy.sparse._dia.tocsr.copy
+        scipy.sparse._dia.transpose.copy""",
     "an order of elimination, which changes rounding alone": "scipy.sparse.linalg._matfuncs.spsolve.permc_spec",
 }
 _HINTS["a permission that is not used: operands are never changed"] = """

@@ -23,8 +23,7 @@ _PUBLIC = {
     "._array.array_api": "__array_api_version__ __array_namespace_info__",
     "._common.convert": "asnumpy",
     "._common.device": (
-        "MemoryPool PinnedMemoryPool fuse get_default_memory_pool get_default_pinned_memory_pool "
-        "get_device set_device show_code show_config synchronize"
+        "MemoryPool fuse get_default_memory_pool get_device set_device show_code show_config synchronize"
     ),
     "._common.dlpack": "from_dlpack",
     "._common.dtype_info": "can_cast common_type finfo iinfo isdtype min_scalar_type promote_types result_type",
@@ -68,6 +67,7 @@ _PUBLIC = {
     ),
     "._functions.padding": "pad",
     "._functions.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+    "._functions.poly1d": "poly1d",
     "._functions.printing": "array2string array_repr array_str who",
     "._functions.products": "cross dot inner kron outer tensordot trace vdot",
     "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
@@ -102,6 +102,7 @@ _PUBLIC = {
     ),
     "._ufuncs.two_outputs": "divmod frexp modf",
     ".cuda._elementwise_kernel": "ElementwiseKernel",
+    ".cuda._pinned_pool": "PinnedMemoryPool get_default_pinned_memory_pool",
     ".cuda._raw_kernels": "RawKernel RawModule",
     ".cuda._reduction_kernel": "ReductionKernel",
     ".runner": "bind bound real_package unbind",
@@ -128,7 +129,20 @@ _OTHERS = {
 
 #: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).
 _MODULES = {
-    **{name: f".{name}" for name in ("cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "random", "scipy")},
+    **{
+        name: f".{name}"
+        for name in (
+            "cuda",
+            "cupyx",
+            "exceptions",
+            "fft",
+            "lib",
+            "linalg",
+            "polynomial",
+            "random",
+            "scipy",
+        )
+    },
     "special": ".scipy.special",
 }
 

@@ -76,10 +76,8 @@ from cuprous._array.array_api import __array_api_version__ as __array_api_versio
 from cuprous._array.array_api import __array_namespace_info__ as __array_namespace_info__
 from cuprous._common.convert import asnumpy as asnumpy
 from cuprous._common.device import MemoryPool as MemoryPool
-from cuprous._common.device import PinnedMemoryPool as PinnedMemoryPool
 from cuprous._common.device import fuse as fuse
 from cuprous._common.device import get_default_memory_pool as get_default_memory_pool
-from cuprous._common.device import get_default_pinned_memory_pool as get_default_pinned_memory_pool
 from cuprous._common.device import get_device as get_device
 from cuprous._common.device import set_device as set_device
 from cuprous._common.device import show_code as show_code
@@ -272,6 +270,7 @@ from cuprous._functions.nan_reductions import nanstd as nanstd
 from cuprous._functions.nan_reductions import nansum as nansum
 from cuprous._functions.nan_reductions import nanvar as nanvar
 from cuprous._functions.padding import pad as pad
+from cuprous._functions.poly1d import poly1d as poly1d
 from cuprous._functions.polynomials import poly as poly
 from cuprous._functions.polynomials import polyadd as polyadd
 from cuprous._functions.polynomials import polyder as polyder
@@ -480,6 +479,8 @@ from cuprous._ufuncs.two_outputs import divmod as divmod
 from cuprous._ufuncs.two_outputs import frexp as frexp
 from cuprous._ufuncs.two_outputs import modf as modf
 from cuprous.cuda._elementwise_kernel import ElementwiseKernel as ElementwiseKernel
+from cuprous.cuda._pinned_pool import PinnedMemoryPool as PinnedMemoryPool
+from cuprous.cuda._pinned_pool import get_default_pinned_memory_pool as get_default_pinned_memory_pool
 from cuprous.cuda._raw_kernels import RawKernel as RawKernel
 from cuprous.cuda._raw_kernels import RawModule as RawModule
 from cuprous.cuda._reduction_kernel import ReductionKernel as ReductionKernel
@@ -500,6 +501,7 @@ from . import exceptions as exceptions
 from . import fft as fft
 from . import lib as lib
 from . import linalg as linalg
+from . import polynomial as polynomial
 from . import random as random
 from . import scipy as scipy
 
@@ -814,6 +816,7 @@ __all__ = [
     "piecewise",
     "place",
     "poly",
+    "poly1d",
     "polyadd",
     "polyder",
     "polydiv",

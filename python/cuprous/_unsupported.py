@@ -14,7 +14,6 @@ _EACH = (
     "functions are not called once an element: call it on whole arrays (with where, select or piecewise for its "
     "branches), or compile it with vectorize"
 )
-_COEFFICIENTS = "use arrays of coefficients with polyval, polyadd, polymul, polyder and polyint"
 
 #: The nearest alternative to every unsupported function and class of NumPy.
 ALTERNATIVES = {
@@ -38,7 +37,6 @@ ALTERNATIVES = {
     "memmap": "use asarray(numpy.memmap(...))",
     "nditer": "use whole-array operations, ndindex or ndenumerate",
     "nested_iters": "use whole-array operations, ndindex or ndenumerate",
-    "poly1d": _COEFFICIENTS,
     "recarray": "use one array a field",
     "record": "use one array a field",
     "setbufsize": "ufuncs have no buffers here",
@@ -58,7 +56,6 @@ ABSENT = {
     **dict.fromkeys(("ctypeslib", "core", "dtypes", "f2py", "test", "testing", "typing"), "use numpy's"),
     "emath": "cast to complex first",
     "ma": "use where, the nan-functions or a mask of your own",
-    "polynomial": _COEFFICIENTS,
     "rec": "use one array a field",
 }
 

@@ -21,6 +21,10 @@ def _add(names: str, *kinds: Any, prefix: str = "") -> None:
 _EVERY = ("vector", "square", "wide", "cube", "scalar", "empty", "no rows", "one", "one by one", "nan", "inf",
           "integers", "int32", "uint8", "bool", "complex", "complex64", "float32", "shares")  # fmt: skip
 
+# --- interpolate
+# Without points there is no nearest one: an error, where SciPy has NaN.
+_add("NearestNDInterpolator", "empty", "no rows", prefix="interpolate.")
+
 # --- ndimage
 # SciPy's moving sum propagates NaN and infinity. Its extremes skip NaN or not, depending on the position.
 _add("uniform_filter uniform_filter1d", "nan", "inf", prefix="ndimage.")

@@ -230,6 +230,11 @@ INTERPOLATE: dict[str, Call] = {
     "interpolate.interpn": lambda sp, x: sp.interpolate.interpn(
         tuple(sp.np.arange(float(n)) for n in x.shape), x, sp.np.full((2, x.ndim), 0.25), "nearest"),
     "interpolate.PPoly": lambda sp, x: sp.interpolate.PPoly(x, sp.np.arange(x.shape[1] + 1.0))(sp.np.asarray([0.5])),
+    "interpolate.BPoly": lambda sp, x: sp.interpolate.BPoly(x, sp.np.arange(x.shape[1] + 1.0))(sp.np.asarray([0.5])),
+    "interpolate.RBFInterpolator": lambda sp, x: sp.interpolate.RBFInterpolator(
+        sp.np.arange(float(x.shape[0]))[:, None], x, kernel="linear")(sp.np.asarray([[0.5]])),
+    "interpolate.NearestNDInterpolator": lambda sp, x: sp.interpolate.NearestNDInterpolator(
+        sp.np.stack([sp.np.arange(float(x.shape[0]))] * 2, 1), x)(sp.np.asarray([[0.3, 0.3]])),
     "interpolate.BSpline": lambda sp, x: sp.interpolate.BSpline(sp.np.arange(x.shape[0] + 2.0), x, 1)(
         sp.np.asarray([1.5, 2.0])),
 }  # fmt: skip
@@ -254,6 +259,11 @@ SPECIAL: dict[str, Call] = {
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 3.0, x)
        for name in ("betainc", "betaincc", "betaincinv", "betainccinv", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc")},
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, 5, x) for name in ("bdtr", "bdtrc")},
+    **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 5.0, x)
+       for name in ("bdtri", "nbdtr", "nbdtrc", "nbdtri")},
+    "special.pdtri": lambda sp, x: sp.special.pdtri(2.0, x),
+    "special.lpmv": lambda sp, x: sp.special.lpmv(1, 3, x),
+    "special.sph_harm_y": lambda sp, x: sp.special.sph_harm_y(3, 1, x, 0.5),
     "special.diric": lambda sp, x: sp.special.diric(x, 5),
     "special.multigammaln": lambda sp, x: sp.special.multigammaln(x, 2),
     "special.radian": lambda sp, x: sp.special.radian(x, 30, 15),
@@ -261,7 +271,8 @@ SPECIAL: dict[str, Call] = {
 
 SPARSE: dict[str, Call] = {
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(x).toarray()
-       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "tril", "triu")},
+       for name in ("coo_array", "coo_matrix", "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array",
+                    "dia_matrix", "tril", "triu")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)(*[sp.sparse.csr_array(x)] * 2).toarray()
        for name in ("kron", "kronsum")},
     **{f"sparse.{name}": lambda sp, x, name=name: getattr(sp.sparse, name)([sp.sparse.csr_array(x)] * 2).toarray()
@@ -358,7 +369,10 @@ ELSEWHERE = {
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
     **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
-    "special.SpecialFunction": "test_special.py",
+    "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",
+    **{f"signal.{name}": "test_systems.py" for name in (
+        "StateSpace", "TransferFunction", "ZerosPolesGain", "bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dlti",
+        "dstep", "freqresp", "impulse", "lsim", "lti", "step")},
 }  # fmt: skip
 if not hasattr(THEIRS.ndimage, "vectorized_filter"):  # new in SciPy 1.16
     del CALLS["ndimage.vectorized_filter"]

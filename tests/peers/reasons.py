@@ -193,7 +193,6 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupyx", "sparse_tests", "DID NOT WARN.*DeprecationWarning", "no warnings of SciPy's history"),
     ("cupyx", "sparse_tests", "property '(shape|has_sorted_indices)' of", "missing: attributes that can be set"),
     ("cupyx", "has_canonical_format4", "len.M.indices", "missing: attributes that can be set"),
-    ("cupyx", "TestSpdiags::", "AssertionError", "documented: CSR for the format dia"),
     ("cupyx", r"test_coo: .*(Diagonal::test_setdiag)", "Mismatched", "COO in order after a write"),
     ("cupyx", "test_coo: .*(check_if_row_major|duplicates_compat)|uncached_canonical", "AssertionError", _FLAGS),
     ("cupyx", "preserves_sort_flags", "AssertionError", _FLAGS),

@@ -150,5 +150,87 @@ def test_errors() -> None:
         (lambda: interpolate.make_interp_spline(x, y, -1), ValueError, "non-negative"),
         (lambda: interpolate.make_interp_spline(x, y, x.size), ValueError, "at least"),
         (lambda: interpolate.make_interp_spline(x, y, t=x), ValueError, "need at least"),
-        (lambda: interpolate.RBFInterpolator(x, y), NotImplementedError, "scattered points"),
+        (
+            lambda: vars(interpolate)["__getattr__"]("LinearNDInterpolator")(x, y),
+            NotImplementedError,
+            "scattered points",
+        ),
     )
+
+
+@pytest.mark.parametrize("extrapolate", [None, True, False, "periodic"])
+@pytest.mark.parametrize("kind", ["PPoly", "BPoly"])
+def test_pieces(kind: str, extrapolate: Any) -> None:
+    x = np.sort(RNG.random(6)) * 4
+    at = RNG.random(40) * 6 - 1
+    for c in (RNG.random((4, 5)), RNG.random((3, 5, 2)) + 1j):
+        mine = getattr(interpolate, kind)(cp.asarray(c), cp.asarray(x), extrapolate)
+        other = getattr(theirs, kind)(c, x, extrapolate)
+        for nu in range(3):
+            close(mine(cp.asarray(at), nu), other(at, nu), 1e-8)
+        for nu in (-2, -1, 1, 2):
+            close(mine.derivative(nu)(cp.asarray(at)), other.derivative(nu)(at), 1e-8)
+        for a, b in ((x[0], x[-1]), (-3.0, 7.0), (4.0, -2.5)):
+            close(mine.integrate(a, b), other.integrate(a, b), 1e-8)
+        more, behind = RNG.random((6, 3, *c.shape[2:])), x[-1] + np.asarray([0.1, 0.2, 0.7])
+        mine.extend(cp.asarray(more), cp.asarray(behind))
+        other.extend(more, behind)
+        close(mine.c, other.c)
+        close(mine.x, other.x)
+
+
+def test_pieces_in_front_and_conversions() -> None:
+    x, c = np.sort(RNG.random(6)), RNG.random((4, 5))
+    whole = interpolate.PPoly(cp.asarray(c), cp.asarray(x))
+    for turn in (slice(None), slice(None, None, -1)):  # increasing and decreasing breakpoints
+        nodes = x[turn]
+        later = interpolate.PPoly(cp.asarray(c[:, 2:]), cp.asarray(nodes[2:]))
+        later.extend(cp.asarray(c[:, :2]), cp.asarray(nodes[:2]))
+        close(later.c, c)
+        close(later.x, nodes)
+    bernstein = interpolate.BPoly.from_power_basis(whole)
+    close(bernstein.c, theirs.BPoly.from_power_basis(theirs.PPoly(c, x)).c)
+    close(interpolate.PPoly.from_bernstein_basis(bernstein).c, c, 1e-7)
+    for y, orders in (([[1, 2], [3, 4, 5], [0]], None), ([[1.0, 2], [3, 4], [0, 1]], 2), ([[1.0, 2]] * 3, [3, 1])):
+        ours = interpolate.BPoly.from_derivatives([0, 1, 3], y, orders)
+        close(ours.c, theirs.BPoly.from_derivatives([0, 1, 3], y, orders).c)
+    assert_errors(
+        (lambda: whole.extend([[1.0]], [[2.0]]), ValueError), (lambda: whole.extend([[1.0]], [x[1]]), ValueError),
+        (lambda: whole.extend([[1.0, 2.0]], [9.0, 8.0]), ValueError), (lambda: whole.extend([1.0], [2.0]), ValueError),
+        (lambda: interpolate.BPoly.from_power_basis(bernstein), TypeError),
+        (lambda: interpolate.PPoly.from_bernstein_basis(whole), TypeError),
+        (lambda: interpolate.BPoly.from_derivatives([0, 1], [1, 2]), TypeError),
+        (lambda: interpolate.BPoly.from_derivatives([1, 0], [[1], [2]]), ValueError),
+        (lambda: interpolate.BPoly.from_derivatives([0, 1], [[1], [2]], 4), ValueError),
+        (lambda: interpolate.BPoly.from_derivatives([0, 1], [[1], [2]], 0), ValueError),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 5])
+def test_integrals_and_parts_of_splines(k: int) -> None:
+    n = 12
+    t, at = np.sort(RNG.random(n + k + 1)), np.linspace(-0.1, 1.1, 50)
+    inside = np.linspace(t[k], t[-k - 1], 20)
+    for c in (RNG.random(n), RNG.random((n, 3))):
+        for extrapolate in (True, False, "periodic") if k else (True, False):
+            mine = interpolate.BSpline(cp.asarray(t), cp.asarray(c), k, extrapolate)
+            other = theirs.BSpline(t, c, k, extrapolate)
+            for nu in (1, 2):
+                ours, whole = mine.antiderivative(nu), other.antiderivative(nu)
+                close(ours.c, whole.c)
+                close(ours(cp.asarray(at)), whole(at), 1e-6)
+            for a, b in ((t[k], t[-k - 1]), (inside[7], inside[3]), (-1, 2.0)):
+                if k < 5 or extrapolate is not True:
+                    close(mine.integrate(a, b), np.reshape(other.integrate(a, b), c.shape[1:]), 1e-6)
+    sparse: Any = interpolate.BSpline.design_matrix(cp.asarray(inside), cp.asarray(t), k)
+    close(sparse.toarray(), theirs.BSpline.design_matrix(inside, t, k).toarray())
+    assert sparse.format == "csr"
+    fast = interpolate.BSpline.construct_fast(cp.asarray(t), cp.asarray(RNG.random(n)), k)
+    close(interpolate.PPoly.from_spline(fast).c, theirs.PPoly.from_spline((t, fast.c.get(), k)).c, 1e-6)
+    element = interpolate.BSpline.basis_element(cp.asarray(t[: k + 2]), False)
+    close(element(cp.asarray(at)), theirs.BSpline.basis_element(t[: k + 2], False)(at))
+    matrix = interpolate.BSpline.design_matrix
+    assert_errors(
+        (lambda: matrix(cp.asarray(at), cp.asarray(t), k), ValueError), (lambda: matrix([0.0], t[::-1], k), ValueError),
+        (lambda: matrix([0.0], t, -1), ValueError), (lambda: matrix([0.0], t[: 2 * k + 1], k), ValueError),
+    )  # fmt: skip

@@ -95,7 +95,11 @@ class MemoryPool:
     """The engine's memory pool on a device, with CuPy's methods.
 
     Args:
+        allocator: for CuPy's signature; only None, the engine's own memory.
         device: the name of the device; by default the current device.
+
+    Raises:
+        NotImplementedError: for an allocator.
 
     Examples:
         >>> pool = cp.get_default_memory_pool()
@@ -103,8 +107,25 @@ class MemoryPool:
         True
     """
 
-    def __init__(self, device: str | None = None) -> None:
+    def __init__(self, allocator: Any = None, *, device: str | None = None) -> None:
+        if allocator is not None:
+            raise NotImplementedError("[MemoryPool] allocator= is not supported; arrays are in the engine's own pool")
         self._device = device
+
+    def malloc(self, size: int) -> Any:
+        """Allocates memory on the default device, as `cuda.alloc` does.
+
+        Args:
+            size: the number of bytes.
+
+        Returns:
+            A `MemoryPointer`.
+
+        Examples:
+            >>> memory = cp.get_default_memory_pool().malloc(16)
+            >>> memory.memset(0, 16)
+        """
+        return _core.empty((size,), "uint8").data
 
     @property
     def _name(self) -> str:
@@ -223,36 +244,7 @@ class MemoryPool:
         self.free_all_blocks()
 
 
-class PinnedMemoryPool:
-    """CuPy's interface to pinned memory. The engine has a fixed pinned staging area, so the pool is always empty.
-
-    Examples:
-        >>> cp.PinnedMemoryPool().n_free_blocks()
-        0
-    """
-
-    def n_free_blocks(self) -> int:
-        """Returns 0.
-
-        Returns:
-            Zero.
-
-        Examples:
-            >>> cp.get_default_pinned_memory_pool().n_free_blocks()
-            0
-        """
-        return 0
-
-    def free_all_blocks(self) -> None:
-        """Does nothing.
-
-        Examples:
-            >>> cp.get_default_pinned_memory_pool().free_all_blocks()
-        """
-
-
 _POOL = MemoryPool()
-_PINNED = PinnedMemoryPool()
 
 
 def get_default_memory_pool() -> MemoryPool:
@@ -266,19 +258,6 @@ def get_default_memory_pool() -> MemoryPool:
         'MemoryPool'
     """
     return _POOL
-
-
-def get_default_pinned_memory_pool() -> PinnedMemoryPool:
-    """Returns the pool of pinned host memory.
-
-    Returns:
-        A `PinnedMemoryPool`.
-
-    Examples:
-        >>> type(cp.get_default_pinned_memory_pool()).__name__
-        'PinnedMemoryPool'
-    """
-    return _PINNED
 
 
 @overload
@@ -342,6 +321,6 @@ def config() -> dict[str, Any]:
 
 
 __all__ = [
-    "MemoryPool", "PinnedMemoryPool", "fuse", "get_default_memory_pool",
-    "get_default_pinned_memory_pool", "get_device", "set_device", "show_code", "show_config", "synchronize",
+    "MemoryPool", "fuse", "get_default_memory_pool", "get_device", "set_device", "show_code", "show_config",
+    "synchronize",
 ]  # fmt: skip

@@ -54,6 +54,8 @@ def operand_like(like: ndarray, x: Any) -> Any:
     Raises:
         TypeError: for an unsupported dtype, and in the mode "refuse".
     """
+    if hasattr(type(x), "__cupy_get_ndarray__"):
+        return convert(x)
     return _uploaded(like, x) if host_operand(x) else None
 
 

@@ -24,6 +24,16 @@ from cuprous.linalg._decompositions import eigvals, real_if_all_are
 from cuprous.linalg._solving import inv, lstsq
 
 
+class Coefficients:
+    """The base class of `poly1d`, by which functions recognize it: they return one where they are given one."""
+
+
+def _like(operands: tuple[Any, ...], result: ndarray) -> Any:
+    """Returns the result as a `poly1d` if an operand is one."""
+    kinds = [type(x) for x in operands if isinstance(x, Coefficients)]
+    return kinds[0](result) if kinds else result  # type: ignore[call-arg]
+
+
 def _powers(n: int) -> ndarray:
     """Returns n, n - 1, …, 1."""
     return _core.iota((n,), (-1,), n)
@@ -34,13 +44,13 @@ def _padded(a: ndarray, n: int) -> ndarray:
     return concatenate((_core.full((n - a.shape[0],), 0, a.dtype_name), a)) if a.shape[0] < n else a
 
 
-def _combined(row: str, a1: ArrayLike, a2: ArrayLike) -> ndarray:
-    a1, a2 = atleast_1d(a1), atleast_1d(a2)
-    n = max(a1.shape[0], a2.shape[0])
-    return _core.map(row, _padded(a1, n), _padded(a2, n))
+def _combined(row: str, a1: ArrayLike, a2: ArrayLike) -> Any:
+    first, second = atleast_1d(a1), atleast_1d(a2)
+    n = max(first.shape[0], second.shape[0])
+    return _like((a1, a2), _core.map(row, _padded(first, n), _padded(second, n)))
 
 
-def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the sum of two polynomials.
 
     Args:
@@ -48,7 +58,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
         a2: the coefficients, 1-d, from the highest power down.
 
     Returns:
-        A 1-d array of coefficients.
+        A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
     Examples:
         >>> cp.polyadd([1, 2], [3, 4, 5])
@@ -57,7 +67,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     return _combined("add", a1, a2)
 
 
-def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the difference of two polynomials.
 
     Args:
@@ -65,7 +75,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
         a2: the coefficients, 1-d, from the highest power down.
 
     Returns:
-        A 1-d array of coefficients.
+        A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
     Examples:
         >>> cp.polysub([1, 2, 3], [1, 1])
@@ -74,7 +84,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     return _combined("subtract", a1, a2)
 
 
-def _trimmed(a: ArrayLike) -> ndarray:
+def trimmed(a: ArrayLike) -> ndarray:
     """Returns the coefficients without leading zeros, or a single zero if all are zero."""
     a = atleast_1d(a)
     if a.ndim > 1:
@@ -83,7 +93,7 @@ def _trimmed(a: ArrayLike) -> ndarray:
     return kept if kept.size else _core.full((1,), 0, a.dtype_name)
 
 
-def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the product of two polynomials without leading zeros, whose number is copied to the host.
 
     Args:
@@ -91,7 +101,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
         a2: the coefficients, 1-d, from the highest power down.
 
     Returns:
-        A 1-d array of coefficients.
+        A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
     Raises:
         ValueError: for more than one axis.
@@ -100,11 +110,11 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
         >>> cp.polymul([1, 1], [1, -1])
         array([ 1,  0, -1])
     """
-    return convolve(_trimmed(a1), _trimmed(a2))
+    return _like((a1, a2), convolve(trimmed(a1), trimmed(a2)))
 
 
 @on_array_device
-def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
     """Returns the quotient and remainder of two polynomials, in floating point. The number of leading zeros of the
     remainder is copied to the host.
 
@@ -122,7 +132,8 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
         >>> cp.polydiv([1.0, -3.0, 2.0], [1.0, -1.0])
         (array([ 1., -2.]), array([0.]))
     """
-    u, v = (_core.map("add", atleast_1d(x), 0.0) for x in (u, v))
+    operands = u, v
+    u, v = (_core.map("add", atleast_1d(x), 0.0) for x in operands)
     name = common_dtype((u, v))
     n = v.shape[0]
     steps = u.shape[0] - n + 1
@@ -138,11 +149,11 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
         _core.update(stretch, stretch - digit * v)
     left = flatnonzero(~isclose(rest, 0, rtol=1e-14))
     first = int(left[0]) if left.size else rest.shape[0] - 1
-    return quotient, rest[first:]
+    return _like(operands, quotient), _like(operands, rest[first:])
 
 
 @on_array_device
-def polyder(p: ArrayLike, m: int = 1) -> ndarray:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     """Returns the derivative of order m.
 
     Args:
@@ -150,7 +161,7 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
         m: the order of the derivative.
 
     Returns:
-        A 1-d array of coefficients.
+        A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
     Raises:
         ValueError: for a negative order.
@@ -161,14 +172,14 @@ def polyder(p: ArrayLike, m: int = 1) -> ndarray:
     """
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    p = array(p)
+    result = array(p)
     for _ in range(int(m)):
-        p = p[:-1] * _powers(max(len(p) - 1, 0))
-    return p
+        result = result[:-1] * _powers(max(len(result) - 1, 0))
+    return _like((p,), result)
 
 
 @on_array_device
-def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> Any:
     """Returns the antiderivative of order m.
 
     Args:
@@ -177,7 +188,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
         k: the integration constants in the order of integration; by default zeros.
 
     Returns:
-        A 1-d array of coefficients.
+        A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
     Raises:
         ValueError: for a negative order, or fewer than m constants.
@@ -194,10 +205,10 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
         constants = constants * _core.full((m,), 1, "float64")
     if constants.shape[0] < m:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
-    p = array(p)
+    result = array(p)
     for i in range(m):
-        p = concatenate((p / _powers(len(p)), constants[i : i + 1]))
-    return p
+        result = concatenate((result / _powers(len(result)), constants[i : i + 1]))
+    return _like((p,), result)
 
 
 @on_array_device
@@ -245,7 +256,7 @@ def _conjugate_pairs(roots: ndarray) -> bool:
 
 
 @on_array_device
-def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """Evaluates a polynomial at points, by Horner's scheme.
 
     Args:
@@ -259,8 +270,11 @@ def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
         >>> cp.polyval([1, 0, -1], [2, 3])
         array([3, 8])
     """
-    p, x = array(p), array(x)
-    result = _core.full(x.shape, 0, x.dtype_name)
+    p = array(p)
+    x = x if isinstance(x, Coefficients) else array(x)
+    result: Any = _like((x,), _core.full((1,), 0, p.dtype_name)) if isinstance(x, Coefficients) else None
+    if result is None:
+        result = _core.full(x.shape, 0, x.dtype_name)
     for i in range(len(p)):
         result = result * x + p[i]
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous._common.device import MemoryPool, PinnedMemoryPool
+from cuprous._common.device import MemoryPool
 from cuprous._common.pointers import MemoryPointer, alloc
 from cuprous._core import OutOfMemoryError
 from cuprous._exports import Exports as _Exports
@@ -59,6 +59,7 @@ from cuprous.cuda.runtime import get_device_properties
 _EXPORTS = _Exports(
     __name__,
     {
+        "._allocators": "get_allocator malloc_managed set_allocator using_allocator",
         "._compile": "compile compile_all compile_for_current_device compile_ptx compile_ptx_for_current_device",
         "._host_api": (
             "In InOut Out cuda_error is_bfloat16_supported is_float16_supported is_supported_version mapped "
@@ -68,8 +69,10 @@ _EXPORTS = _Exports(
         "._link": "Archive CUSource Cubin Fatbin LTOIR LinkableCode Object PTXSource declare_device",
         "._mapped": "managed_array mapped_array mapped_array_like",
         "._vectorize": "guvectorize vectorize",
+        "._pinned_pool": "PinnedMemoryPointer PinnedMemoryPool",
+        ".pinned_memory": "alloc_pinned_memory set_pinned_memory_allocator",
     },
-    modules=("bf16", "cg", "config", "cufft", "libdevice", "nvtx", "random"),
+    modules=("bf16", "cg", "config", "cufft", "libdevice", "nvtx", "pinned_memory", "random"),
 )
 
 
@@ -91,7 +94,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Device", "Event", "ExternalStream", "MemoryPointer", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool",
+    "Device", "Event", "ExternalStream", "MemoryPointer", "MemoryPool", "OutOfMemoryError",
     "Reduce", "Stream", "alloc", "as_cuda_array", "atomic", "blockDim", "blockIdx", "close", "const", "current_context",
     "default_stream", "defer_cleanup", "detect", "device_array", "device_array_like", "errors", "event",
     "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface", "get_current_device",

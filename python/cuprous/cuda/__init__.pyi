@@ -3,10 +3,13 @@
 import builtins
 
 from cuprous._common.device import MemoryPool as MemoryPool
-from cuprous._common.device import PinnedMemoryPool as PinnedMemoryPool
 from cuprous._common.pointers import MemoryPointer as MemoryPointer
 from cuprous._common.pointers import alloc as alloc
 from cuprous._core import OutOfMemoryError as OutOfMemoryError
+from cuprous.cuda._allocators import get_allocator as get_allocator
+from cuprous.cuda._allocators import malloc_managed as malloc_managed
+from cuprous.cuda._allocators import set_allocator as set_allocator
+from cuprous.cuda._allocators import using_allocator as using_allocator
 from cuprous.cuda._arrays import as_cuda_array as as_cuda_array
 from cuprous.cuda._arrays import close as close
 from cuprous.cuda._arrays import current_context as current_context
@@ -81,6 +84,8 @@ from cuprous.cuda._link import declare_device as declare_device
 from cuprous.cuda._mapped import managed_array as managed_array
 from cuprous.cuda._mapped import mapped_array as mapped_array
 from cuprous.cuda._mapped import mapped_array_like as mapped_array_like
+from cuprous.cuda._pinned_pool import PinnedMemoryPointer as PinnedMemoryPointer
+from cuprous.cuda._pinned_pool import PinnedMemoryPool as PinnedMemoryPool
 from cuprous.cuda._reduce import Reduce as Reduce
 from cuprous.cuda._reduce import reduce as reduce
 from cuprous.cuda._stream import Event as Event
@@ -90,6 +95,8 @@ from cuprous.cuda._stream import get_current_stream as get_current_stream
 from cuprous.cuda._stream import get_elapsed_time as get_elapsed_time
 from cuprous.cuda._vectorize import guvectorize as guvectorize
 from cuprous.cuda._vectorize import vectorize as vectorize
+from cuprous.cuda.pinned_memory import alloc_pinned_memory as alloc_pinned_memory
+from cuprous.cuda.pinned_memory import set_pinned_memory_allocator as set_pinned_memory_allocator
 from cuprous.cuda.runtime import get_device_properties as get_device_properties
 from cuprous.cuda.types import b1 as b1
 from cuprous.cuda.types import bfloat16 as bfloat16
@@ -149,6 +156,7 @@ from . import errors as errors
 from . import libdevice as libdevice
 from . import memory as memory
 from . import nvtx as nvtx
+from . import pinned_memory as pinned_memory
 from . import random as random
 from . import runtime as runtime
 from . import types as types
@@ -291,7 +299,6 @@ __all__ = [
     "MemoryPointer",
     "MemoryPool",
     "OutOfMemoryError",
-    "PinnedMemoryPool",
     "Reduce",
     "Stream",
     "alloc",

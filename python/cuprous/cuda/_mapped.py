@@ -54,7 +54,8 @@ def _release(context: Any, name: str, address: int) -> None:
         driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
 
-def _memory(kind: type[MappedNDArray], size: int, flags: int) -> Any:
+def driver_memory(kind: type[MappedNDArray], size: int, flags: int = _PORTABLE) -> Any:
+    """Allocates managed or page-locked memory, which is freed with its last reference."""
     _core.synchronize()  # the context is current afterwards
     driver, found = _driver(), ctypes.c_uint64()
     allocate, free = (
@@ -77,7 +78,7 @@ def shared(
     dtype = np.dtype(dtype)
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
     if size and not dtype.hasobject and _core.get_device() not in ("cpu", "auto"):
-        memory = _memory(kind, size, flags)
+        memory = driver_memory(kind, size, flags)
         array = np.ndarray(shape, dtype, memory, order=order).view(kind)  # type: ignore[arg-type]
         array._memory = memory
     else:

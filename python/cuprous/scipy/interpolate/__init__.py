@@ -9,7 +9,8 @@ from cuprous.scipy.interpolate._bsplines import BSpline, make_interp_spline
 from cuprous.scipy.interpolate._cubic import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
 from cuprous.scipy.interpolate._line import interp1d
-from cuprous.scipy.interpolate._pieces import PPoly
+from cuprous.scipy.interpolate._ppoly import BPoly, PPoly
+from cuprous.scipy.interpolate._scattered import NearestNDInterpolator, RBFInterpolator
 
 _SCATTERED = "scattered points: use scipy.interpolate's on array.get()"
 _SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
@@ -19,8 +20,6 @@ ALTERNATIVES = {
     "CloughTocher2DInterpolator": _SCATTERED,
     "KroghInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
     "LinearNDInterpolator": _SCATTERED,
-    "NearestNDInterpolator": _SCATTERED,
-    "RBFInterpolator": _SCATTERED,
     "RectBivariateSpline": "use RegularGridInterpolator with method='cubic'",
     "UnivariateSpline": _SMOOTH,
     "griddata": _SCATTERED,
@@ -59,6 +58,7 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
-    "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    "Akima1DInterpolator", "BPoly", "BSpline", "CubicHermiteSpline", "CubicSpline", "NearestNDInterpolator",
+    "PPoly", "PchipInterpolator", "RBFInterpolator", "RegularGridInterpolator", "interp1d", "interpn",
+    "make_interp_spline", "pchip_interpolate",
 ]  # fmt: skip

@@ -11,17 +11,23 @@ from cuprous.scipy.interpolate._cubic import PchipInterpolator as PchipInterpola
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator as RegularGridInterpolator
 from cuprous.scipy.interpolate._grid import interpn as interpn
 from cuprous.scipy.interpolate._line import interp1d as interp1d
-from cuprous.scipy.interpolate._pieces import PPoly as PPoly
+from cuprous.scipy.interpolate._ppoly import BPoly as BPoly
+from cuprous.scipy.interpolate._ppoly import PPoly as PPoly
+from cuprous.scipy.interpolate._scattered import NearestNDInterpolator as NearestNDInterpolator
+from cuprous.scipy.interpolate._scattered import RBFInterpolator as RBFInterpolator
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any: ...
 
 __all__ = [
     "Akima1DInterpolator",
+    "BPoly",
     "BSpline",
     "CubicHermiteSpline",
     "CubicSpline",
+    "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
+    "RBFInterpolator",
     "RegularGridInterpolator",
     "interp1d",
     "interpn",

@@ -10,8 +10,16 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy.interpolate._cubic import CubicSpline
-from cuprous.scipy.interpolate._pieces import breakpoints, moved_back, ndarray, real_or_complex
+from cuprous.scipy.interpolate._pieces import (
+    breakpoints,
+    moved_back,
+    ndarray,
+    periodic_integral,
+    real_or_complex,
+)
+from cuprous.scipy.interpolate._ppoly import PPoly
 from cuprous.scipy.interpolate._tridiagonal import solve
+from cuprous.scipy.sparse import csr_array
 
 _map = _core.map
 
@@ -59,6 +67,92 @@ class BSpline:
         if self.c.shape[0] < n:
             raise ValueError("Knots, coefficients and degree are inconsistent.")
 
+    @classmethod
+    def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> BSpline:
+        """Returns a spline without checks of the arguments, which are those of the class.
+
+        Args:
+            t: the knots.
+            c: the coefficients, with their axis in front.
+            k: the degree.
+            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
+            axis: the position of that axis in results.
+
+        Returns:
+            A `BSpline`.
+
+        Examples:
+            >>> cp.scipy.interpolate.BSpline.construct_fast([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)(0.5)
+            array(3.)
+        """
+        spline = object.__new__(cls)
+        spline.t, spline.c, spline.k = _core.cast(array(t), "float64"), real_or_complex(array(c)), int(k)
+        spline.extrapolate, spline.axis = extrapolate, axis
+        return spline
+
+    @classmethod
+    def basis_element(cls, t: Any, extrapolate: Any = True) -> BSpline:
+        """Returns the B-spline with these knots, whose degree is their number minus 2.
+
+        Args:
+            t: the knots, non-decreasing.
+            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
+
+        Returns:
+            A `BSpline`.
+
+        Examples:
+            >>> cp.scipy.interpolate.BSpline.basis_element([0.0, 1.0, 2.0])(0.5)
+            array(0.5)
+        """
+        knots = _core.cast(array(t), "float64")
+        k = knots.size - 2
+        before, after = (_core.broadcast_to(v, (k,)) for v in (knots[:1] - 1.0, knots[-1:] + 1.0))
+        knots = cp.concatenate([before, knots, after])
+        c = cp.zeros(knots.size)
+        c[k] = 1.0
+        return cls.construct_fast(knots, c, k, extrapolate)
+
+    @staticmethod
+    def design_matrix(x: Any, t: Any, k: int, extrapolate: Any = False) -> csr_array:
+        """Returns the values of all B-splines at points, as a sparse matrix with a row for each point.
+
+        Args:
+            x: the points, 1-d.
+            t: the knots, non-decreasing.
+            k: the degree.
+            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
+
+        Returns:
+            A `scipy.sparse.csr_array`.
+
+        Raises:
+            ValueError: for knots that decrease or are too few, negative degrees, and points outside of the knots
+                unless `extrapolate`.
+
+        Examples:
+            >>> cp.scipy.interpolate.BSpline.design_matrix([0.25], [0.0, 0.0, 1.0, 1.0], 1).toarray()
+            array([[0.75, 0.25]])
+        """
+        sites, knots = (_core.cast(array(a), "float64") for a in (x, t))
+        if knots.ndim != 1 or bool(cp.any(knots[1:] < knots[:-1])):
+            raise ValueError(f"Expect t to be a 1-D sorted array_like, but got t={t}.")
+        if k < 0:
+            raise ValueError("Spline order cannot be negative.")
+        if knots.size < 2 * k + 2:
+            raise ValueError(f"Length t is not enough for k={k}.")
+        n = knots.size - k - 1
+        first, end = knots[k], knots[n]
+        if extrapolate == "periodic":
+            sites = first + cp.remainder(sites - first, end - first)
+        elif not extrapolate and bool(cp.any(_map("logical_or", sites < first, sites > end))):
+            raise ValueError(f"Out of bounds w/ x = {x}.")
+        low, weights = basis(knots, k, sites)
+        columns = low.reshape([sites.size, 1]) + cp.arange(k + 1)
+        starts = cp.arange(sites.size + 1) * (k + 1)
+        values = cp.stack([_core.broadcast_to(w, sites.shape) for w in weights], axis=1)
+        return csr_array((values.reshape(-1), columns.reshape(-1), starts), shape=(sites.size, n))
+
     @property
     def tck(self) -> tuple[ndarray, ndarray, int]:
         """The knots, coefficients and degree."""
@@ -91,7 +185,7 @@ class BSpline:
         return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """Returns the derivative of order `nu`.
+        """Returns the derivative of order `nu`; for negative orders an antiderivative.
 
         Args:
             nu: the order.
@@ -99,18 +193,13 @@ class BSpline:
         Returns:
             A `BSpline`.
 
-        Raises:
-            NotImplementedError: for `nu` below 0.
-
         Examples:
             >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
             >>> line.derivative()(0.5)
             array(2.)
         """
         if nu < 0:
-            raise NotImplementedError(
-                "[BSpline.derivative] nu= below 0 is not supported; use antiderivative of a PPoly"
-            )
+            return self.antiderivative(-nu)
         t, c, k = self.t, self.c[: self.t.size - self.k - 1], self.k
         for _ in range(nu):
             if k == 0:
@@ -122,7 +211,62 @@ class BSpline:
             t, k = t[1:-1], k - 1
         # Padded to as many coefficients as knots, like in SciPy.
         c = cp.concatenate([c, cp.zeros((t.size - c.shape[0], *c.shape[1:]), dtype=c.dtype)])
-        return BSpline(t, cp.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
+        return BSpline.construct_fast(t, c, k, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> BSpline:
+        """Returns the antiderivative of order `nu` that is 0 at the first knot.
+
+        Args:
+            nu: the order.
+
+        Returns:
+            A `BSpline`.
+
+        Examples:
+            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+            >>> line.antiderivative()(1.0)
+            array(3.)
+        """
+        if nu < 0:
+            return self.derivative(-nu)
+        t, c, k = self.t, self.c[: self.t.size - self.k - 1], self.k
+        for _ in range(nu):
+            width = (t[k + 1 :] - t[: -k - 1]).reshape([c.shape[0]] + [1] * (c.ndim - 1))
+            sums = cp.cumsum(c * width, axis=0) / (k + 1)
+            c = cp.concatenate([cp.zeros((1, *c.shape[1:]), c.dtype_name), sums])
+            t, k = cp.concatenate([t[:1], t, t[-1:]]), k + 1
+        ends = _core.broadcast_to(c[-1:], (t.size - c.shape[0], *c.shape[1:])) if nu else c[:0]
+        extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
+        return BSpline.construct_fast(t, cp.concatenate([c, ends]), k, extrapolate, self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
+        """Returns the integral from `a` to `b`.
+
+        Args:
+            a: the lower end.
+            b: the upper end.
+            extrapolate: as for the class; False integrates over the part between the first and last knot.
+
+        Returns:
+            An array with the other axes of the coefficients.
+
+        Examples:
+            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+            >>> line.integrate(0.0, 1.0)
+            array(3.)
+        """
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        first, end = self.t[self.k], self.t[self.t.size - self.k - 1]
+        whole = self.antiderivative()
+        if extrapolate == "periodic":
+            return periodic_integral(whole, first, end, a, b)
+        low, high = (_core.cast(array(v), "float64") for v in (a, b))
+        if not extrapolate:
+            low, high = (cp.clip(v, first, end) for v in (low, high))
+        return whole(high, extrapolate=True) - whole(low, extrapolate=True)
+
+
+PPoly.spline_class = BSpline
 
 
 def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:
@@ -145,6 +289,7 @@ def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:
 
 
 def _repeated(first: ndarray, inner: ndarray, last: ndarray, k: int) -> ndarray:
+    """Returns knots of which the first and last occur k + 1 times."""
     ends = [_core.broadcast_to(v.reshape([1]), (k + 1,)) for v in (first, last)]
     return cp.concatenate([ends[0], inner, ends[1]])
 

@@ -8,7 +8,8 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
-from cuprous.scipy.interpolate._pieces import PPoly, ndarray, prepared, real_or_complex
+from cuprous.scipy.interpolate._pieces import ndarray, prepared, real_or_complex
+from cuprous.scipy.interpolate._ppoly import PPoly
 from cuprous.scipy.interpolate._tridiagonal import solve
 
 _map = _core.map

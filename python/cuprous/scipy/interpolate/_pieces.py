@@ -1,9 +1,9 @@
-"""Piecewise polynomials."""
+"""What piecewise polynomials share, and the preparation of points to interpolate."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import cuprous as cp
 from cuprous import _core
@@ -45,30 +45,17 @@ def moved_back(values: ndarray, sites: tuple[int, ...], tail: tuple[int, ...], a
     return cp.moveaxis(values, list(range(n)), list(range(axis, axis + n))) if n and axis else values
 
 
-class PPoly:
-    """A piecewise polynomial; calling it evaluates it.
+_Self = TypeVar("_Self", bound="Pieces")
 
-    Args:
-        c: coefficients of shape (k, m, …), the highest power first, in powers of the distance from the left breakpoint.
-        x: m + 1 breakpoints, increasing or decreasing.
-        extrapolate: whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats
-            them.
-        axis: the position of the pieces' axis in results.
 
-    Raises:
-        ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
+class Pieces:
+    """The base class of piecewise polynomials: coefficients of shape (k, m, …) for m pieces."""
 
-    Examples:
-        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
-        >>> square(1.5)
-        array(2.25)
-    """
+    #: The class of derivatives, which for a spline is that of its pieces.
+    _kind: ClassVar[type[Pieces]]
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
         c, x = real_or_complex(array(c)), _core.cast(array(x), "float64")
-        if extrapolate is None:
-            extrapolate = True
-        self.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
         if c.ndim < 2:
             raise ValueError("Coefficients array must be at least 2-dimensional.")
         if not 0 <= axis < c.ndim - 1:
@@ -83,18 +70,51 @@ class PPoly:
             raise ValueError("polynomial must be at least of order 0")
         if c.shape[1] != x.size - 1:
             raise ValueError("number of coefficients != len(x)-1")
-        if not bool(cp.all(x[1:] >= x[:-1])) and not bool(cp.all(x[1:] <= x[:-1])):
+        if not _sorted(x):
             raise ValueError("`x` must be strictly increasing or decreasing.")
         self._set(c, x, axis)
+        self.extrapolate = _extrapolation(extrapolate)
 
     def _set(self, c: ndarray, x: ndarray, axis: int) -> None:
         self.c, self.x, self.axis = c, x, axis
 
-    def _like(self, c: ndarray) -> PPoly:
-        instance = object.__new__(PPoly)
-        instance._set(c, self.x, self.axis)
-        instance.extrapolate = self.extrapolate
+    @classmethod
+    def construct_fast(cls: type[_Self], c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> _Self:
+        """Returns a piecewise polynomial without checks of the arguments, which are those of the class.
+
+        Args:
+            c: the coefficients, with the axes of powers and pieces in front.
+            x: the breakpoints.
+            extrapolate: whether the outermost polynomials continue beyond the ends; "periodic" repeats them.
+            axis: the position of the pieces' axis in results.
+
+        Returns:
+            An instance of the class.
+
+        Examples:
+            >>> line = cp.scipy.interpolate.PPoly.construct_fast([[2.0], [1.0]], [0.0, 1.0])
+            >>> line(0.5)
+            array(2.)
+        """
+        instance = object.__new__(cls)
+        instance._set(real_or_complex(array(c)), _core.cast(array(x), "float64"), axis)
+        instance.extrapolate = _extrapolation(extrapolate)
         return instance
+
+    def _like(self: _Self, c: ndarray) -> _Self:
+        return self._kind.construct_fast(c, self.x, self.extrapolate, self.axis)  # type: ignore[return-value]
+
+    def _at(self, c: ndarray, index: ndarray, offset: ndarray, column: list[int]) -> Any:
+        """Returns the values of the pieces `index` at distances `offset` from their left ends."""
+        raise NotImplementedError
+
+    def derivative(self: _Self, nu: int = 1) -> _Self:
+        """Returns the derivative of order `nu`; for negative orders an antiderivative."""
+        raise NotImplementedError
+
+    def antiderivative(self: _Self, nu: int = 1) -> _Self:
+        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint."""
+        raise NotImplementedError
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
         """Evaluates the function, or its derivative of order `nu`, at `x`, whose shape replaces the axis in the
@@ -112,10 +132,7 @@ class PPoly:
         index = cp.clip(cp.searchsorted(nodes, order, side="right") - 1, 0, pieces - 1)
         tail = c.shape[2:]
         column = [flat.size] + [1] * len(tail)
-        t = (flat - cp.take(self.x, index)).reshape(column)
-        value = cp.take(c[0], index, axis=0)
-        for power in range(1, c.shape[0]):
-            value = value * t + cp.take(c[power], index, axis=0)
+        value = self._at(c, index, flat - cp.take(self.x, index), column)
         spoiled = cp.isnan(flat)
         if not extrapolate:
             outside = _core.map("logical_or", order < nodes[0], order > nodes[-1])
@@ -123,65 +140,16 @@ class PPoly:
         value = _core.map("where", spoiled.reshape(column), math.nan, value)
         return moved_back(value, sites.shape, tail, self.axis)
 
-    def derivative(self, nu: int = 1) -> PPoly:
-        """Returns the derivative of order `nu`; for negative orders an antiderivative.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `PPoly`.
-
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.derivative()(1.5)
-            array(3.)
-        """
-        if nu < 0:
-            return self.antiderivative(-nu)
-        k = self.c.shape[0]
-        if nu >= k:
-            return self._like(cp.zeros((1, *self.c.shape[1:]), self.c.dtype_name))
-        powers = range(k - 1, nu - 1, -1)
-        factors = cp.asarray([float(math.perm(p, nu)) for p in powers])
-        return self._like(self.c[: k - nu] * factors.reshape([k - nu] + [1] * (self.c.ndim - 1)))
-
-    def antiderivative(self, nu: int = 1) -> PPoly:
-        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `PPoly`.
-
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.antiderivative()(2.0)
-            array(8.)
-        """
-        if nu <= 0:
-            return self.derivative(-nu)
-        result = self
-        for _ in range(nu):
-            result = result._like(_integrated(result.c, result.x))
-        if result.extrapolate == "periodic":
-            result.extrapolate = False
-        return result
-
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
         """Returns the integral from `a` to `b`.
 
         Args:
             a: the lower end.
             b: the upper end.
-            extrapolate: as for `PPoly`; by default as for the polynomial.
+            extrapolate: as for the class; by default as for the polynomial.
 
         Returns:
             An array with the other axes of the coefficients.
-
-        Raises:
-            NotImplementedError: for "periodic" extrapolation.
 
         Examples:
             >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
@@ -189,23 +157,85 @@ class PPoly:
             array(8.)
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        if extrapolate == "periodic":
-            raise NotImplementedError("[PPoly.integrate] extrapolate='periodic' is not supported")
         whole = self.antiderivative()
+        if extrapolate == "periodic":
+            return periodic_integral(whole, self.x[0], self.x[-1], a, b)
         return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
 
+    def extend(self, c: Any, x: Any) -> None:
+        """Adds pieces behind the last breakpoint or in front of the first one, in place.
 
-def _integrated(c: ndarray, x: ndarray) -> ndarray:
-    k = c.shape[0]
-    divisors = cp.asarray([float(p) for p in range(k, 0, -1)]).reshape([k] + [1] * (c.ndim - 1))
-    raised = c / divisors
-    width = (x[1:] - x[:-1]).reshape([c.shape[1]] + [1] * (c.ndim - 2))
-    total = raised[0] * width
-    for power in range(1, k):
-        total = (total + raised[power]) * width
-    before = cp.cumsum(total, axis=0)[:-1]
-    start = cp.concatenate([cp.zeros((1, *c.shape[2:]), c.dtype_name), before], axis=0)
-    return cp.concatenate([raised, start[None]], axis=0)
+        Args:
+            c: the coefficients, of shape (any order, m, …).
+            x: the m new breakpoints.
+
+        Raises:
+            ValueError: for inconsistent shapes, and breakpoints that are not sorted, in another order, or between those
+                that are there.
+
+        Examples:
+            >>> p = cp.scipy.interpolate.PPoly([[1.0]], [0.0, 1.0])
+            >>> p.extend([[5.0]], [2.0])
+            >>> p([0.5, 1.5])
+            array([1., 5.])
+        """
+        own, more, sites = self.c, real_or_complex(array(c)), _core.cast(array(x), "float64")
+        if more.ndim < 2:
+            raise ValueError("invalid dimensions for c")
+        if sites.ndim != 1:
+            raise ValueError("invalid dimensions for x")
+        if sites.shape[0] != more.shape[1]:
+            raise ValueError(f"Shapes of x {sites.shape} and c {more.shape} are incompatible")
+        if more.shape[2:] != own.shape[2:] or more.ndim != own.ndim:
+            raise ValueError(f"Shapes of c {more.shape} and self.c {own.shape} are incompatible")
+        if not more.size:
+            return
+        if not _sorted(sites):
+            raise ValueError("`x` is not sorted.")
+        low, high, start, end = _core.to_numpy(cp.stack([self.x[0], self.x[-1], sites[0], sites[-1]])).tolist()
+        sign = 1 if high >= low else -1
+        if sign * (end - start) < 0:
+            raise ValueError("`x` is in the different order than `self.x`.")
+        behind = sign * (start - high) >= 0
+        if not behind and sign * (end - low) > 0:
+            raise ValueError("`x` is neither on the left or on the right from `self.x`.")
+        order = max(own.shape[0], more.shape[0])
+        parts = [(self._raised(own, order), self.x), (self._raised(more, order), sites)]
+        parts = parts if behind else parts[::-1]
+        self.c, self.x = (cp.concatenate([part[k] for part in parts], axis=1 - k) for k in (0, 1))
+
+    def _raised(self, c: ndarray, order: int) -> ndarray:
+        """Returns the coefficients in an order at least as high."""
+        return cp.concatenate([cp.zeros((order - c.shape[0], *c.shape[1:]), c.dtype_name), c])
+
+
+def _extrapolation(extrapolate: Any) -> Any:
+    return extrapolate if extrapolate == "periodic" else extrapolate is None or bool(extrapolate)
+
+
+def _sorted(x: ndarray) -> bool:
+    return bool(cp.all(x[1:] >= x[:-1])) or bool(cp.all(x[1:] <= x[:-1]))
+
+
+def periodic_integral(whole: Any, first: ndarray, last: ndarray, a: Any, b: Any) -> ndarray:
+    """Returns the integral from `a` to `b` of the periodic continuation of a function.
+
+    Args:
+        whole: its antiderivative between `first` and `last`.
+        first: where a period begins.
+        last: where it ends.
+        a: the lower end.
+        b: the upper end.
+    """
+    a, b = (_core.cast(array(v), "float64") for v in (a, b))
+    start, period = whole(first, extrapolate=True), last - first
+    once = whole(last, extrapolate=True) - start
+
+    def up_to(v: ndarray) -> ndarray:
+        past = cp.floor((v - first) / period)
+        return past * once + whole(v - past * period, extrapolate=True) - start
+
+    return up_to(b) - up_to(a)
 
 
 def prepared(x: Any, y: Any, axis: int, dydx: Any = None) -> tuple[ndarray, ndarray, ndarray, int, Any]:

@@ -94,6 +94,23 @@ from cuprous.scipy.signal._responses import (
 )
 from cuprous.scipy.signal._short_time import istft, stft
 from cuprous.scipy.signal._spectral import coherence, csd, periodogram, spectrogram, welch
+from cuprous.scipy.signal._systems import (
+    StateSpace,
+    TransferFunction,
+    ZerosPolesGain,
+    bode,
+    dbode,
+    dfreqresp,
+    dimpulse,
+    dlsim,
+    dlti,
+    dstep,
+    freqresp,
+    impulse,
+    lsim,
+    lti,
+    step,
+)
 from cuprous.scipy.signal._waveforms import chirp, gausspulse, sawtooth, square, sweep_poly, unit_impulse
 from cuprous.scipy.signal.windows import get_window
 
@@ -102,7 +119,6 @@ _ELSEWHERE = "use scipy.signal's on array.get()"
 ALTERNATIVES = {
     "ShortTimeFFT": "use stft and istft",
     "cwt": "use fftconvolve with wavelets",
-    "dlsim": "use lfilter or sosfilt",
     "find_peaks_cwt": "use find_peaks",
     "lombscargle": _ELSEWHERE,
     "sepfir2d": "use ndimage.correlate1d along both axes",
@@ -114,18 +130,20 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CZT", "ZoomFFT", "abcd_normalize", "argrelextrema", "argrelmax", "argrelmin", "bessel", "besselap", "bilinear",
-    "bilinear_zpk", "buttap", "butter", "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2",
-    "chirp", "choose_conv_method", "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d",
-    "correlation_lags", "csd", "czt", "czt_points", "decimate", "detrend", "ellip", "ellipap", "ellipord",
-    "fftconvolve", "filtfilt", "find_peaks", "findfreqs", "firls", "firwin", "firwin2", "freqs", "freqs_zpk", "freqz",
-    "freqz_sos", "freqz_zpk", "gammatone", "gausspulse", "get_window", "group_delay", "hilbert", "iircomb",
-    "iirdesign", "iirfilter", "iirnotch", "iirpeak", "invres", "invresz", "istft", "kaiser_atten", "kaiser_beta",
-    "kaiserord", "lfilter", "lfilter_zi", "lfiltic", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk",
-    "lp2lp", "lp2lp_zpk", "max_len_seq", "medfilt", "medfilt2d", "minimum_phase", "normalize", "oaconvolve",
-    "order_filter", "peak_prominences", "peak_widths", "periodogram", "place_poles", "resample", "resample_poly",
-    "residue", "residuez", "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi",
-    "sosfiltfilt", "sosfreqz", "spectrogram", "square", "ss2tf", "ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2ss",
+    "CZT", "StateSpace", "TransferFunction", "ZerosPolesGain", "ZoomFFT", "abcd_normalize", "argrelextrema",
+    "argrelmax", "argrelmin", "bessel", "besselap", "bilinear", "bilinear_zpk", "bode", "buttap", "butter",
+    "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2", "chirp", "choose_conv_method",
+    "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d", "correlation_lags", "csd",
+    "czt", "czt_points", "dbode", "decimate", "detrend", "dfreqresp", "dimpulse", "dlsim", "dlti", "dstep", "ellip",
+    "ellipap", "ellipord", "fftconvolve", "filtfilt", "find_peaks", "findfreqs", "firls", "firwin", "firwin2",
+    "freqresp", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gausspulse", "get_window",
+    "group_delay", "hilbert", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak", "impulse", "invres",
+    "invresz", "istft", "kaiser_atten", "kaiser_beta", "kaiserord", "lfilter", "lfilter_zi", "lfiltic", "lp2bp",
+    "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "lsim", "lti", "max_len_seq",
+    "medfilt", "medfilt2d", "minimum_phase", "normalize", "oaconvolve", "order_filter", "peak_prominences",
+    "peak_widths", "periodogram", "place_poles", "resample", "resample_poly", "residue", "residuez",
+    "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt",
+    "sosfreqz", "spectrogram", "square", "ss2tf", "ss2zpk", "step", "stft", "sweep_poly", "tf2sos", "tf2ss",
     "tf2zpk", "unique_roots", "unit_impulse", "upfirdn", "welch", "wiener", "windows", "zoom_fft", "zpk2sos",
     "zpk2ss", "zpk2tf",
 ]  # fmt: skip

@@ -110,6 +110,21 @@ from cuprous.scipy.signal._spectral import csd as csd
 from cuprous.scipy.signal._spectral import periodogram as periodogram
 from cuprous.scipy.signal._spectral import spectrogram as spectrogram
 from cuprous.scipy.signal._spectral import welch as welch
+from cuprous.scipy.signal._systems import StateSpace as StateSpace
+from cuprous.scipy.signal._systems import TransferFunction as TransferFunction
+from cuprous.scipy.signal._systems import ZerosPolesGain as ZerosPolesGain
+from cuprous.scipy.signal._systems import bode as bode
+from cuprous.scipy.signal._systems import dbode as dbode
+from cuprous.scipy.signal._systems import dfreqresp as dfreqresp
+from cuprous.scipy.signal._systems import dimpulse as dimpulse
+from cuprous.scipy.signal._systems import dlsim as dlsim
+from cuprous.scipy.signal._systems import dlti as dlti
+from cuprous.scipy.signal._systems import dstep as dstep
+from cuprous.scipy.signal._systems import freqresp as freqresp
+from cuprous.scipy.signal._systems import impulse as impulse
+from cuprous.scipy.signal._systems import lsim as lsim
+from cuprous.scipy.signal._systems import lti as lti
+from cuprous.scipy.signal._systems import step as step
 from cuprous.scipy.signal._waveforms import chirp as chirp
 from cuprous.scipy.signal._waveforms import gausspulse as gausspulse
 from cuprous.scipy.signal._waveforms import sawtooth as sawtooth
@@ -122,6 +137,9 @@ from . import windows as windows
 
 __all__ = [
     "CZT",
+    "StateSpace",
+    "TransferFunction",
+    "ZerosPolesGain",
     "ZoomFFT",
     "abcd_normalize",
     "argrelextrema",
@@ -131,6 +149,7 @@ __all__ = [
     "besselap",
     "bilinear",
     "bilinear_zpk",
+    "bode",
     "buttap",
     "butter",
     "buttord",
@@ -152,8 +171,14 @@ __all__ = [
     "csd",
     "czt",
     "czt_points",
+    "dbode",
     "decimate",
     "detrend",
+    "dfreqresp",
+    "dimpulse",
+    "dlsim",
+    "dlti",
+    "dstep",
     "ellip",
     "ellipap",
     "ellipord",
@@ -164,6 +189,7 @@ __all__ = [
     "firls",
     "firwin",
     "firwin2",
+    "freqresp",
     "freqs",
     "freqs_zpk",
     "freqz",
@@ -179,6 +205,7 @@ __all__ = [
     "iirfilter",
     "iirnotch",
     "iirpeak",
+    "impulse",
     "invres",
     "invresz",
     "istft",
@@ -196,6 +223,8 @@ __all__ = [
     "lp2hp_zpk",
     "lp2lp",
     "lp2lp_zpk",
+    "lsim",
+    "lti",
     "max_len_seq",
     "medfilt",
     "medfilt2d",
@@ -224,6 +253,7 @@ __all__ = [
     "square",
     "ss2tf",
     "ss2zpk",
+    "step",
     "stft",
     "sweep_poly",
     "tf2sos",

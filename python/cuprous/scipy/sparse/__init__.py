@@ -1,4 +1,4 @@
-"""Sparse matrices and arrays under `scipy.sparse`'s names, in the CSR, CSC and COO formats.
+"""Sparse matrices and arrays under `scipy.sparse`'s names, in the CSR, CSC, COO and DIA formats.
 
 Values and indices live on the device, and operations on them are recorded lazily like all others. Operations whose
 number of stored values depends on the data wait for the device: summing duplicates, adding or multiplying two sparse
@@ -20,11 +20,14 @@ from cuprous.scipy.sparse._classes import (
     csc_matrix,
     csr_array,
     csr_matrix,
+    dia_array,
+    dia_matrix,
     issparse,
     isspmatrix,
     isspmatrix_coo,
     isspmatrix_csc,
     isspmatrix_csr,
+    isspmatrix_dia,
 )
 from cuprous.scipy.sparse._construct import (
     block_array,
@@ -49,11 +52,11 @@ from cuprous.scipy.sparse._construct import (
 )
 from cuprous.scipy.sparse._files import load_npz, save_npz
 
-_FORMATS = "use csr, csc or coo"
+_FORMATS = "use csr, csc, coo or dia"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
-    **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dia", "dok", "lil") for kind in ("array", "matrix")},
-    **dict.fromkeys(("isspmatrix_bsr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil"), _FORMATS),
+    **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dok", "lil") for kind in ("array", "matrix")},
+    **dict.fromkeys(("isspmatrix_bsr", "isspmatrix_dok", "isspmatrix_lil"), _FORMATS),
     "expand_dims": "use reshape",
     "get_index_dtype": "use scipy.sparse's",
     "permute_dims": "use transpose",
@@ -68,8 +71,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "coo_array", "coo_matrix",
-    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "diags", "diags_array", "eye", "eye_array", "find", "hstack",
-    "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc", "isspmatrix_csr", "kron", "kronsum",
-    "linalg", "load_npz", "rand", "random", "random_array", "save_npz", "sparray", "spdiags", "spmatrix", "tril",
-    "triu", "vstack",
+    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array", "eye",
+    "eye_array", "find", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc",
+    "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum", "linalg", "load_npz", "rand", "random", "random_array",
+    "save_npz", "sparray", "spdiags", "spmatrix", "tril", "triu", "vstack",
 ]  # fmt: skip

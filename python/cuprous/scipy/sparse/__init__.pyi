@@ -10,11 +10,14 @@ from cuprous.scipy.sparse._classes import csc_array as csc_array
 from cuprous.scipy.sparse._classes import csc_matrix as csc_matrix
 from cuprous.scipy.sparse._classes import csr_array as csr_array
 from cuprous.scipy.sparse._classes import csr_matrix as csr_matrix
+from cuprous.scipy.sparse._classes import dia_array as dia_array
+from cuprous.scipy.sparse._classes import dia_matrix as dia_matrix
 from cuprous.scipy.sparse._classes import issparse as issparse
 from cuprous.scipy.sparse._classes import isspmatrix as isspmatrix
 from cuprous.scipy.sparse._classes import isspmatrix_coo as isspmatrix_coo
 from cuprous.scipy.sparse._classes import isspmatrix_csc as isspmatrix_csc
 from cuprous.scipy.sparse._classes import isspmatrix_csr as isspmatrix_csr
+from cuprous.scipy.sparse._classes import isspmatrix_dia as isspmatrix_dia
 from cuprous.scipy.sparse._construct import block_array as block_array
 from cuprous.scipy.sparse._construct import block_diag as block_diag
 from cuprous.scipy.sparse._construct import bmat as bmat
@@ -51,6 +54,8 @@ __all__ = [
     "csc_matrix",
     "csr_array",
     "csr_matrix",
+    "dia_array",
+    "dia_matrix",
     "diags",
     "diags_array",
     "eye",
@@ -63,6 +68,7 @@ __all__ = [
     "isspmatrix_coo",
     "isspmatrix_csc",
     "isspmatrix_csr",
+    "isspmatrix_dia",
     "kron",
     "kronsum",
     "linalg",

@@ -17,8 +17,8 @@ from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
 
 #: SciPy's formats that are not supported.
-_UNSUPPORTED = ("bsr", "dia", "dok", "lil")
-_NO_FORMAT = "use csr, csc or coo"
+_UNSUPPORTED = ("bsr", "dok", "lil")
+_NO_FORMAT = "use csr, csc, coo or dia"
 
 
 class sparray:
@@ -102,6 +102,17 @@ class Sparse:
     def tocsc(self, copy: bool = False) -> Any:
         """Returns the matrix in CSC format, with sorted indices and without duplicates."""
         raise NotImplementedError
+
+    def todia(self, copy: bool = False) -> Any:
+        """Returns the matrix in DIA format, with memory of its own. Waits for the device for the offsets.
+
+        Raises:
+            ValueError: for an array with one axis.
+        """
+        if self.ndim != 2:
+            raise ValueError(f"Cannot convert a {self.ndim}d sparse array to dia format")
+        a = self.tocoo(copy=False)
+        return self._class("dia")._from_coordinates(a if a.has_canonical_format else a.tocsr().tocoo(copy=False))
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Returns the transpose."""
@@ -276,7 +287,7 @@ class Sparse:
         """The imaginary part."""
         if _dtypes.kind(self._dtype) == "c":
             return self._with_data(_core.map("imag", self.data))
-        return self._with_data(_core.full((self.nnz,), 0, self._dtype))
+        return self._with_data(_core.full(self.data.shape, 0, self._dtype))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         """Returns the same elements in another shape, read in row-major ("C") or column-major ("F") order.
@@ -284,6 +295,8 @@ class Sparse:
         Raises:
             ValueError: if the number of elements differs.
         """
+        if (shape[0] if len(shape) == 1 else shape) == self.shape:
+            return self.copy() if copy else self
         return self.tocoo(copy=False).reshape(*shape, order=order, copy=copy)
 
     def resize(self, *shape: Any) -> None:

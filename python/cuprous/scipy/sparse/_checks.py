@@ -15,7 +15,9 @@ _DTYPES = (
     "complex64", "complex128",
 )  # fmt: skip
 #: Names of the formats, for people.
-FORMATS = {"csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column", "coo": "COOrdinate"}
+FORMATS = {
+    "csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column", "coo": "COOrdinate", "dia": "DIAgonal",
+}  # fmt: skip
 
 
 class SparseWarning(Warning):

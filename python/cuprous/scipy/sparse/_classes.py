@@ -1,4 +1,4 @@
-"""The sparse classes, one for each combination of format (CSR, CSC, COO) and kind (matrix, array)."""
+"""The sparse classes, one for each combination of format (CSR, CSC, COO, DIA) and kind (matrix, array)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._base import Sparse, sparray, spmatrix
 from cuprous.scipy.sparse._compressed import Compressed
 from cuprous.scipy.sparse._coo import Coordinates
+from cuprous.scipy.sparse._dia import Diagonals
 
 
 class _Matrix(spmatrix):
@@ -70,6 +71,30 @@ class coo_matrix(_Matrix, Coordinates):
     __doc__ = Coordinates.__doc__
 
 
+class dia_matrix(_Matrix, Diagonals):
+    __doc__ = Diagonals.__doc__
+
+    def getnnz(self, axis: int | None = None) -> int:
+        """Counts the stored values.
+
+        Args:
+            axis: only None.
+
+        Returns:
+            An integer.
+
+        Raises:
+            NotImplementedError: for an axis, as SciPy.
+
+        Examples:
+            >>> cp.scipy.sparse.eye(3).getnnz()
+            3
+        """
+        if axis is not None:
+            raise NotImplementedError("getnnz over an axis is not implemented for DIA format")
+        return self.nnz
+
+
 class csr_array(sparray, Compressed):
     __doc__ = Compressed.__doc__
     format = "csr"
@@ -86,9 +111,16 @@ class coo_array(sparray, Coordinates):
     __doc__ = Coordinates.__doc__
 
 
+class dia_array(sparray, Diagonals):
+    __doc__ = Diagonals.__doc__
+
+
 _CLASSES = {
-    (cls.format, cls._is_array): cls for cls in (csr_matrix, csc_matrix, coo_matrix, csr_array, csc_array, coo_array)
-}
+    (cls.format, cls._is_array): cls
+    for cls in (
+        csr_matrix, csc_matrix, coo_matrix, dia_matrix, csr_array, csc_array, coo_array, dia_array,
+    )
+}  # fmt: skip
 
 
 def of(format: str, is_array: bool) -> Any:
@@ -165,6 +197,22 @@ def isspmatrix_csc(x: Any) -> bool:
         False
     """
     return isinstance(x, csc_matrix)
+
+
+def isspmatrix_dia(x: Any) -> bool:
+    """Returns true for instances of `dia_matrix`.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> cp.scipy.sparse.isspmatrix_dia(cp.scipy.sparse.eye(2))
+        True
+    """
+    return isinstance(x, dia_matrix)
 
 
 def isspmatrix_coo(x: Any) -> bool:

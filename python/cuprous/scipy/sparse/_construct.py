@@ -47,20 +47,22 @@ def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool)
     if m < 0 or n < 0:
         raise ValueError("'shape' elements cannot be negative")
     length = max(0, min(m + min(k, 0), n - max(k, 0)))
+    if format in (None, "dia"):
+        return _dia(_core.full((1, max(0, min(m + k, n))), 1, checked_dtype(dtype)), [k], (m, n), is_array)
     along = _pattern.arange(length)
     ones = _core.full((length,), 1, checked_dtype(dtype))
     return _as_format(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
 
 
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
-    """Returns an m x n matrix with ones on a diagonal; in CSR format by default, as the dia format is not supported.
+    """Returns an m x n matrix with ones on a diagonal; in DIA format by default.
 
     Args:
         m: the number of rows.
         n: the number of columns; `m` by default.
         k: the diagonal: 0 is the main one, positive ones are above it.
         dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix.
@@ -70,7 +72,7 @@ def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: st
         array([[1., 0.],
                [0., 1.]])
     """
-    return _eye(m, n, k, dtype, format or "csr", False)
+    return _eye(m, n, k, dtype, format, False)
 
 
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
@@ -81,7 +83,7 @@ def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, f
         n: the number of columns; `m` by default.
         k: the diagonal: 0 is the main one, positive ones are above it.
         dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse array.
@@ -91,16 +93,16 @@ def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, f
         array([[0., 1.],
                [0., 0.]])
     """
-    return _eye(m, n, k, dtype, format or "csr", True)
+    return _eye(m, n, k, dtype, format, True)
 
 
 def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
-    """Returns the identity matrix; in CSR format by default, as the dia format is not supported.
+    """Returns the identity matrix; in DIA format by default.
 
     Args:
         n: the number of rows and columns.
         dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix.
@@ -110,7 +112,7 @@ def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
         array([[1., 0.],
                [0., 1.]])
     """
-    return _eye(n, n, 0, dtype, format or "csr", False)
+    return _eye(n, n, 0, dtype, format, False)
 
 
 def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: Any, is_array: bool) -> Any:
@@ -132,17 +134,22 @@ def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: 
     if lines and dtype is None:
         dtype = common_dtype(lines)
     name = checked_dtype(dtype)
-    parts = []
-    for k, line in zip(offsets, lines, strict=True):
-        length = min(m + min(k, 0), n - max(k, 0))
+    ends = [min(m + k, n) for k in offsets]
+    data = _core.full((len(offsets), max(ends, default=0)), 0, name)
+    for row, (k, line, end) in enumerate(zip(offsets, lines, ends, strict=True)):
+        length = end - max(k, 0)
         if length < 0:
-            raise ValueError(f"Offset {k} (index {offsets.index(k)}) out of bounds")
+            raise ValueError(f"Offset {k} (index {row}) out of bounds")
         if line.size != length and line.size != 1:
-            raise ValueError(f"Diagonal length (index {offsets.index(k)}: {line.size} at offset {k}) does not agree "
+            raise ValueError(f"Diagonal length (index {row}: {line.size} at offset {k}) does not agree "
                              f"with array size ({m}, {n}).")  # fmt: skip
-        along = _pattern.arange(length)
-        parts.append((_core.broadcast_to(astype(line, name), (length,)), along - min(k, 0), along + max(k, 0)))
-    return _as_format(_joined(parts, (m, n), name, is_array), format, "csr")
+        data[row, max(k, 0) : end] = astype(line, name)
+    return _as_format(_dia(data, offsets, (m, n), is_array), format, "dia")
+
+
+def _dia(data: ndarray, offsets: list[int], shape: tuple[int, int], is_array: bool) -> Any:
+    lines = astype(array(offsets).reshape(-1), _pattern.index_dtype(*shape))
+    return _classes.of("dia", is_array)._new(data, lines, shape)
 
 
 def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool) -> Any:
@@ -155,13 +162,13 @@ def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool
 
 
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
-    """Returns a matrix with the given diagonals; in CSR format by default, as the dia format is not supported.
+    """Returns a matrix with the given diagonals; in DIA format by default.
 
     Args:
         diagonals: a sequence of diagonals, or one diagonal.
         offsets: the diagonal of each: 0 is the main one, positive ones are above it.
         shape: the shape; by default the smallest square one.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -186,7 +193,7 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
         diagonals: a sequence of diagonals, or one diagonal.
         offsets: the diagonal of each: 0 is the main one, positive ones are above it.
         shape: the shape; by default the smallest square one.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -212,7 +219,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
         diags: the diagonal of each row: 0 is the main one, positive ones are above it.
         m: the number of rows, or the shape.
         n: the number of columns.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix.
@@ -237,14 +244,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
                          f"({len(offsets)})")  # fmt: skip
     if len(set(offsets)) != len(offsets):
         raise ValueError("offset array contains duplicate values")
-    parts = []
-    for line, k in enumerate(offsets):
-        first, last = max(0, k), min(m + k, n, values.shape[1])
-        columns = _core.iota((max(0, last - first),), (1,), first)
-        parts.append((values[line, first : max(first, last)], columns - k, columns))
-    result = _joined(parts, (m, n), checked_dtype(values.dtype_name), False).tocsr()
-    result.eliminate_zeros()
-    return _as_format(result, format, "csr")
+    return _as_format(_classes.of("dia", False)((values, offsets), shape=(m, n)), format, "dia")
 
 
 def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
@@ -299,7 +299,7 @@ def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: An
         m: the number of rows.
         n: the number of columns.
         density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
         rng: a generator of `cuprous.random`, or a seed.
         data_rvs: a function that takes a count and returns that many values.
@@ -322,7 +322,7 @@ def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtyp
     Args:
         shape: the shape.
         density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
         rng: a generator of `cuprous.random`, or a seed.
         data_sampler: a function of the keyword `size` that returns that many values.
@@ -348,7 +348,7 @@ def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any 
         m: the number of rows.
         n: the number of columns.
         density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
         rng: a generator of `cuprous.random`, or a seed.
         random_state: an older name of `rng`.
@@ -399,7 +399,7 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Args:
         blocks: nested lists of matrices.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -422,7 +422,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 
     Args:
         blocks: nested lists of matrices.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -450,7 +450,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Args:
         blocks: a sequence of matrices.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -473,7 +473,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Args:
         blocks: a sequence of matrices.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -497,7 +497,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Args:
         mats: a sequence of matrices, sparse or dense.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
         dtype: the dtype of the values; by default it follows from the arguments.
 
     Returns:
@@ -525,7 +525,7 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     Args:
         A: a matrix, sparse or dense.
         B: a matrix, sparse or dense.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix; an array if an operand is a sparse array.
@@ -553,7 +553,7 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     Args:
         A: a square matrix, sparse or dense.
         B: a square matrix, sparse or dense.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix; an array if an operand is a sparse array.
@@ -589,7 +589,7 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     Args:
         A: a matrix, sparse or dense.
         k: the last diagonal that is kept: 0 is the main one, positive ones are above it.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix.
@@ -608,7 +608,7 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     Args:
         A: a matrix, sparse or dense.
         k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
-        format: the format, "csr", "csc" or "coo"; by default the one that suits.
+        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
     Returns:
         A sparse matrix.

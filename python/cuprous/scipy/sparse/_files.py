@@ -39,7 +39,7 @@ def load_npz(file: Any) -> Any:
         A sparse matrix.
 
     Raises:
-        NotImplementedError: for the formats bsr and dia.
+        NotImplementedError: for the format bsr.
 
     Examples:
         >>> import io

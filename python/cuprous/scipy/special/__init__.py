@@ -12,6 +12,7 @@ from typing import Any
 from cuprous.scipy.special._extra import diric, fresnel, multigammaln, sici
 from cuprous.scipy.special._function import SpecialFunction
 from cuprous.scipy.special._lambert import lambertw
+from cuprous.scipy.special._legendre import sph_harm_y
 from cuprous.scipy.special._more import comb, factorial, perm, polygamma
 from cuprous.scipy.special._more import zeta as _hurwitz
 from cuprous.scipy.special._orders import jn
@@ -44,7 +45,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 __all__ = [
     "SpecialFunction", "comb", "diric", "factorial", "fresnel", "jn", "lambertw", "log_softmax", "logsumexp",
-    "multigammaln", "perm", "polygamma", "sici", "softmax", "zeta",
+    "multigammaln", "perm", "polygamma", "sici", "softmax", "sph_harm_y", "zeta",
     *FUNCTIONS,
 ]  # fmt: skip
 

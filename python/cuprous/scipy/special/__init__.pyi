@@ -9,6 +9,7 @@ from cuprous.scipy.special._extra import sici as sici
 from cuprous.scipy.special._function import SpecialFunction as SpecialFunction
 from cuprous.scipy.special._function import SpecialFunction as _SpecialFunction
 from cuprous.scipy.special._lambert import lambertw as lambertw
+from cuprous.scipy.special._legendre import sph_harm_y as sph_harm_y
 from cuprous.scipy.special._more import comb as comb
 from cuprous.scipy.special._more import factorial as factorial
 from cuprous.scipy.special._more import perm as perm
@@ -21,6 +22,7 @@ from cuprous.scipy.special._reductions import softmax as softmax
 agm: _SpecialFunction
 bdtr: _SpecialFunction
 bdtrc: _SpecialFunction
+bdtri: _SpecialFunction
 beta: _SpecialFunction
 betainc: _SpecialFunction
 betaincc: _SpecialFunction
@@ -92,10 +94,15 @@ log_expit: _SpecialFunction
 log_ndtr: _SpecialFunction
 loggamma: _SpecialFunction
 logit: _SpecialFunction
+lpmv: _SpecialFunction
+nbdtr: _SpecialFunction
+nbdtrc: _SpecialFunction
+nbdtri: _SpecialFunction
 ndtr: _SpecialFunction
 ndtri: _SpecialFunction
 pdtr: _SpecialFunction
 pdtrc: _SpecialFunction
+pdtri: _SpecialFunction
 poch: _SpecialFunction
 pseudo_huber: _SpecialFunction
 psi: _SpecialFunction
@@ -119,6 +126,7 @@ __all__ = [
     "agm",
     "bdtr",
     "bdtrc",
+    "bdtri",
     "beta",
     "betainc",
     "betaincc",
@@ -198,11 +206,16 @@ __all__ = [
     "loggamma",
     "logit",
     "logsumexp",
+    "lpmv",
     "multigammaln",
+    "nbdtr",
+    "nbdtrc",
+    "nbdtri",
     "ndtr",
     "ndtri",
     "pdtr",
     "pdtrc",
+    "pdtri",
     "perm",
     "poch",
     "polygamma",
@@ -215,6 +228,7 @@ __all__ = [
     "sinc",
     "sindg",
     "softmax",
+    "sph_harm_y",
     "stdtr",
     "stdtrit",
     "tandg",

@@ -126,6 +126,27 @@ def bdtrc(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
 
 
 @in_double
+def nbdtr(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
+    """Computes the negative binomial distribution function."""
+    return _negative_binomial(k, n, p, 0)
+
+
+@in_double
+def nbdtrc(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
+    """Computes 1 - nbdtr."""
+    return _negative_binomial(k, n, p, 1)
+
+
+def _negative_binomial(k: ndarray, n: ndarray, p: ndarray, above: int) -> ndarray:
+    k, n = _map("trunc", k), _map("trunc", n)
+    known = both(p >= 0.0, p <= 1.0, k >= 0.0)
+    inside = both(known, p > 0.0, p < 1.0, n > 0.0)
+    tails = beta_pair(*(where(inside, v, 0.5) for v in (n, k + 1.0, p, 1.0 - p)))
+    edge = where(p == 0.0, float(above), 1.0 - above)
+    return where(known, where(inside, tails[above], where(n > 0.0, edge, math.nan)), math.nan)
+
+
+@in_double
 def kolmogorov(y: ndarray) -> ndarray:
     """Computes the complement of Kolmogorov's limit distribution: the probability of values above y."""
     low, high = _map("maximum", _map("minimum", y, 1.2), 0.05), _map("maximum", y, 1.2)

@@ -161,3 +161,31 @@ def fdtri(dfn: ndarray, dfd: ndarray, p: ndarray) -> ndarray:
     total = dfn + dfd
     undefined = either(p < 0.0, p > 1.0, dfn <= 0.0, dfd <= 0.0, isnan(total + p), _map("isinf", total))
     return where(undefined, math.nan, x)
+
+
+@in_double
+def pdtri(k: ndarray, y: ndarray) -> ndarray:
+    """Computes the inverse of pdtr."""
+    known = both(k >= 0.0, y >= 0.0, y < 1.0)
+    size = where(known, _map("trunc", k) + 1.0, 1.0)
+    return where(known, gammainccinv(size, where(known, y, 0.5)), math.nan)
+
+
+@in_double
+def bdtri(k: ndarray, n: ndarray, y: ndarray) -> ndarray:
+    """Computes the inverse of bdtr."""
+    k, n = _map("floor", k), _map("floor", n)
+    known = both(y >= 0.0, y <= 1.0, k >= 0.0, n > k)
+    a, b = where(known, k + 1.0, 1.0), where(known, n - k, 1.0)
+    return where(known, betainccinv(a, b, where(known, y, 0.5)), math.nan)
+
+
+@in_double
+def nbdtri(k: ndarray, n: ndarray, y: ndarray) -> ndarray:
+    """Computes the inverse of nbdtr."""
+    k, n = _map("trunc", k), _map("trunc", n)
+    possible = both(k >= 0.0, n >= 0.0)
+    known = both(y >= 0.0, y <= 1.0, possible, n > 0.0)
+    a, b = where(known, n, 1.0), where(known, k + 1.0, 1.0)
+    value = where(known, betaincinv(a, b, where(known, y, 0.5)), math.nan)
+    return where(both(possible, either(y == 0.0, y == 1.0)), y, value)

@@ -13,6 +13,7 @@ from cuprous.scipy.special import _distributions as d
 from cuprous.scipy.special import _extra as e
 from cuprous.scipy.special import _incomplete as i
 from cuprous.scipy.special import _integrals as t
+from cuprous.scipy.special import _legendre as l
 from cuprous.scipy.special import _more as m
 from cuprous.scipy.special import _normal as n
 from cuprous.scipy.special import _orders as o
@@ -104,8 +105,14 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("gdtrc", 3, d.gdtrc, "Returns 1 - gdtr(a, b, x)."),
     ("pdtr", 2, d.pdtr, "Returns the Poisson distribution function: at most k events with mean m."),
     ("pdtrc", 2, d.pdtrc, "Returns 1 - pdtr(k, m)."),
+    ("pdtri", 2, q.pdtri, "Returns the inverse: the mean m with pdtr(k, m) = y."),
     ("bdtr", 3, d.bdtr, "Returns the binomial distribution: at most k successes in n trials of probability p."),
     ("bdtrc", 3, d.bdtrc, "Returns 1 - bdtr(k, n, p)."),
+    ("bdtri", 3, q.bdtri, "Returns the inverse: the probability p with bdtr(k, n, p) = y."),
+    ("nbdtr", 3, d.nbdtr, "Returns the negative binomial distribution: at most k failures before n successes."),
+    ("nbdtrc", 3, d.nbdtrc, "Returns 1 - nbdtr(k, n, p)."),
+    ("nbdtri", 3, q.nbdtri, "Returns the inverse: the probability p with nbdtr(k, n, p) = y."),
+    ("lpmv", 3, l.lpmv, "Returns the associated Legendre function of whole order m and degree v; NaN for others."),
     ("kolmogorov", 1, d.kolmogorov, "Returns Kolmogorov's limit distribution: the probability of values above y."),
     ("expi", 1, t.expi, "Returns the exponential integral Ei."),
     ("exp1", 1, t.exp1, "Returns the exponential integral E1; NaN for x < 0."),

@@ -23,6 +23,7 @@ from cuprous.torchvision.models import (
     swin_transformer,
     vision_transformer,
 )
+from cuprous.torchvision.models import detection as detection
 from cuprous.torchvision.models import (
     segmentation as segmentation,
 )

@@ -23,10 +23,10 @@ class _Residual(nn.Module):
     relu: nn.Module
     downsample: nn.Module | None
 
-    def _project(self, channels: int, out: int, stride: int) -> None:
+    def _project(self, channels: int, out: int, stride: int, norm: Callable[[int], nn.Module]) -> None:
         same = stride == 1 and channels == out
         self.relu = nn.ReLU(inplace=True)
-        self.downsample = None if same else nn.Sequential(_conv(channels, out, 1, stride), nn.BatchNorm2d(out))
+        self.downsample = None if same else nn.Sequential(_conv(channels, out, 1, stride), norm(out))
 
     def _added(self, result: Any, x: Any) -> Any:
         return self.relu(result + (x if self.downsample is None else self.downsample(x)))
@@ -36,12 +36,12 @@ class BasicBlock(_Residual):
     """The residual block with two 3x3 convolutions."""
 
     def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64,
-                 dilation: int = 1) -> None:  # fmt: skip
+                 dilation: int = 1, norm_layer: Callable[[int], nn.Module] = nn.BatchNorm2d) -> None:  # fmt: skip
         super().__init__()
         unsupported("BasicBlock", groups=(groups, 1), base_width=(base_width, 64), dilation=(dilation, 1))
-        self.conv1, self.bn1 = _conv(channels, width, 3, stride), nn.BatchNorm2d(width)
-        self.conv2, self.bn2 = _conv(width, width, 3), nn.BatchNorm2d(width)
-        self._project(channels, width, stride)
+        self.conv1, self.bn1 = _conv(channels, width, 3, stride), norm_layer(width)
+        self.conv2, self.bn2 = _conv(width, width, 3), norm_layer(width)
+        self._project(channels, width, stride, norm_layer)
 
     def forward(self, x: Any) -> Any:
         """Returns the sum after a ReLU."""
@@ -54,13 +54,13 @@ class Bottleneck(_Residual):
     expansion = 4
 
     def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64,
-                 dilation: int = 1) -> None:  # fmt: skip
+                 dilation: int = 1, norm_layer: Callable[[int], nn.Module] = nn.BatchNorm2d) -> None:  # fmt: skip
         super().__init__()
         inner, out = width * base_width // 64 * groups, width * self.expansion
-        self.conv1, self.bn1 = _conv(channels, inner, 1), nn.BatchNorm2d(inner)
-        self.conv2, self.bn2 = _conv(inner, inner, 3, stride, groups, dilation), nn.BatchNorm2d(inner)
-        self.conv3, self.bn3 = _conv(inner, out, 1), nn.BatchNorm2d(out)
-        self._project(channels, out, stride)
+        self.conv1, self.bn1 = _conv(channels, inner, 1), norm_layer(inner)
+        self.conv2, self.bn2 = _conv(inner, inner, 3, stride, groups, dilation), norm_layer(inner)
+        self.conv3, self.bn3 = _conv(inner, out, 1), norm_layer(out)
+        self._project(channels, out, stride, norm_layer)
 
     def forward(self, x: Any) -> Any:
         """Returns the sum after a ReLU."""
@@ -73,15 +73,17 @@ class ResNet(nn.Module):
 
     def __init__(self, block: type[_Residual], layers: list[int], num_classes: int = 1000,
                  zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
-                 replace_stride_with_dilation: list[bool] | None = None) -> None:  # fmt: skip
+                 replace_stride_with_dilation: list[bool] | None = None,
+                 norm_layer: Callable[[int], nn.Module] | None = None) -> None:  # fmt: skip
         super().__init__()
+        norm = norm_layer or nn.BatchNorm2d
         dilated = [False, *(replace_stride_with_dilation or [False] * 3)]
         if len(dilated) != 4:
             raise ValueError(
                 f"replace_stride_with_dilation should be None or a 3-element tuple, got {replace_stride_with_dilation}"
             )
         dilation = 1
-        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), norm(64)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
         make: Callable[..., _Residual] = block
         channels = 64
@@ -89,11 +91,12 @@ class ResNet(nn.Module):
             blocks = []
             for k in range(count):
                 stride = 2 if stage and not k and not dilated[stage] else 1
-                blocks.append(make(channels, 64 << stage, stride, groups, width_per_group, dilation))
+                blocks.append(make(channels, 64 << stage, stride, groups, width_per_group, dilation, norm))
                 if dilated[stage] and not k:
                     dilation *= 2
                 channels = (64 << stage) * block.expansion
             setattr(self, f"layer{stage + 1}", nn.Sequential(*blocks))
+        self.inplanes = channels
         self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(channels, num_classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):

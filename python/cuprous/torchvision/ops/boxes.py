@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,40 +15,93 @@ from cuprous.torch._pointwise import FUNCTIONS as _pointwise
 _maximum, _minimum = _pointwise["maximum"], _pointwise["minimum"]
 
 
-def box_area(boxes: Tensor) -> Tensor:
-    """Returns the areas of boxes (N, 4).
+def box_area(boxes: Any, fmt: str = "xyxy") -> Tensor:
+    """Returns the areas of boxes (..., 4).
+
+    Args:
+        boxes: boxes.
+        fmt: their format: "xyxy", "xywh" or "cxcywh".
+
+    Raises:
+        ValueError: for another format.
 
     Examples:
         >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
         >>> ops.box_area(boxes)
         tensor([4., 2., 1.])
     """
-    result: Tensor = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    wide = _wide(boxes)
+    if fmt not in ("xyxy", "xywh", "cxcywh"):
+        raise ValueError(f"Unsupported Bounding Box area for given format {fmt}")
+    sides = wide[..., 2:] - wide[..., :2] if fmt == "xyxy" else wide[..., 2:]
+    result: Tensor = sides[..., 0] * sides[..., 1]
     return result
 
 
-def _intersection_and_union(boxes1: Any, boxes2: Any) -> tuple[Any, Any]:
-    corner = _maximum(boxes1[:, None, :2], boxes2[:, :2])
-    sides = (_minimum(boxes1[:, None, 2:], boxes2[:, 2:]) - corner).clamp(min=0)
-    shared = sides[:, :, 0] * sides[:, :, 1]
-    return shared, box_area(boxes1)[:, None] + box_area(boxes2) - shared
+def _wide(boxes: Any) -> Any:
+    """Returns boxes in a dtype in which areas do not overflow."""
+    if boxes.is_floating_point():
+        return boxes if boxes.itemsize > 2 else boxes.float()
+    return boxes if boxes.itemsize > 2 else boxes.int()
 
 
-def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Returns the intersection over the union of each pair of boxes, (N, M).
+def _pairs(boxes1: Any, boxes2: Any) -> tuple[Any, Any]:
+    """Returns the boxes with axes by which each of the first meets each of the second."""
+    return boxes1[..., :, None, :], boxes2[..., None, :, :]
+
+
+def _intersection_and_union(boxes1: Any, boxes2: Any, fmt: str = "xyxy") -> tuple[Any, Any]:
+    first, second = _pairs(*((b if fmt == "xyxy" else box_convert(b, fmt, "xyxy")) for b in (boxes1, boxes2)))
+    sides = _wide(_minimum(first[..., 2:], second[..., 2:]) - _maximum(first[..., :2], second[..., :2])).clamp(min=0)
+    shared = sides[..., 0] * sides[..., 1]
+    return shared, box_area(boxes1, fmt)[..., :, None] + box_area(boxes2, fmt)[..., None, :] - shared
+
+
+def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
+    """Returns the intersection over the union of each pair of boxes, (..., N, M).
+
+    Args:
+        boxes1: boxes (..., N, 4).
+        boxes2: boxes (..., M, 4).
+        fmt: their format: "xyxy", "xywh" or "cxcywh".
+
+    Raises:
+        ValueError: for another format.
 
     Examples:
         >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
         >>> ops.box_iou(boxes[:1], boxes)
         tensor([[1.0000, 0.5000, 0.0000]])
     """
-    shared, union = _intersection_and_union(boxes1, boxes2)
+    shared, union = _intersection_and_union(boxes1, boxes2, fmt)
     result: Tensor = shared / union
     return result
 
 
+def hull_and_sides(first: Any, second: Any) -> tuple[Any, Any]:
+    """Returns the areas and sides of the smallest boxes around pairs of boxes."""
+    low, high = _minimum(first[..., :2], second[..., :2]), _maximum(first[..., 2:], second[..., 2:])
+    sides = _wide(high - low).clamp(min=0)
+    return sides[..., 0] * sides[..., 1], sides
+
+
+def distance_penalty(first: Any, second: Any, eps: float) -> Any:
+    """Returns the squared distances of the centers of pairs of boxes, in terms of the squared diagonals around both."""
+    _, sides = hull_and_sides(first, second)
+    apart = _wide((first[..., :2] + first[..., 2:]) / 2 - (second[..., :2] + second[..., 2:]) / 2)
+    return (apart**2).sum(-1) / ((sides**2).sum(-1) + eps)
+
+
+def aspect_penalty(first: Any, second: Any, iou: Any, eps: float) -> Any:
+    """Returns how far the ratios of sides of pairs of boxes differ, by a weight without a gradient."""
+    angles = [((b[..., 2] - b[..., 0]) / (b[..., 3] - b[..., 1])).atan() for b in (first, second)]
+    differ = (4 / math.pi**2) * (angles[0] - angles[1]) ** 2
+    weight = differ.detach() / (1 - iou.detach() + differ.detach() + eps)
+    return weight * differ
+
+
 def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
-    """Returns the generalized intersection over union of each pair of boxes, (N, M) (Rezatofighi et al., 2019).
+    """Returns the generalized intersection over union of each pair of boxes, (..., N, M) (Rezatofighi et al., 2019).
 
     Examples:
         >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -55,10 +109,45 @@ def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
         tensor([[0.5000]])
     """
     shared, union = _intersection_and_union(boxes1, boxes2)
-    low = _minimum(boxes1[:, None, :2], boxes2[:, :2])
-    sides = (_maximum(boxes1[:, None, 2:], boxes2[:, 2:]) - low).clamp(min=0)
-    hull = sides[:, :, 0] * sides[:, :, 1]
+    hull, _ = hull_and_sides(*_pairs(boxes1, boxes2))
     result: Tensor = shared / union - (hull - union) / hull
+    return result
+
+
+def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """Returns the distance intersection over union of each pair of boxes, (..., N, M) (Zheng et al., 2020).
+
+    Args:
+        boxes1: boxes (..., N, 4).
+        boxes2: boxes (..., M, 4).
+        eps: what is added to divisors.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.distance_box_iou(boxes[:1], boxes[1:2])
+        tensor([[0.4688]])
+    """
+    first, second = _pairs(_wide(boxes1), _wide(boxes2))
+    result: Tensor = box_iou(boxes1, boxes2) - distance_penalty(first, second, eps)
+    return result
+
+
+def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """Returns the complete intersection over union of each pair of boxes, (..., N, M) (Zheng et al., 2020).
+
+    Args:
+        boxes1: boxes (..., N, 4).
+        boxes2: boxes (..., M, 4).
+        eps: what is added to divisors.
+
+    Examples:
+        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+        >>> ops.complete_box_iou(boxes[:1], boxes[1:2])
+        tensor([[0.4655]])
+    """
+    first, second = _pairs(_wide(boxes1), _wide(boxes2))
+    iou = box_iou(boxes1, boxes2)
+    result: Tensor = iou - distance_penalty(first, second, eps) - aspect_penalty(first, second, iou, eps)
     return result
 
 
@@ -168,5 +257,6 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     return stack(boxes)
 
 
-__all__ = ["batched_nms", "box_area", "box_convert", "box_iou", "clip_boxes_to_image", "generalized_box_iou",
+__all__ = ["batched_nms", "box_area", "box_convert", "box_iou", "clip_boxes_to_image", "complete_box_iou",
+           "distance_box_iou", "generalized_box_iou",
            "masks_to_boxes", "nms", "remove_small_boxes"]  # fmt: skip

@@ -1,0 +1,82 @@
+"""Anchors: boxes of several sizes and ratios around each element of feature maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cuprous.torch as torch
+from cuprous.torch import nn
+
+
+class ImageList:
+    """Images of several sizes in one tensor, which is larger than they.
+
+    Args:
+        tensors: the images, with zeros around them.
+        image_sizes: the (height, width) of each.
+    """
+
+    def __init__(self, tensors: Any, image_sizes: list[tuple[int, int]]) -> None:
+        self.tensors, self.image_sizes = tensors, image_sizes
+
+    def to(self, device: Any) -> ImageList:
+        """Returns the images on a device."""
+        return ImageList(self.tensors.to(device), self.image_sizes)
+
+
+class AnchorGenerator(nn.Module):
+    """Boxes of several sizes and ratios (height to width) around each element of feature maps.
+
+    Args:
+        sizes: the sizes for each feature map.
+        aspect_ratios: the ratios for each feature map.
+
+    Examples:
+        >>> models.detection.AnchorGenerator(((32,), (64,)), ((0.5, 1.0, 2.0),) * 2).num_anchors_per_location()
+        [3, 3]
+    """
+
+    def __init__(self, sizes: Any = ((128, 256, 512),), aspect_ratios: Any = ((0.5, 1.0, 2.0),)) -> None:
+        super().__init__()
+        self.sizes = sizes if isinstance(sizes[0], (list, tuple)) else tuple((size,) for size in sizes)
+        listed = isinstance(aspect_ratios[0], (list, tuple))
+        self.aspect_ratios = aspect_ratios if listed else (aspect_ratios,) * len(self.sizes)
+        self.cell_anchors = [self.generate_anchors(*pair) for pair in zip(self.sizes, self.aspect_ratios, strict=False)]
+
+    def generate_anchors(self, scales: Any, aspect_ratios: Any, dtype: Any = torch.float32, device: Any = "cpu") -> Any:
+        """Returns the boxes around zero, the sizes of a ratio one after the other."""
+        sizes = torch.tensor(list(scales), dtype=dtype, device=device)
+        tall = torch.tensor(list(aspect_ratios), dtype=dtype, device=device).sqrt()
+        width, height = ((r[:, None] * sizes).reshape(-1) for r in (1 / tall, tall))
+        return (torch.stack([-width, -height, width, height], 1) / 2).round()
+
+    def num_anchors_per_location(self) -> list[int]:
+        """Returns the number of boxes at each element of the feature maps."""
+        return [len(s) * len(a) for s, a in zip(self.sizes, self.aspect_ratios, strict=False)]
+
+    def forward(self, image_list: ImageList, feature_maps: list[Any]) -> list[Any]:
+        """Returns the boxes for each image.
+
+        Args:
+            image_list: the images.
+            feature_maps: their feature maps.
+
+        Raises:
+            AssertionError: if the numbers of maps and of lists of sizes differ.
+        """
+        if len(feature_maps) != len(self.cell_anchors):
+            raise AssertionError(
+                f"There are {len(feature_maps)} feature maps, and sizes and aspect ratios for {len(self.cell_anchors)}"
+            )
+        first, boxes = feature_maps[0], []
+        for cells, found in zip(self.cell_anchors, feature_maps, strict=True):
+            steps = [size // n for size, n in zip(image_list.tensors.shape[-2:], found.shape[-2:], strict=True)]
+            y, x = (torch.arange(n, device=first.device) * s for n, s in zip(found.shape[-2:], steps, strict=True))
+            y, x = (t.reshape(-1) for t in torch.meshgrid(y, x, indexing="ij"))
+            around = cells.to(dtype=first.dtype, device=first.device)
+            boxes.append((torch.stack((x, y, x, y), 1)[:, None] + around).reshape(-1, 4))
+        whole = torch.cat(boxes)
+        return [whole for _ in image_list.image_sizes]
+
+
+__all__ = ["AnchorGenerator", "ImageList"]

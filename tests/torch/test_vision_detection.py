@@ -1,0 +1,110 @@
+"""Faster R-CNN and Mask R-CNN: detections, losses and gradients as torchvision's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuprous.torch as torch
+from cuprous import torchvision as tv
+from cuprous.torchvision.models import detection
+from tests.support import assert_errors
+from tests.torch.vision_detection import FILE, results
+
+
+@pytest.mark.slow
+def test_as_torchvision() -> None:
+    golden: dict[str, Any] = json.loads(FILE.read_text())
+    golden.pop("version")
+    ours = results(torch, tv)
+    assert ours.keys() == golden.keys()
+    for name, want in golden.items():
+        got = ours[name]
+        if isinstance(want, dict):
+            assert got.keys() == want.keys(), name
+            for key, value in want.items():
+                np.testing.assert_allclose(got[key], value, rtol=2e-3, atol=1e-5, err_msg=f"{name} {key}")
+        elif name.endswith("keys"):
+            assert got == want, name
+        else:
+            assert got[0] == want[0], name
+            np.testing.assert_allclose(got[1], want[1], rtol=1e-3, atol=2e-3, err_msg=name)
+            np.testing.assert_allclose(got[2], want[2], rtol=1e-3, err_msg=name)
+
+
+def tiny(**options: Any) -> Any:
+    """A detector of a small backbone without a pyramid."""
+    torch.manual_seed(0)
+    backbone: Any = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=4, padding=1), torch.nn.ReLU())
+    backbone.out_channels = 8
+    pool = tv.ops.MultiScaleRoIAlign(["0"], 3, 2)
+    return detection.FasterRCNN(
+        backbone, 3, min_size=32, max_size=64, box_roi_pool=pool, box_head=detection.faster_rcnn.TwoMLPHead(72, 1024),
+        rpn_anchor_generator=detection.AnchorGenerator(((8, 16, 24),), ((0.5, 1.0, 2.0),)), **options,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_detector_learns() -> None:
+    """It finds a bright square after some steps, and images may have no object."""
+    rng = np.random.default_rng(0)
+    model = tiny()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    losses = []
+    for step in range(30):
+        images, targets = [], []
+        for k in range(2):
+            x, y = rng.integers(2, 16, 2)
+            image = rng.random((3, 32, 32)).astype("f4") * 0.2
+            image[:, y : y + 12, x : x + 12] = 1
+            box = [[float(x), float(y), x + 12.0, y + 12.0]] if step % 5 or k else np.zeros((0, 4), "f4")
+            images.append(torch.tensor(image))
+            targets.append({"boxes": torch.tensor(np.asarray(box, "f4")), "labels": torch.ones(len(box)).long()})
+        found = model(images, targets)
+        total = sum(found.values())
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        losses.append(float(total))
+    assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
+    model.eval()
+    (detected,) = model([images[-1]])
+    assert set(detected) == {"boxes", "labels", "scores"} and detected["boxes"].shape[1] == 4
+    state = model.state_dict()
+    other = tiny()
+    other.load_state_dict(state)
+    torch.testing.assert_close(other.eval()([images[-1]])[0]["boxes"], detected["boxes"])
+
+
+def test_frozen_layers_and_old_files() -> None:
+    backbone = detection.backbone_utils.resnet_fpn_backbone(backbone_name="resnet18", weights=None, trainable_layers=1)
+    trained = {name.split(".")[1] for name, p in backbone.body.named_parameters(prefix="x") if p.requires_grad}
+    assert trained == {"layer4"} and isinstance(backbone.body["bn1"], tv.ops.FrozenBatchNorm2d)
+    head = detection.rpn.RPNHead(4, 3)
+    old = {name.replace("conv.0.0.", "conv."): value for name, value in head.state_dict().items()}
+    detection.rpn.RPNHead(4, 3).load_state_dict(old)
+    masks = detection.mask_rcnn.MaskRCNNHeads(4, (5, 6), 1)
+    named = {f"mask_fcn{int(name[0]) + 1}.{name[4:]}": value for name, value in masks.state_dict().items()}
+    detection.mask_rcnn.MaskRCNNHeads(4, (5, 6), 1).load_state_dict(named)
+
+
+def test_bad_input() -> None:
+    model, image = tiny(), torch.rand(3, 32, 32)
+    good = {"boxes": torch.tensor([[1.0, 2, 9, 9]]), "labels": torch.ones(1).long()}
+    with_part = {"num_classes": 2, "rpn_anchor_generator": 3}
+    assert_errors(
+        (lambda: model([image]), AssertionError),
+        (lambda: model([image], [{**good, "boxes": torch.ones(4)}]), AssertionError),
+        (lambda: model([image], [{**good, "boxes": torch.tensor([[5.0, 5, 5, 9]])}]), AssertionError),
+        (lambda: model([image], [{**good, "labels": torch.ones(1)}]), TypeError),
+        (lambda: model([image[0]], [good]), ValueError),
+        (lambda: model([(image * 255).byte()], [good]), TypeError),
+        (lambda: detection.FasterRCNN(torch.nn.Linear(2, 2), 2), ValueError),
+        (lambda: detection.FasterRCNN(model.backbone), ValueError),
+        (lambda: detection.FasterRCNN(model.backbone, **with_part), TypeError),
+        (lambda: detection.fasterrcnn_resnet50_fpn(weights="DEFAULT"), NotImplementedError),
+        (lambda: detection.retinanet_resnet50_fpn(), NotImplementedError),
+    )  # fmt: skip
