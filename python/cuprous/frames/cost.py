@@ -111,8 +111,9 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
 }
 
 
-#: Nanoseconds for each row of a column that is copied to the device, and of one whose dictionary is made.
-_COPY, _DICTIONARY = 1.5, 60.0
+#: Nanoseconds for each row of a column that is copied to the device, of one of decimals, and of one whose dictionary
+#: is made.
+_COPY, _DECIMAL, _DICTIONARY = 1.5, 12.0, 60.0
 #: The same of a column whose strings are long and differ in most rows: its dictionary is as large and has to be sorted.
 _MANY_STRINGS = 4000.0
 #: Values that are looked at to tell.
@@ -199,7 +200,7 @@ def _has_many_strings(series: pl.Series) -> bool:
 
 
 def _copy_rate(dtype: Any) -> float:
-    return _DICTIONARY if is_coded(dtype) else _COPY
+    return _DICTIONARY if is_coded(dtype) else _DECIMAL if dtype.is_decimal() else _COPY
 
 
 def _copying(node: nodes.Scan) -> float:

@@ -10,15 +10,18 @@ import polars as pl
 
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both
-from cuprous.frames.columns.dtypes import array_dtype
+from cuprous.frames.columns.dtypes import MOST_DIGITS, array_dtype
 from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.keys import Codes, combined, ordered
 from cuprous.frames.columns.rows import group_ids
+from cuprous.frames.expressions.decimals import limit, to_float
 from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.expressions import Aggregate
 from cuprous.frames.reasons import refuse_unless
 
 Rows = Groups | Whole
+#: Sums of decimals stay below it.
+_MOST = 10**MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,32 @@ def _float_total(column: Column, rows: Rows) -> Any:
     return rows.reduce("sum", values, _taken(column)).astype("float64")
 
 
+def _refuse_wide(column: Column, rows: Rows) -> None:
+    """Raises `Refused` if a sum of decimals may have more digits than int64 has."""
+    if limit(column) * len(column) >= _MOST:
+        largest = rows.reduce("sum", cp.abs(column.values).astype("float64"), _taken(column))
+        refuse_unless(not bool(cp.any(largest >= _MOST)), "a sum of decimals of more than 18 digits is left to Polars")
+
+
 def _sum(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    if column.dtype.is_decimal():
+        _refuse_wide(column, rows)
     return _result(aggregate, rows.reduce("sum", column.values, _taken(column)), None)
 
 
 def _mean(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     number = _number(column, rows, _taken(column))
-    return _result(aggregate, _float_total(column, rows) / cp.maximum(number, 1), number > 0)
+    if column.dtype.is_decimal():
+        _refuse_wide(column, rows)
+        total = rows.reduce("sum", column.values, _taken(column)).astype("float64") / 10.0**column.dtype.scale
+    else:
+        total = _float_total(column, rows)
+    return _result(aggregate, total / cp.maximum(number, 1), number > 0)
 
 
 def _variance(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     degrees = aggregate.options[0]
+    column = to_float(column)
     taken = _taken(column)
     number = _number(column, rows, taken)
     mean = _float_total(column, rows) / cp.maximum(number, 1)
@@ -148,7 +166,7 @@ _POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
 
 def _quantile(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     interpolation, quantile = aggregate.options if aggregate.function == "quantile" else ("linear", 0.5)
-    values, starts, sizes = _sorted_by_group(column, rows)
+    values, starts, sizes = _sorted_by_group(to_float(column), rows)
     if values.shape[0] == 0:
         return _result(aggregate, cp.zeros(rows.count), cp.zeros(rows.count, "bool"))
     last = cp.maximum(sizes - 1, 0).astype("float64")
@@ -177,19 +195,19 @@ def _all(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
 
 #: Name -> rule.
 AGGREGATES = {
-    "sum": _Rule(_sum, "bool int float", reads=("sum",)),
-    "mean": _Rule(_mean, "int float", reads=("sum", "count")),
-    "min": _Rule(_extreme, "bool int float temporal text", reads=("min", "count")),
-    "max": _Rule(_extreme, "bool int float temporal text", reads=("max", "count")),
+    "sum": _Rule(_sum, "bool int float decimal", reads=("sum",)),
+    "mean": _Rule(_mean, "int float decimal", reads=("sum", "count")),
+    "min": _Rule(_extreme, "bool int float decimal temporal text", reads=("min", "count")),
+    "max": _Rule(_extreme, "bool int float decimal temporal text", reads=("max", "count")),
     "count": _Rule(_count, options=(False, True), reads=("count",)),
     "null_count": _Rule(_null_count, options=None),
     "first": _Rule(_at_row),
     "last": _Rule(_at_row),
     "n_unique": _Rule(_n_unique),
-    "median": _Rule(_quantile, "int float"),
-    "quantile": _Rule(_quantile, "int float", options=None, refuse=_refuse_quantile),
-    "std": _Rule(_variance, "int float", options=(0, 1, 2)),
-    "var": _Rule(_variance, "int float", options=(0, 1, 2)),
+    "median": _Rule(_quantile, "int float decimal"),
+    "quantile": _Rule(_quantile, "int float decimal", options=None, refuse=_refuse_quantile),
+    "std": _Rule(_variance, "int float decimal", options=(0, 1, 2)),
+    "var": _Rule(_variance, "int float decimal", options=(0, 1, 2)),
     "any": _Rule(_any, "bool", options=(True,)),
     "all": _Rule(_all, "bool", options=(True,)),
 }

@@ -107,6 +107,12 @@ def _refuse_plus(call: Call) -> str:
     return only("int", "float")(call)
 
 
+def _refuse_negate(call: Call) -> str:
+    if call.arguments[0].dtype.is_unsigned_integer():
+        return f"the negative of {call.arguments[0].dtype} is not supported"
+    return only("int", "float")(call)
+
+
 def _clip(call: Call, columns: list[Column]) -> Column:
     """Values below the lower limit are that, other values above the upper limit are that; null is no limit."""
     column, *limits = columns
@@ -184,7 +190,7 @@ ARITHMETIC = {
     "op.TrueDivide": Rule(_true_divide, only("int", "float")),
     "op.FloorDivide": Rule(_floor_divide, only("int", "float")),
     "op.Modulus": Rule(_modulus, only("int", "float")),
-    "negate": Rule(_unary(lambda a: -a), only("int", "float")),
+    "negate": Rule(_unary(lambda a: -a), _refuse_negate),
     "abs": Rule(_unary(cp.abs), only("int", "float")),
     "floor": Rule(_unary(cp.floor), only("float")),
     "ceil": Rule(_unary(cp.ceil), only("float")),
@@ -192,8 +198,8 @@ ARITHMETIC = {
     "sign": Rule(_sign, only("int", "float")),
     "round": Rule(_round, _refuse_round),
     "fused": Rule(_fused, _refuse_fused),
-    "min_horizontal": Rule(_horizontal(cp.fmin), only("int")),
-    "max_horizontal": Rule(_horizontal(cp.fmax), only("int")),
+    "min_horizontal": Rule(_horizontal(cp.fmin), only("int", "decimal")),
+    "max_horizontal": Rule(_horizontal(cp.fmax), only("int", "decimal")),
     "sum_horizontal": Rule(_sum_horizontal, _refuse_sum_horizontal),
     "clip": Rule(_clip, only("int")),
 }
