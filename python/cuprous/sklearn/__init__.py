@@ -20,10 +20,14 @@ from cuprous.sklearn._linear import LinearRegression
 from cuprous.sklearn._neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from cuprous.sklearn._penalized import ElasticNet, Lasso
 from cuprous.sklearn._report import report
+from cuprous.sklearn._t_sne import TSNE
+from cuprous.sklearn._umap import UMAP
 
 __all__ = [
     "DBSCAN",
     "HDBSCAN",
+    "TSNE",
+    "UMAP",
     "ElasticNet",
     "KMeans",
     "KNeighborsClassifier",
