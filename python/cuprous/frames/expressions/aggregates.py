@@ -12,9 +12,10 @@ import cuprous as cp
 from cuprous.frames.columns.column import Column, both
 from cuprous.frames.columns.dtypes import MOST_DIGITS, array_dtype
 from cuprous.frames.columns.groups import Groups, Whole
-from cuprous.frames.columns.keys import Codes, combined, ordered
+from cuprous.frames.columns.keys import Codes, combined
 from cuprous.frames.columns.rows import group_ids
 from cuprous.frames.expressions.decimals import limit, to_float
+from cuprous.frames.expressions.quantiles import POSITIONS, quantiles
 from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.expressions import Aggregate
 from cuprous.frames.reasons import refuse_unless
@@ -140,47 +141,19 @@ def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     return _result(aggregate, cp.bincount(numbers[distinct], minlength=rows.count), None)
 
 
-def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
-    """The valid values in order within each group, where each group begins, and how many it has."""
-    taken = _taken(column)
-    numbers = rows.numbers
-    if taken is not None:
-        numbers, column = numbers[taken], column.compress(taken)
-    order = cp.argsort(ordered(column).values, kind="stable")
-    if rows.count > 1:
-        order = order[cp.argsort(numbers[order], kind="stable")]
-    sizes = cp.bincount(numbers, minlength=rows.count) if len(column) else cp.zeros(rows.count, "int64")
-    return column.values[order], cp.cumsum(sizes) - sizes, sizes
-
-
-#: Name of an interpolation -> the first and the second of the sorted values, by their number less one and the quantile.
-_POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
-    "lower": lambda last, q: (cp.floor(last * q),) * 2,
-    "higher": lambda last, q: (cp.ceil(last * q),) * 2,
-    "nearest": lambda last, q: (cp.floor(last * q + 0.5),) * 2,
-    "midpoint": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
-    "linear": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
-    "equiprobable": lambda last, q: (cp.maximum(cp.ceil((last + 1) * q) - 1, 0),) * 2,
-}
-
-
 def _quantile(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     interpolation, quantile = aggregate.options if aggregate.function == "quantile" else ("linear", 0.5)
-    values, starts, sizes = _sorted_by_group(to_float(column), rows)
-    if values.shape[0] == 0:
-        return _result(aggregate, cp.zeros(rows.count), cp.zeros(rows.count, "bool"))
-    last = cp.maximum(sizes - 1, 0).astype("float64")
-    positions = _POSITIONS[interpolation](last, quantile)
-    end = values.shape[0] - 1
-    below, above = (values[cp.clip(starts + p.astype("int64"), 0, end)].astype("float64") for p in positions)
-    part = 0.5 if interpolation == "midpoint" else last * quantile - positions[0]
-    between = cp.where(below == above, below, below + (above - below) * part)
-    return _result(aggregate, between, sizes > 0)
+    column = to_float(column)
+    taken, numbers = _taken(column), rows.numbers
+    if taken is not None:
+        numbers, column = numbers[taken], column.compress(taken)
+    sizes = cp.bincount(numbers, minlength=rows.count) if len(column) else cp.zeros(rows.count, "int64")
+    return _result(aggregate, quantiles(column, numbers, sizes, interpolation, quantile), sizes > 0)
 
 
 def _refuse_quantile(aggregate: Aggregate) -> str:
     interpolation, quantile = aggregate.options
-    known = interpolation in _POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
+    known = interpolation in POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
     return "" if known else f"quantile({quantile}, {interpolation!r}) is not supported"
 
 

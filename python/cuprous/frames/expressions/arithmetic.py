@@ -100,6 +100,9 @@ def _refuse_plus(call: Call) -> str:
     kinds = (kind_of(left), kind_of(right))
     if kinds == ("temporal", "temporal"):
         units = {getattr(one.dtype, "time_unit", "day") for one in (left, right, call)}
+        zones = {one.dtype.time_zone for one in (left, right) if one.dtype.base_type() == pl.Datetime}
+        if len(zones) > 1:  # Polars raises
+            return f"arithmetic of {left.dtype} and {right.dtype} is not supported"
         duration = pl.Duration in (left.dtype.base_type(), right.dtype.base_type(), call.dtype.base_type())
         if len(units) == 1 and duration and "day" not in units:
             return ""
