@@ -119,7 +119,8 @@ def _is_in(call: Call, columns: list[Column]) -> Column:
     values = wanted.value if isinstance(wanted.value, pl.Series) else pl.Series(wanted.value)
     if values.dtype == pl.List:
         refuse_unless(len(values) == 1, "is_in with a list for each row is not supported")
-        values = values.explode()
+        refuse_unless(values.null_count() == 0, "is_in null is not supported")
+        values = values[0]
     refuse_unless(len(values) <= 64, "is_in with more than 64 values is not supported")
     refuse_unless(values.null_count() == 0, "is_in with null among the values is not supported")
     values = values.cast(column.dtype)
