@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date, datetime
 from typing import Any
 
 import polars as pl
@@ -264,3 +265,56 @@ def test_columns_are_copied_when_they_have_been_missed_enough(monkeypatch: pytes
         assert engine.last_report is not None
         complete.append(engine.last_report.complete)
     assert not complete[0] and complete[-1] and complete == sorted(complete)
+
+
+def test_correlations_are_those_of_polars(engine: Any) -> None:
+    data = pl.DataFrame({
+        "k": [1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5], "x": [1, 2, 3, None, 7, 7, 7, 1, 5, 6, 9],
+        "y": [0.5, 0.1, 0.2, 9.0, 1.0, 2.0, 3.0, 1.0, None, None, float("nan")],
+        "same": [0.5] * 11,
+    }, strict=False)  # fmt: skip
+    lf = data.lazy()
+    for query in (
+        lf.group_by("k", maintain_order=True).agg(pl.corr("x", "y"), (pl.corr("y", "same") ** 2).alias("same")),
+        lf.select(pl.corr("x", c("y").fill_nan(None))),
+        lf.filter(c("k") == 1).select(pl.corr("x", "y") ** 2),
+        lf.select(pl.corr("x", "y").over("k")),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"), rel_tol=1e-12)
+        assert engine.last_report.complete, engine.last_report.reasons
+    for other in (lf.select(pl.corr("x", "y", method="spearman")), lf.select(c("y") ** 3), lf.select(c("x") ** 2)):
+        assert_frame_equal(other.collect(engine=engine), other.collect(engine="in-memory"))
+        assert not engine.last_report.complete
+
+
+def test_a_value_of_all_rows_that_may_be_null_keeps_the_mask_of_all_rows(engine: Any) -> None:
+    lf = pl.LazyFrame({"i": [3, 1, 2], "j": [None, 5, None]})
+    for query in (
+        lf.select("i", r=c("i") - c("i").max()).sort("r"),
+        lf.with_columns(r=pl.lit(None, pl.Int64) + c("i")).filter(c("i") > 1),
+        lf.with_columns(r=c("i") + c("j").filter(c("i") > 9).max()).sort("i"),
+        lf.select(c("i").min() + pl.coalesce(c("j").first(), c("i"))).sort("i", descending=True),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
+        assert engine.last_report.complete, engine.last_report.reasons
+
+
+def test_what_polars_refuses_or_makes_null(engine: Any) -> None:
+    lf = pl.LazyFrame({
+        "u": pl.Series([1, 2], dtype=pl.UInt8), "u64": pl.Series([2**64 - 1, 3], dtype=pl.UInt64),
+        "d": pl.Series([date(9999, 12, 31), date(2024, 1, 1)]), "i": [2**62, 2**62 + 1],
+        "z": pl.Series([datetime(2024, 3, 31, 1)] * 2, dtype=pl.Datetime("us", "UTC")),
+        "t": pl.Series([datetime(2024, 3, 31, 1)] * 2, dtype=pl.Datetime("us")),
+    })  # fmt: skip
+    errors = pl.exceptions.PolarsError
+    for expression in (-c("u"), c("d").cast(pl.Datetime("ns")), c("z") - c("t")):
+        with pytest.raises(errors):
+            lf.select(expression).collect(engine="in-memory")
+        with pytest.raises(errors):
+            lf.select(expression).collect(engine=engine)
+    for expression in (
+        c("u64").diff(), c("d").cast(pl.Datetime("ns"), strict=False), c("i").rolling_mean(2), c("z") - c("z").min(),
+        pl.LazyFrame({"f": [0.5, float("-inf"), 2.0, 7.0]}).select(c("f").quantile(0.2, "midpoint")),
+    ):  # fmt: skip
+        query = expression if isinstance(expression, pl.LazyFrame) else lf.select(expression)
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"), check_exact=True)

@@ -11,7 +11,7 @@ import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both, validity
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.expressions.rule import Rule, kind_of, only
-from cuprous.frames.plan.expressions import Call
+from cuprous.frames.plan.expressions import Call, Literal
 
 
 def _result(call: Call, values: Any, valid: Any) -> Column:
@@ -169,6 +169,16 @@ def _horizontal(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Colum
     return compute
 
 
+def _square(call: Call, columns: list[Column]) -> Column:
+    return _result(call, columns[0].values * columns[0].values, columns[0].valid)
+
+
+def _refuse_power(call: Call) -> str:
+    base, exponent = call.arguments
+    squared = isinstance(exponent, Literal) and exponent.value == 2 and kind_of(base) == "float"
+    return "" if squared and call.dtype == base.dtype else "powers are not supported but squares of floats"
+
+
 def _sum_horizontal(call: Call, columns: list[Column]) -> Column:
     total = None
     for column in columns:
@@ -197,6 +207,7 @@ ARITHMETIC = {
     "abs": Rule(_unary(cp.abs), only("int", "float")),
     "floor": Rule(_unary(cp.floor), only("float")),
     "ceil": Rule(_unary(cp.ceil), only("float")),
+    "pow": Rule(_square, _refuse_power),
     "sqrt": Rule(_unary(cp.sqrt), only("float")),
     "sign": Rule(_sign, only("int", "float")),
     "round": Rule(_round, _refuse_round),
