@@ -1,7 +1,7 @@
 """Estimators of scikit-learn that fit and predict on the current device.
 
-Each but `UMAP`, which scikit-learn does not have, is a subclass of its own, with its parameters, attributes and errors. What the device does not do is
-left to scikit-learn; `report()` says where the last call ran, and why.
+Each but `UMAP`, which scikit-learn does not have, is a subclass of scikit-learn's own, with its parameters, attributes
+and errors. What the device does not do is left to scikit-learn; `report()` says where the last call ran, and why.
 
 Examples:
     >>> from cuprous.sklearn import NearestNeighbors
