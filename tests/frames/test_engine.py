@@ -127,11 +127,15 @@ def test_scans_with_options_are_left_to_polars(engine: Any, tmp_path: Any) -> No
         pl.scan_parquet(tmp_path / "none.parquet").collect(engine=engine)
 
 
-def test_a_left_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
+def test_an_outer_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
     """Some versions of Polars' plans do not tell them apart."""
     left, right = pl.LazyFrame({"a": [1, 2, 3]}), pl.LazyFrame({"b": [2, 1, None]})
     for lf in (
         left.join_where(right, c("a") < c("b"), how="left"),
+        left.join_where(right, c("a") < c("b"), how="right"),
+        left.join_where(right, c("a") >= c("b"), c("a") < c("b") + 2, how="right"),
+        left.join(right, left_on="a", right_on="b", how="right"),
+        left.join(right, left_on="a", right_on="b", how="right", coalesce=False),
         left.join_where(right, (c("a") < c("b")) | (c("b") == 1), how="left"),
         left.join(right, left_on="a", right_on="b", how="left", coalesce=False),
         left.join(right, left_on="a", right_on="b", how="left"),
