@@ -26,8 +26,8 @@ _LARGEST = 10**MOST_DIGITS - 1
 _WIDEST = 2**63 - 1
 #: Integers up to this are float64 without a rounding.
 _EXACT = 2**53
-#: Polars 1 has no whole quotients of decimals, and rounds casts to integers in another way.
-_IS_POLARS_1 = pl.__version__.startswith("1.")
+#: Polars 1 has no whole quotients of decimals, and until 2.1 rounds casts to integers in another way.
+_POLARS = tuple(map(int, pl.__version__.split(".")[:2]))
 
 
 def limit(column: Column) -> int:
@@ -175,8 +175,8 @@ def _refuse_cast(call: Call) -> str:
     (argument,) = call.arguments
     source, target = argument.dtype, call.dtype
     kinds = (kind_of_dtype(source), kind_of_dtype(target))
-    if kinds == ("decimal", "int") and _IS_POLARS_1:
-        return f"cast from {source} to {target} is not supported in Polars 1"
+    if kinds == ("decimal", "int") and _POLARS < (2, 1):
+        return f"cast from {source} to {target} is not supported in Polars {pl.__version__}"
     known = kinds in (("decimal", "decimal"), ("int", "decimal"), ("decimal", "int"), ("decimal", "bool"))
     if (known or (kinds[0] == "decimal" and target == pl.Float64)) and call.options[0] != "overflow":
         return ""
@@ -201,7 +201,7 @@ def _refuse_arithmetic(call: Call) -> str:
 
 
 def _refuse_whole(call: Call) -> str:
-    return "whole quotients of decimals are not supported in Polars 1" if _IS_POLARS_1 else _refuse_arithmetic(call)
+    return "whole quotients of decimals are not supported in Polars 1" if _POLARS < (2, 0) else _refuse_arithmetic(call)
 
 
 #: Name -> rule, for calls with decimals among the arguments or as the result.
