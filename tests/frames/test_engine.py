@@ -322,3 +322,40 @@ def test_what_polars_refuses_or_makes_null(engine: Any) -> None:
     ):  # fmt: skip
         query = expression if isinstance(expression, pl.LazyFrame) else lf.select(expression)
         assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"), check_exact=True)
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 50])
+def test_the_largest_values_of_groups(engine: Any, count: int, smallest: bool) -> None:
+    data = pl.DataFrame({
+        "k": [2, 1, 2, 1, 2, None, None, 3, 3, 3], "x": [1.0, 5.0, float("nan"), -0.0, None, 2.0, 2.0, None, None, 7.0],
+        "s": ["a", "b", "a", "b", "a", None, "b", "c", "c", "c"], "i": [3, 1, 2, 3, 3, 5, 5, None, 4, 4],
+    })  # fmt: skip
+    name = "bottom_k" if smallest else "top_k"
+    for keys in (["k"], ["k", "s"]):
+        for value in (c("x"), c("i"), c("s"), c("i") + 1):
+            for lf in (data.lazy(), data.lazy().filter(c("i") > 2), data.lazy().filter(c("i") > 9)):
+                found = getattr(value, name)(count).alias("top")
+                query = lf.group_by(keys).agg(found).explode("top", empty_as_null=False)
+                order = [pl.all()]
+                got, want = query.collect(engine=engine).sort(order), query.collect(engine="in-memory").sort(order)
+                assert_frame_equal(got, want)
+                assert engine.last_report.complete, engine.last_report.reasons
+
+
+def test_other_lists_of_groups_are_left_to_polars(engine: Any) -> None:
+    lf = DATA.lazy().drop("l").filter(c("k") > 0)
+    for query in (
+        lf.group_by("k").agg("x").explode("x", empty_as_null=False),
+        lf.group_by("k").agg(c("x").top_k(c("k").first())).explode("x", empty_as_null=False),
+        lf.group_by("k").agg(c("x").top_k(1), c("s").top_k(1)).explode("x", "s", empty_as_null=False),
+        DATA.lazy().select("k", "l").explode("l", empty_as_null=False),
+    ):
+        try:
+            want = query.collect(engine="in-memory")
+        except pl.exceptions.PolarsError as error:
+            with pytest.raises(type(error)):
+                query.collect(engine=engine)
+            continue
+        assert_frame_equal(query.collect(engine=engine), want, check_row_order=False)
+        assert not engine.last_report.complete

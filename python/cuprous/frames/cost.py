@@ -106,6 +106,7 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
     nodes.Join: lambda node: iter([Rate(17.0, 20.0) if len(node.left_on) < 2 else Rate(120.0, 40.0)]),
     nodes.Select: lambda node: _of_expressions(node.columns),
     nodes.Sort: _of_sort,
+    nodes.TopRows: lambda _: iter([_SORTED_GROUPS]),
     nodes.Union: lambda _: iter([Rate(5.0, 3.0)]),
     nodes.WithColumns: lambda node: _of_expressions(node.columns),
 }
