@@ -359,3 +359,13 @@ def test_other_lists_of_groups_are_left_to_polars(engine: Any) -> None:
             continue
         assert_frame_equal(query.collect(engine=engine), want, check_row_order=False)
         assert not engine.last_report.complete
+
+
+@pytest.mark.parametrize("value", [0.1, 22_890_625_431_754_575_3, -(2**63), 2**64 - 1, 1e300])
+def test_equal_values_do_not_deviate(engine: Any, value: float) -> None:
+    dtype = pl.UInt64 if value == 2**64 - 1 else None
+    lf = pl.LazyFrame({"k": [1, 1, 1, 2, 2, 2, 2], "x": pl.Series([value] * 7, dtype=dtype)})
+    found = lf.group_by("k").agg(c("x").std(), c("x").var().alias("var")).collect(engine=engine)
+    assert found["x"].to_list() == found["var"].to_list() == [0.0, 0.0]
+    assert lf.select(c("x").std(ddof=0)).collect(engine=engine).item() == 0.0
+    assert engine.last_report.complete

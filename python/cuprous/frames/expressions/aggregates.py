@@ -94,8 +94,11 @@ def _variance(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     column = to_float(column)
     taken = _taken(column)
     number = _number(column, rows, taken)
-    mean = _float_total(column, rows) / cp.maximum(number, 1)
-    distance = column.values.astype("float64") - rows.to_rows(mean)
+    # From the least value, distances of equal values are exactly 0, however their mean would be rounded.
+    values, least = column.values.astype("float64"), rows.reduce("min", column.values, taken).astype("float64")
+    above = values - rows.to_rows(least)
+    mean = rows.reduce("sum", above, taken) / cp.maximum(number, 1)
+    distance = above - rows.to_rows(mean)
     total = rows.reduce("sum", distance * distance, taken)
     found = total / cp.maximum(number - degrees, 1)
     if aggregate.function == "std":
@@ -179,8 +182,8 @@ AGGREGATES = {
     "n_unique": _Rule(_n_unique),
     "median": _Rule(_quantile, "int float decimal"),
     "quantile": _Rule(_quantile, "int float decimal", options=None, refuse=_refuse_quantile),
-    "std": _Rule(_variance, "int float decimal", options=(0, 1, 2)),
-    "var": _Rule(_variance, "int float decimal", options=(0, 1, 2)),
+    "std": _Rule(_variance, "int float decimal", options=(0, 1, 2), reads=("count", "min")),
+    "var": _Rule(_variance, "int float decimal", options=(0, 1, 2), reads=("count", "min")),
     "any": _Rule(_any, "bool", options=(True,)),
     "all": _Rule(_all, "bool", options=(True,)),
 }
