@@ -153,7 +153,7 @@ def test_tables_of_decimals(engine: Any) -> None:
     with pytest.raises(ValueError, match="counts of the last digit"):
         table["a"]
     want = frame(2).drop_nulls("a")
-    scale = want.schema["a"].scale  # type: ignore[attr-defined]
+    scale = want.schema["a"].scale
     counts = [int(one.scaleb(scale)) for one in want["a"]]
     assert cp.asnumpy(table.column("a").values).tolist() == counts
     assert_frame_equal(table.to_polars(), want.select("a", "k"))
