@@ -22,8 +22,8 @@ from bench.tables.tpch import QUERIES, Tables
 NAMES = ("lineitem", "orders", "customer", "supplier", "part", "partsupp", "nation", "region")
 
 
-def tables(folder: Path, scale: float) -> Tables:
-    """Returns the tables in memory, decimals as float64; makes them if the folder has none."""
+def tables(folder: Path, scale: float, decimals: bool = False) -> Tables:
+    """Returns the tables in memory, decimals as float64 unless they shall stay; makes them if the folder has none."""
     if not (folder / "lineitem.parquet").exists():
         command = [
             str(Path(sys.executable).with_name("tpchgen-cli")),
@@ -40,7 +40,8 @@ def tables(folder: Path, scale: float) -> Tables:
         texts = [
             n for n, d in lf.collect_schema().items() if d not in (pl.Int32, pl.Int64, pl.Date) and not d.is_decimal()
         ]
-        frame = lf.with_columns(pl.selectors.decimal().cast(pl.Float64), pl.col(texts).cast(pl.String)).collect()
+        numbers = pl.selectors.decimal() if decimals else pl.selectors.decimal().cast(pl.Float64)
+        frame = lf.with_columns(numbers, pl.col(texts).cast(pl.String)).collect()
         found[name] = frame.rechunk().lazy()
     return found
 
@@ -60,13 +61,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--folder", type=Path, default=None, help="where the tables are, or are made")
+    parser.add_argument("--decimals", action="store_true", help="keep decimals instead of float64")
     parser.add_argument("--only", type=int, nargs="*", default=None)
     parser.add_argument("--take", choices=("measured", "all"), default="all")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--warmup", type=int, default=0, help="runs before those that are timed")
     options = parser.parse_args()
     folder = options.folder or Path("build") / "tpch" / f"sf{options.scale}"
-    data = tables(folder, options.scale)
+    data = tables(folder, options.scale, options.decimals)
     engine = cuprous.frames.Engine(take=options.take)
     strict = cuprous.frames.Engine(take="all", strict=True)
     whole = wrong = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ LEVELS = ["low", "mid", "high"]
 DTYPES: list[Any] = [
     pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64,
     pl.Boolean, pl.Date, pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ms"), pl.Time, pl.String, pl.Categorical,
-    pl.Enum(LEVELS),
+    pl.Enum(LEVELS), pl.Decimal(12, 2), pl.Decimal(18, 4), pl.Datetime("us", "Europe/Berlin"),
 ]  # fmt: skip
 #: Dtypes that are chosen more often than others.
 COMMON: list[Any] = [pl.Int64, pl.Float64, pl.String, pl.Int32, pl.Boolean, pl.Date]
@@ -35,6 +36,9 @@ def value(random: Random, dtype: Any, wide: bool) -> Any:
         if random.random() < 0.2:
             return random.choice([math.nan, 0.0, -0.0, math.inf, -math.inf] if wide else [math.nan, 0.0, -0.0])
         return random.choice([float(random.randint(-5, 5)), random.randint(-4000, 4000) / 64])
+    if base == pl.Decimal:
+        most = 10**dtype.precision - 1 if wide else 400
+        return Decimal(random.choice([random.randint(-most, most), random.randint(-9, 9)])).scaleb(-dtype.scale)
     if base == pl.Boolean:
         return random.random() < 0.5
     if base == pl.Date:

@@ -131,6 +131,15 @@ class Plans(Joins):
                     lambda a=a, d=dtype: pl.sum_horizontal(a, self.operand(query, d, 0)),
                     lambda a=a, d=dtype: a.clip(self.literal(d), self.literal(d)),
                 ]
+            if dtype.is_decimal():
+                choices += [
+                    lambda a=a, d=dtype: a + self.operand(query, d, 0),
+                    lambda a=a, d=dtype: self.operand(query, d, 0) - a,
+                    lambda a=a, d=dtype: a * self.operand(query, d, 0),
+                    lambda a=a: a / random.choice([2, 3, -7]),
+                    lambda a=a: a.cast(random.choice([pl.Decimal(14, 1), pl.Decimal(18, 5), pl.Float64]), strict=False),
+                    lambda a=a: a.abs(), lambda a=a: a * pl.lit("1.05").cast(pl.Decimal(4, 2)),
+                ]  # fmt: skip
             if dtype.base_type() in (pl.Date, pl.Datetime):
                 choices += [
                     lambda a=a: a.dt.year(),
@@ -198,7 +207,7 @@ class Plans(Joins):
             methods += ["first", "last"]
         if dtype.base_type() not in (pl.Categorical, pl.Boolean):
             methods += ["min", "max"]
-        if is_number(dtype):
+        if is_number(dtype) or dtype.is_decimal():
             methods += ["sum", "mean", "std", "var", "median"] * 2
         if dtype == pl.Boolean:
             methods += ["any", "all", "sum"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date, datetime
 from typing import Any
 
 import polars as pl
@@ -126,11 +127,15 @@ def test_scans_with_options_are_left_to_polars(engine: Any, tmp_path: Any) -> No
         pl.scan_parquet(tmp_path / "none.parquet").collect(engine=engine)
 
 
-def test_a_left_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
+def test_an_outer_join_by_inequalities_is_not_taken_for_one_by_equal_keys(engine: Any) -> None:
     """Some versions of Polars' plans do not tell them apart."""
     left, right = pl.LazyFrame({"a": [1, 2, 3]}), pl.LazyFrame({"b": [2, 1, None]})
     for lf in (
         left.join_where(right, c("a") < c("b"), how="left"),
+        left.join_where(right, c("a") < c("b"), how="right"),
+        left.join_where(right, c("a") >= c("b"), c("a") < c("b") + 2, how="right"),
+        left.join(right, left_on="a", right_on="b", how="right"),
+        left.join(right, left_on="a", right_on="b", how="right", coalesce=False),
         left.join_where(right, (c("a") < c("b")) | (c("b") == 1), how="left"),
         left.join(right, left_on="a", right_on="b", how="left", coalesce=False),
         left.join(right, left_on="a", right_on="b", how="left"),
@@ -264,3 +269,103 @@ def test_columns_are_copied_when_they_have_been_missed_enough(monkeypatch: pytes
         assert engine.last_report is not None
         complete.append(engine.last_report.complete)
     assert not complete[0] and complete[-1] and complete == sorted(complete)
+
+
+def test_correlations_are_those_of_polars(engine: Any) -> None:
+    data = pl.DataFrame({
+        "k": [1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5], "x": [1, 2, 3, None, 7, 7, 7, 1, 5, 6, 9],
+        "y": [0.5, 0.1, 0.2, 9.0, 1.0, 2.0, 3.0, 1.0, None, None, float("nan")],
+        "same": [0.5] * 11,
+    }, strict=False)  # fmt: skip
+    lf = data.lazy()
+    for query in (
+        lf.group_by("k", maintain_order=True).agg(pl.corr("x", "y"), (pl.corr("y", "same") ** 2).alias("same")),
+        lf.select(pl.corr("x", c("y").fill_nan(None))),
+        lf.filter(c("k") == 1).select(pl.corr("x", "y") ** 2),
+        lf.select(pl.corr("x", "y").over("k")),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"), rel_tol=1e-12)
+        assert engine.last_report.complete, engine.last_report.reasons
+    for other in (lf.select(pl.corr("x", "y", method="spearman")), lf.select(c("y") ** 3), lf.select(c("x") ** 2)):
+        assert_frame_equal(other.collect(engine=engine), other.collect(engine="in-memory"))
+        assert not engine.last_report.complete
+
+
+def test_a_value_of_all_rows_that_may_be_null_keeps_the_mask_of_all_rows(engine: Any) -> None:
+    lf = pl.LazyFrame({"i": [3, 1, 2], "j": [None, 5, None]})
+    for query in (
+        lf.select("i", r=c("i") - c("i").max()).sort("r"),
+        lf.with_columns(r=pl.lit(None, pl.Int64) + c("i")).filter(c("i") > 1),
+        lf.with_columns(r=c("i") + c("j").filter(c("i") > 9).max()).sort("i"),
+        lf.select(c("i").min() + pl.coalesce(c("j").first(), c("i"))).sort("i", descending=True),
+    ):
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"))
+        assert engine.last_report.complete, engine.last_report.reasons
+
+
+def test_what_polars_refuses_or_makes_null(engine: Any) -> None:
+    lf = pl.LazyFrame({
+        "u": pl.Series([1, 2], dtype=pl.UInt8), "u64": pl.Series([2**64 - 1, 3], dtype=pl.UInt64),
+        "d": pl.Series([date(9999, 12, 31), date(2024, 1, 1)]), "i": [2**62, 2**62 + 1],
+        "z": pl.Series([datetime(2024, 3, 31, 1)] * 2, dtype=pl.Datetime("us", "UTC")),
+        "t": pl.Series([datetime(2024, 3, 31, 1)] * 2, dtype=pl.Datetime("us")),
+    })  # fmt: skip
+    errors = pl.exceptions.PolarsError
+    for expression in (-c("u"), c("d").cast(pl.Datetime("ns")), c("z") - c("t")):
+        with pytest.raises(errors):
+            lf.select(expression).collect(engine="in-memory")
+        with pytest.raises(errors):
+            lf.select(expression).collect(engine=engine)
+    for expression in (
+        c("u64").diff(), c("d").cast(pl.Datetime("ns"), strict=False), c("i").rolling_mean(2), c("z") - c("z").min(),
+        pl.LazyFrame({"f": [0.5, float("-inf"), 2.0, 7.0]}).select(c("f").quantile(0.2, "midpoint")),
+    ):  # fmt: skip
+        query = expression if isinstance(expression, pl.LazyFrame) else lf.select(expression)
+        assert_frame_equal(query.collect(engine=engine), query.collect(engine="in-memory"), check_exact=True)
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 50])
+def test_the_largest_values_of_groups(engine: Any, count: int, smallest: bool) -> None:
+    data = pl.DataFrame({
+        "k": [2, 1, 2, 1, 2, None, None, 3, 3, 3], "x": [1.0, 5.0, float("nan"), -0.0, None, 2.0, 2.0, None, None, 7.0],
+        "s": ["a", "b", "a", "b", "a", None, "b", "c", "c", "c"], "i": [3, 1, 2, 3, 3, 5, 5, None, 4, 4],
+    })  # fmt: skip
+    name = "bottom_k" if smallest else "top_k"
+    for keys in (["k"], ["k", "s"]):
+        for value in (c("x"), c("i"), c("s"), c("i") + 1):
+            for lf in (data.lazy(), data.lazy().filter(c("i") > 2), data.lazy().filter(c("i") > 9)):
+                found = getattr(value, name)(count).alias("top")
+                query = lf.group_by(keys).agg(found).explode("top", empty_as_null=False)
+                order = [pl.all()]
+                got, want = query.collect(engine=engine).sort(order), query.collect(engine="in-memory").sort(order)
+                assert_frame_equal(got, want)
+                assert engine.last_report.complete, engine.last_report.reasons
+
+
+def test_other_lists_of_groups_are_left_to_polars(engine: Any) -> None:
+    lf = DATA.lazy().drop("l").filter(c("k") > 0)
+    for query in (
+        lf.group_by("k").agg("x").explode("x", empty_as_null=False),
+        lf.group_by("k").agg(c("x").top_k(c("k").first())).explode("x", empty_as_null=False),
+        lf.group_by("k").agg(c("x").top_k(1), c("s").top_k(1)).explode("x", "s", empty_as_null=False),
+        DATA.lazy().select("k", "l").explode("l", empty_as_null=False),
+    ):
+        try:
+            want = query.collect(engine="in-memory")
+        except pl.exceptions.PolarsError as error:
+            with pytest.raises(type(error)):
+                query.collect(engine=engine)
+            continue
+        assert_frame_equal(query.collect(engine=engine), want, check_row_order=False)
+        assert not engine.last_report.complete
+
+
+@pytest.mark.parametrize("value", [0.1, 22_890_625_431_754_575_3, -(2**63), 2**64 - 1, 1e300])
+def test_equal_values_do_not_deviate(engine: Any, value: float) -> None:
+    dtype = pl.UInt64 if value == 2**64 - 1 else None
+    lf = pl.LazyFrame({"k": [1, 1, 1, 2, 2, 2, 2], "x": pl.Series([value] * 7, dtype=dtype)})
+    found = lf.group_by("k").agg(c("x").std(), c("x").var().alias("var")).collect(engine=engine)
+    assert found["x"].to_list() == found["var"].to_list() == [0.0, 0.0]
+    assert lf.select(c("x").std(ddof=0)).collect(engine=engine).item() == 0.0
+    assert engine.last_report.complete

@@ -106,13 +106,15 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
     nodes.Join: lambda node: iter([Rate(17.0, 20.0) if len(node.left_on) < 2 else Rate(120.0, 40.0)]),
     nodes.Select: lambda node: _of_expressions(node.columns),
     nodes.Sort: _of_sort,
+    nodes.TopRows: lambda _: iter([_SORTED_GROUPS]),
     nodes.Union: lambda _: iter([Rate(5.0, 3.0)]),
     nodes.WithColumns: lambda node: _of_expressions(node.columns),
 }
 
 
-#: Nanoseconds for each row of a column that is copied to the device, and of one whose dictionary is made.
-_COPY, _DICTIONARY = 1.5, 60.0
+#: Nanoseconds for each row of a column that is copied to the device, of one of decimals, and of one whose dictionary
+#: is made.
+_COPY, _DECIMAL, _DICTIONARY = 1.5, 12.0, 60.0
 #: The same of a column whose strings are long and differ in most rows: its dictionary is as large and has to be sorted.
 _MANY_STRINGS = 4000.0
 #: Values that are looked at to tell.
@@ -199,7 +201,7 @@ def _has_many_strings(series: pl.Series) -> bool:
 
 
 def _copy_rate(dtype: Any) -> float:
-    return _DICTIONARY if is_coded(dtype) else _COPY
+    return _DICTIONARY if is_coded(dtype) else _DECIMAL if dtype.is_decimal() else _COPY
 
 
 def _copying(node: nodes.Scan) -> float:

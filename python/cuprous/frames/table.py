@@ -89,6 +89,10 @@ class Table:
         column = self.column(name)
         if column.valid is not None and not bool(cp.all(column.valid)):
             raise ValueError(f"column {name!r} has nulls; take .column({name!r}).values and .valid")
+        if column.dtype.is_decimal():
+            raise ValueError(
+                f"column {name!r} has dtype {column.dtype}; take .column({name!r}).values, counts of the last digit"
+            )
         if column.dictionary is not None:
             raise ValueError(f"column {name!r} has dtype {column.dtype}; take .column({name!r}).values, the codes")
         return column.values

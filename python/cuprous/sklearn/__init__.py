@@ -1,7 +1,7 @@
 """Estimators of scikit-learn that fit and predict on the current device.
 
-Each is a subclass of scikit-learn's own, with its parameters, attributes and errors. What the device does not do is
-left to scikit-learn; `report()` says where the last call ran, and why.
+Each but `UMAP`, which scikit-learn does not have, is a subclass of scikit-learn's own, with its parameters, attributes
+and errors. What the device does not do is left to scikit-learn; `report()` says where the last call ran, and why.
 
 Examples:
     >>> from cuprous.sklearn import NearestNeighbors
@@ -20,10 +20,14 @@ from cuprous.sklearn._linear import LinearRegression
 from cuprous.sklearn._neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from cuprous.sklearn._penalized import ElasticNet, Lasso
 from cuprous.sklearn._report import report
+from cuprous.sklearn._t_sne import TSNE
+from cuprous.sklearn._umap import UMAP
 
 __all__ = [
     "DBSCAN",
     "HDBSCAN",
+    "TSNE",
+    "UMAP",
     "ElasticNet",
     "KMeans",
     "KNeighborsClassifier",

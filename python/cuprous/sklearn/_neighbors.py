@@ -17,7 +17,7 @@ from cuprous.sklearn._report import on_device
 _BLOCK = 1 << 24
 
 
-def _nearest(queries: Any, points: Any, k: int) -> tuple[Any, Any]:
+def nearest(queries: Any, points: Any, k: int) -> tuple[Any, Any]:
     """The distances and rows of the `k` points that are nearest to each query, in order."""
     squares = (points * points).sum(axis=1)
     rows_at_once = max(1, _BLOCK // int(points.shape[0]))
@@ -58,7 +58,7 @@ class _OnDevice:
         queries = points if X is None else validate_data(estimator, X, reset=False, order="C")
         if int(k) + (X is None) > points.shape[0]:  # scikit-learn's error
             return super().kneighbors(X, n_neighbors, return_distance)  # type: ignore[misc]
-        found = _nearest(
+        found = nearest(
             cp.asarray(queries, "float64"), cp.asarray(points, "float64"), int(k) + (X is None)
         )  # fmt: skip
         distances, rows = (cp.asnumpy(one) for one in found)

@@ -61,6 +61,11 @@ class Chunk:
         start = (self.buffers[1] or 0) + self.offset * size
         return memoryview((_TYPES[dtype] * self.length).from_address(start))
 
+    def words(self) -> memoryview:
+        """Returns the memory of the second buffer of decimals: the low and the high int64 of each row in turn."""
+        start = (self.buffers[1] or 0) + self.offset * 16
+        return memoryview((ctypes.c_int64 * (2 * self.length)).from_address(start))
+
 
 _TYPES: dict[str, Any] = {
     "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64,

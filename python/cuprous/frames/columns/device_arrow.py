@@ -1,4 +1,4 @@
-"""Columns by Arrow's C device interface: structures over the memory of arrays, without a copy."""
+"""Columns by Arrow's C interfaces, of devices and of the host: structures over the memory of arrays."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 from itertools import count
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import cuprous as cp
@@ -45,7 +46,7 @@ def _release(pointer: Any) -> None:
 
 
 def _destroyed(capsule: int) -> None:
-    address = _get_pointer(capsule, _NAME)
+    address = _get_pointer(capsule, _get_name(capsule))
     array = _DeviceArray.from_address(address).array
     if array.release:
         array.release(ctypes.byref(array))
@@ -54,7 +55,8 @@ def _destroyed(capsule: int) -> None:
 
 _release_function = _Release(_release)
 _destructor = _Destructor(_destroyed)
-_NAME = b"arrow_device_array"
+#: Names of capsules: a device's structure begins with the host's.
+_NAME, _HOST_NAME = b"arrow_device_array", b"arrow_array"
 #: The structures of capsules, by their addresses.
 _capsules: dict[int, _DeviceArray] = {}
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -64,6 +66,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+_get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", ctypes.pythonapi))
 
 
 def _bits(mask: Any) -> Any:
@@ -105,6 +108,8 @@ def _column(name: str, column: Column) -> Array:
     empty = len(column) == 0
     if column.dtype == pl.Boolean and not empty:
         values = _bits(values)
+    if column.dtype.is_decimal():  # of 128 bits in Arrow
+        values = cp.ascontiguousarray(cp.stack([values, values >> 63], axis=1))
     return _structure(
         len(column), nulls, [None if valid is None or empty else _bits(valid), None if empty else values], []
     )
@@ -120,11 +125,41 @@ def device_array(columns: dict[str, Column], height: int) -> tuple[Any, Any]:
     arrays = [column.values for column in columns.values()]
     cp.synchronize()
     kind, number = arrays[0].__dlpack_device__() if arrays else (_CPU, 0)
+    schema = pl.Schema({name: column.dtype for name, column in columns.items()}).__arrow_c_schema__()
+    return schema, _capsule(_structure(height, 0, [None], children), kind, number, _NAME)
+
+
+def _capsule(array: Array, kind: int, number: int, name: bytes) -> Any:
     structure = _DeviceArray(
-        array=_structure(height, 0, [None], children), device_id=-1 if kind == _CPU else number,
-        device_type=kind, sync_event=None,
+        array=array, device_id=-1 if kind == _CPU else number, device_type=kind, sync_event=None
     )  # fmt: skip
     address = ctypes.addressof(structure)
     _capsules[address] = structure
-    schema = pl.Schema({name: column.dtype for name, column in columns.items()}).__arrow_c_schema__()
-    return schema, _new_capsule(address, _NAME, _destructor)
+    return _new_capsule(address, name, _destructor)
+
+
+class _Batch:
+    """A record batch that Polars reads once."""
+
+    def __init__(self, schema: Any, array: Array) -> None:
+        self._schema, self._array = schema, array
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[Any, Any]:
+        return self._schema, _capsule(self._array, _CPU, 0, _HOST_NAME)
+
+
+def decimal_series(name: str, values: np.ndarray, valid: np.ndarray | None, dtype: Any) -> pl.Series:
+    """Returns a Series of decimals.
+
+    Args:
+        name: its name.
+        values: counts of the last digit, of int64.
+        valid: which of them are not null; None for all.
+        dtype: the dtype of Polars.
+    """
+    words = np.stack([values, values >> 63], axis=1)  # of 128 bits in Arrow
+    bits = None if valid is None else np.packbits(valid, bitorder="little")
+    nulls = 0 if valid is None else len(values) - int(valid.sum())
+    column = _structure(len(values), nulls, [bits, words], [])
+    schema = pl.Schema({name: dtype}).__arrow_c_schema__()
+    return pl.DataFrame(_Batch(schema, _structure(len(values), 0, [None], [column]))).to_series()

@@ -8,17 +8,20 @@ import polars as pl
 
 from cuprous.frames.reasons import refuse_unless
 
-#: Polars' dtype -> dtype of the array. Dates and times are counts of days or of the unit in the dtype.
+#: Polars' dtype -> dtype of the array. Dates and times are counts of days or of the unit in the dtype, decimals are
+#: counts of the last digit.
 _ARRAYS: dict[Any, str] = {
     pl.Boolean: "bool",
     pl.Int8: "int8", pl.Int16: "int16", pl.Int32: "int32", pl.Int64: "int64",
     pl.UInt8: "uint8", pl.UInt16: "uint16", pl.UInt32: "uint32", pl.UInt64: "uint64",
     pl.Float32: "float32", pl.Float64: "float64",
-    pl.Date: "int32", pl.Datetime: "int64", pl.Duration: "int64", pl.Time: "int64",
+    pl.Date: "int32", pl.Datetime: "int64", pl.Duration: "int64", pl.Time: "int64", pl.Decimal: "int64",
 }  # fmt: skip
 #: Dtypes that are positions in a dictionary.
 _CODED = (pl.String, pl.Categorical, pl.Enum)
 CODES = "int32"
+#: Digits of the largest decimals: int64 holds all of so many.
+MOST_DIGITS = 18
 
 
 def array_dtype(dtype: Any) -> str:

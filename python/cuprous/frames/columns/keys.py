@@ -35,6 +35,13 @@ def total_order(values: Any) -> Any:
     return (found ^ ((found >> shift) & others)).astype("int64")
 
 
+def untotal_order(codes: Any, dtype: str) -> Any:
+    """Returns the floats of a dtype that `total_order` has given integers to."""
+    bits, shift, others = _BITS[dtype]
+    narrow = codes.astype(bits)
+    return (narrow ^ ((narrow >> shift) & others)).view(dtype)
+
+
 def bounds(column: Column) -> tuple[int, int]:
     """Returns the smallest and largest value of a column of integers; (0, -1) without rows."""
     if "bounds" not in column.memo:

@@ -10,15 +10,19 @@ import polars as pl
 
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both
-from cuprous.frames.columns.dtypes import array_dtype
+from cuprous.frames.columns.dtypes import MOST_DIGITS, array_dtype
 from cuprous.frames.columns.groups import Groups, Whole
-from cuprous.frames.columns.keys import Codes, combined, ordered
+from cuprous.frames.columns.keys import Codes, combined
 from cuprous.frames.columns.rows import group_ids
+from cuprous.frames.expressions.decimals import limit, to_float
+from cuprous.frames.expressions.quantiles import POSITIONS, quantiles
 from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.expressions import Aggregate
 from cuprous.frames.reasons import refuse_unless
 
 Rows = Groups | Whole
+#: Sums of decimals stay below it.
+_MOST = 10**MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -62,21 +66,39 @@ def _float_total(column: Column, rows: Rows) -> Any:
     return rows.reduce("sum", values, _taken(column)).astype("float64")
 
 
+def _refuse_wide(column: Column, rows: Rows) -> None:
+    """Raises `Refused` if a sum of decimals may have more digits than int64 has."""
+    if limit(column) * len(column) >= _MOST:
+        largest = rows.reduce("sum", cp.abs(column.values).astype("float64"), _taken(column))
+        refuse_unless(not bool(cp.any(largest >= _MOST)), "a sum of decimals of more than 18 digits is left to Polars")
+
+
 def _sum(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
+    if column.dtype.is_decimal():
+        _refuse_wide(column, rows)
     return _result(aggregate, rows.reduce("sum", column.values, _taken(column)), None)
 
 
 def _mean(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     number = _number(column, rows, _taken(column))
-    return _result(aggregate, _float_total(column, rows) / cp.maximum(number, 1), number > 0)
+    if column.dtype.is_decimal():
+        _refuse_wide(column, rows)
+        total = rows.reduce("sum", column.values, _taken(column)).astype("float64") / 10.0**column.dtype.scale
+    else:
+        total = _float_total(column, rows)
+    return _result(aggregate, total / cp.maximum(number, 1), number > 0)
 
 
 def _variance(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     degrees = aggregate.options[0]
+    column = to_float(column)
     taken = _taken(column)
     number = _number(column, rows, taken)
-    mean = _float_total(column, rows) / cp.maximum(number, 1)
-    distance = column.values.astype("float64") - rows.to_rows(mean)
+    # From the least value, distances of equal values are exactly 0, however their mean would be rounded.
+    values, least = column.values.astype("float64"), rows.reduce("min", column.values, taken).astype("float64")
+    above = values - rows.to_rows(least)
+    mean = rows.reduce("sum", above, taken) / cp.maximum(number, 1)
+    distance = above - rows.to_rows(mean)
     total = rows.reduce("sum", distance * distance, taken)
     found = total / cp.maximum(number - degrees, 1)
     if aggregate.function == "std":
@@ -122,47 +144,19 @@ def _n_unique(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     return _result(aggregate, cp.bincount(numbers[distinct], minlength=rows.count), None)
 
 
-def _sorted_by_group(column: Column, rows: Rows) -> tuple[Any, Any, Any]:
-    """The valid values in order within each group, where each group begins, and how many it has."""
-    taken = _taken(column)
-    numbers = rows.numbers
-    if taken is not None:
-        numbers, column = numbers[taken], column.compress(taken)
-    order = cp.argsort(ordered(column).values, kind="stable")
-    if rows.count > 1:
-        order = order[cp.argsort(numbers[order], kind="stable")]
-    sizes = cp.bincount(numbers, minlength=rows.count) if len(column) else cp.zeros(rows.count, "int64")
-    return column.values[order], cp.cumsum(sizes) - sizes, sizes
-
-
-#: Name of an interpolation -> the first and the second of the sorted values, by their number less one and the quantile.
-_POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
-    "lower": lambda last, q: (cp.floor(last * q),) * 2,
-    "higher": lambda last, q: (cp.ceil(last * q),) * 2,
-    "nearest": lambda last, q: (cp.floor(last * q + 0.5),) * 2,
-    "midpoint": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
-    "linear": lambda last, q: (cp.floor(last * q), cp.ceil(last * q)),
-    "equiprobable": lambda last, q: (cp.maximum(cp.ceil((last + 1) * q) - 1, 0),) * 2,
-}
-
-
 def _quantile(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
     interpolation, quantile = aggregate.options if aggregate.function == "quantile" else ("linear", 0.5)
-    values, starts, sizes = _sorted_by_group(column, rows)
-    if values.shape[0] == 0:
-        return _result(aggregate, cp.zeros(rows.count), cp.zeros(rows.count, "bool"))
-    last = cp.maximum(sizes - 1, 0).astype("float64")
-    positions = _POSITIONS[interpolation](last, quantile)
-    end = values.shape[0] - 1
-    below, above = (values[cp.clip(starts + p.astype("int64"), 0, end)].astype("float64") for p in positions)
-    part = 0.5 if interpolation == "midpoint" else last * quantile - positions[0]
-    between = cp.where(below == above, below, below + (above - below) * part)
-    return _result(aggregate, between, sizes > 0)
+    column = to_float(column)
+    taken, numbers = _taken(column), rows.numbers
+    if taken is not None:
+        numbers, column = numbers[taken], column.compress(taken)
+    sizes = cp.bincount(numbers, minlength=rows.count) if len(column) else cp.zeros(rows.count, "int64")
+    return _result(aggregate, quantiles(column, numbers, sizes, interpolation, quantile), sizes > 0)
 
 
 def _refuse_quantile(aggregate: Aggregate) -> str:
     interpolation, quantile = aggregate.options
-    known = interpolation in _POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
+    known = interpolation in POSITIONS and isinstance(quantile, float) and 0 <= quantile <= 1
     return "" if known else f"quantile({quantile}, {interpolation!r}) is not supported"
 
 
@@ -177,19 +171,19 @@ def _all(aggregate: Aggregate, column: Column, rows: Rows) -> Column:
 
 #: Name -> rule.
 AGGREGATES = {
-    "sum": _Rule(_sum, "bool int float", reads=("sum",)),
-    "mean": _Rule(_mean, "int float", reads=("sum", "count")),
-    "min": _Rule(_extreme, "bool int float temporal text", reads=("min", "count")),
-    "max": _Rule(_extreme, "bool int float temporal text", reads=("max", "count")),
+    "sum": _Rule(_sum, "bool int float decimal", reads=("sum",)),
+    "mean": _Rule(_mean, "int float decimal", reads=("sum", "count")),
+    "min": _Rule(_extreme, "bool int float decimal temporal text", reads=("min", "count")),
+    "max": _Rule(_extreme, "bool int float decimal temporal text", reads=("max", "count")),
     "count": _Rule(_count, options=(False, True), reads=("count",)),
     "null_count": _Rule(_null_count, options=None),
     "first": _Rule(_at_row),
     "last": _Rule(_at_row),
     "n_unique": _Rule(_n_unique),
-    "median": _Rule(_quantile, "int float"),
-    "quantile": _Rule(_quantile, "int float", options=None, refuse=_refuse_quantile),
-    "std": _Rule(_variance, "int float", options=(0, 1, 2)),
-    "var": _Rule(_variance, "int float", options=(0, 1, 2)),
+    "median": _Rule(_quantile, "int float decimal"),
+    "quantile": _Rule(_quantile, "int float decimal", options=None, refuse=_refuse_quantile),
+    "std": _Rule(_variance, "int float decimal", options=(0, 1, 2), reads=("count", "min")),
+    "var": _Rule(_variance, "int float decimal", options=(0, 1, 2), reads=("count", "min")),
     "any": _Rule(_any, "bool", options=(True,)),
     "all": _Rule(_all, "bool", options=(True,)),
 }

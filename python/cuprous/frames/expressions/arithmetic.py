@@ -11,7 +11,7 @@ import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both, validity
 from cuprous.frames.columns.dtypes import array_dtype
 from cuprous.frames.expressions.rule import Rule, kind_of, only
-from cuprous.frames.plan.expressions import Call
+from cuprous.frames.plan.expressions import Call, Literal
 
 
 def _result(call: Call, values: Any, valid: Any) -> Column:
@@ -100,10 +100,19 @@ def _refuse_plus(call: Call) -> str:
     kinds = (kind_of(left), kind_of(right))
     if kinds == ("temporal", "temporal"):
         units = {getattr(one.dtype, "time_unit", "day") for one in (left, right, call)}
+        zones = {one.dtype.time_zone for one in (left, right) if one.dtype.base_type() == pl.Datetime}
+        if len(zones) > 1:  # Polars raises
+            return f"arithmetic of {left.dtype} and {right.dtype} is not supported"
         duration = pl.Duration in (left.dtype.base_type(), right.dtype.base_type(), call.dtype.base_type())
         if len(units) == 1 and duration and "day" not in units:
             return ""
         return f"arithmetic of {left.dtype} and {right.dtype} is not supported"
+    return only("int", "float")(call)
+
+
+def _refuse_negate(call: Call) -> str:
+    if call.arguments[0].dtype.is_unsigned_integer():
+        return f"the negative of {call.arguments[0].dtype} is not supported"
     return only("int", "float")(call)
 
 
@@ -160,6 +169,16 @@ def _horizontal(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Colum
     return compute
 
 
+def _square(call: Call, columns: list[Column]) -> Column:
+    return _result(call, columns[0].values * columns[0].values, columns[0].valid)
+
+
+def _refuse_power(call: Call) -> str:
+    base, exponent = call.arguments
+    squared = isinstance(exponent, Literal) and exponent.value == 2 and kind_of(base) == "float"
+    return "" if squared and call.dtype == base.dtype else "powers are not supported but squares of floats"
+
+
 def _sum_horizontal(call: Call, columns: list[Column]) -> Column:
     total = None
     for column in columns:
@@ -184,16 +203,17 @@ ARITHMETIC = {
     "op.TrueDivide": Rule(_true_divide, only("int", "float")),
     "op.FloorDivide": Rule(_floor_divide, only("int", "float")),
     "op.Modulus": Rule(_modulus, only("int", "float")),
-    "negate": Rule(_unary(lambda a: -a), only("int", "float")),
+    "negate": Rule(_unary(lambda a: -a), _refuse_negate),
     "abs": Rule(_unary(cp.abs), only("int", "float")),
     "floor": Rule(_unary(cp.floor), only("float")),
     "ceil": Rule(_unary(cp.ceil), only("float")),
+    "pow": Rule(_square, _refuse_power),
     "sqrt": Rule(_unary(cp.sqrt), only("float")),
     "sign": Rule(_sign, only("int", "float")),
     "round": Rule(_round, _refuse_round),
     "fused": Rule(_fused, _refuse_fused),
-    "min_horizontal": Rule(_horizontal(cp.fmin), only("int")),
-    "max_horizontal": Rule(_horizontal(cp.fmax), only("int")),
+    "min_horizontal": Rule(_horizontal(cp.fmin), only("int", "decimal")),
+    "max_horizontal": Rule(_horizontal(cp.fmax), only("int", "decimal")),
     "sum_horizontal": Rule(_sum_horizontal, _refuse_sum_horizontal),
     "clip": Rule(_clip, only("int")),
 }

@@ -25,21 +25,40 @@ def _cast(call: Call, columns: list[Column]) -> Column:
         return column
     dtype = array_dtype(target)
     if source == pl.Date and target.base_type() == pl.Datetime:
-        return Column(column.values.astype("int64") * _PER_DAY[target.time_unit], column.valid, target)
+        per_day = _PER_DAY[target.time_unit]
+        most = (2**63 - 1) // per_day
+        inside = (column.values >= -most) & (column.values <= most) if target.time_unit == "ns" else None
+        return kept(call, column, column.values.astype("int64") * per_day, inside)
     if target == pl.Boolean:
         return Column(column.values != 0, column.valid, target)
-    fits = _fits(column.values, dtype)
-    if fits is None or call.options[0] == "overflow":
-        return Column(column.values.astype(dtype), column.valid, target)
+    inside = None if call.options[0] == "overflow" else fits(column.values, dtype)
+    return kept(call, column, column.values, inside)
+
+
+def kept(call: Call, column: Column, values: Any, inside: Any) -> Column:
+    """Returns the result of a cast.
+
+    Args:
+        call: the cast.
+        column: what is cast.
+        values: its values, before the last change of their dtype.
+        inside: which of them the dtype holds; None for all. Others are null.
+
+    Raises:
+        Refused: if the cast is strict and one is outside.
+    """
+    dtype = array_dtype(call.dtype)
+    if inside is None:
+        return Column(values.astype(dtype), column.valid, call.dtype)
+    found = cp.where(inside, values, 0).astype(dtype)
     if call.options[0] == "strict":
-        inside = fits if column.valid is None else fits | ~column.valid
-        refuse_unless(bool(cp.all(inside)), "a strict cast meets a value that does not fit")
-        return Column(cp.where(fits, column.values, 0).astype(dtype), column.valid, target)
-    safe = cp.where(fits, column.values, 0)
-    return Column(safe.astype(dtype), both(column.valid, fits), target)
+        known = inside if column.valid is None else inside | ~column.valid
+        refuse_unless(bool(cp.all(known)), "a strict cast meets a value that does not fit")
+        return Column(found, column.valid, call.dtype)
+    return Column(found, both(column.valid, inside), call.dtype)
 
 
-def _fits(values: Any, dtype: str) -> Any:
+def fits(values: Any, dtype: str) -> Any:
     """Returns which values an integer dtype can hold; None for all."""
     source = np.dtype(str(values.dtype))
     if np.dtype(dtype).kind == "f" or source.kind == "b":

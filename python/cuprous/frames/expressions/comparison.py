@@ -23,7 +23,7 @@ def _equal(left: Any, right: Any) -> Any:
 
 
 #: Operator -> its value of two arrays.
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": _equal,
     "NotEq": lambda a, b: ~_equal(a, b),
     "GtEq": _at_least,
@@ -58,7 +58,7 @@ def _between_codes(dictionary: pl.Series, value: Column) -> Any:
 
 def compare(operator: str, left: Column, right: Column) -> Any:
     """Returns the values of a comparison."""
-    return _COMPARISONS[operator](*comparable(left, right))
+    return COMPARISONS[operator](*comparable(left, right))
 
 
 def _comparison(operator: str) -> Callable[[Call, list[Column]], Column]:
@@ -72,13 +72,18 @@ def _comparison(operator: str) -> Callable[[Call, list[Column]], Column]:
 def _with_nulls(equal: bool) -> Callable[[Call, list[Column]], Column]:
     def compute(call: Call, columns: list[Column]) -> Column:
         left, right = columns
-        values = compare("Eq", left, right)
-        if left.valid is not None or right.valid is not None:
-            one, other = validity(left), validity(right)
-            values = cp.where(one & other, values, ~(one | other))
+        values = equal_or_null(compare("Eq", left, right), left, right)
         return Column(values if equal else ~values, None, call.dtype)
 
     return compute
+
+
+def equal_or_null(equal: Any, left: Column, right: Column) -> Any:
+    """Returns where two columns are equal or both null, by where their values are equal."""
+    if left.valid is None and right.valid is None:
+        return equal
+    one, other = validity(left), validity(right)
+    return cp.where(one & other, equal, ~(one | other))
 
 
 def _refuse(call: Call) -> str:
@@ -114,7 +119,8 @@ def _is_in(call: Call, columns: list[Column]) -> Column:
     values = wanted.value if isinstance(wanted.value, pl.Series) else pl.Series(wanted.value)
     if values.dtype == pl.List:
         refuse_unless(len(values) == 1, "is_in with a list for each row is not supported")
-        values = values.explode()
+        refuse_unless(values.null_count() == 0, "is_in null is not supported")
+        values = values[0]
     refuse_unless(len(values) <= 64, "is_in with more than 64 values is not supported")
     refuse_unless(values.null_count() == 0, "is_in with null among the values is not supported")
     values = values.cast(column.dtype)
@@ -180,7 +186,7 @@ def _xor(call: Call, columns: list[Column]) -> Column:
 
 #: Name -> rule.
 COMPARISON = {
-    **{f"op.{name}": Rule(_comparison(name), _refuse) for name in _COMPARISONS},
+    **{f"op.{name}": Rule(_comparison(name), _refuse) for name in COMPARISONS},
     "op.EqValidity": Rule(_with_nulls(True), _refuse),
     "op.NotEqValidity": Rule(_with_nulls(False), _refuse),
     "op.And": Rule(kleene_and, _only_bool),

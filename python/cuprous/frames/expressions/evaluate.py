@@ -81,7 +81,16 @@ def _call(context: Context, expression: Call) -> Column:
         refuse_unless(whole_column, f"{expression.function} of a part of the rows is not supported")
         return _sequence(context, expression, columns)
     columns, level = _aligned(context, columns)
-    return replace(apply(expression, columns), level=level, selected=_selection(columns))
+    return replace(_of_one_shape(apply(expression, columns)), level=level, selected=_selection(columns))
+
+
+def _of_one_shape(column: Column) -> Column:
+    """A column with as many values as it has places in its mask: either may come from one value for all rows."""
+    if column.valid is None or column.valid.shape == column.values.shape:
+        return column
+    height = max(column.valid.shape[0], len(column)) if len(column) and column.valid.shape[0] else 0
+    values, valid = (cp.broadcast_to(one, (height,)) for one in (column.values, column.valid))
+    return replace(column, values=values, valid=valid)
 
 
 def _sequence(context: Context, expression: Call, columns: list[Column]) -> Column:

@@ -56,7 +56,7 @@ def _refuse_ternary(call: Call) -> str:
 
 
 def _same(call: Call) -> str:
-    return only("bool", "int", "float", "temporal", "text")(call)
+    return only("bool", "int", "float", "decimal", "temporal", "text")(call)
 
 
 #: Name -> rule.

@@ -26,18 +26,20 @@ class Rule:
 
 
 def kind_of(expression: Expression) -> str:
-    """Returns "bool", "int", "float", "temporal" or "text" for the dtype of an expression."""
+    """Returns "bool", "int", "float", "decimal", "temporal" or "text" for the dtype of an expression."""
     return kind_of_dtype(expression.dtype)
 
 
 def kind_of_dtype(dtype: Any) -> str:
-    """Returns "bool", "int", "float", "temporal", "text" or "other"."""
+    """Returns "bool", "int", "float", "decimal", "temporal", "text" or "other"."""
     if dtype == pl.Boolean:
         return "bool"
     if dtype.is_integer():
         return "int"
     if dtype.is_float():
         return "float"
+    if dtype.is_decimal():
+        return "decimal"
     if dtype.is_temporal():
         return "temporal"
     return "text" if dtype.base_type() in (pl.String, pl.Categorical, pl.Enum) else "other"

@@ -6,16 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both, validity
 from cuprous.frames.columns.dtypes import array_dtype
-from cuprous.frames.columns.keys import ordered
+from cuprous.frames.columns.keys import bounds, ordered
 from cuprous.frames.columns.segments import Segments
+from cuprous.frames.expressions.casts import fits
 from cuprous.frames.expressions.rule import kind_of, only
 from cuprous.frames.plan.expressions import Call, Expression, Literal, walk
+from cuprous.frames.reasons import refuse_unless
 
 #: Rows of the largest window that is computed here: each is one more operation.
 _LARGEST_WINDOW = 64
+#: Integers up to this are float64 without a rounding.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,10 @@ def _refuse_shift(call: Call) -> str:
 
 
 def _diff(call: Call, columns: list[Column], of: Segments) -> Column:
-    column, before = columns[0], _shift(call, columns, of)
+    column = columns[0]
+    if column.dtype == pl.UInt64:  # what int64 does not hold is null
+        column = column.with_values(column.values, both(column.valid, fits(column.values, "int64")))
+    before = _shift(call, [column, *columns[1:]], of)
     dtype = array_dtype(call.dtype)
     return Column(
         column.values.astype(dtype) - before.values.astype(dtype), both(column.valid, before.valid), call.dtype
@@ -146,13 +155,16 @@ _RANKS: dict[str, Callable[[Any, Segments], Any]] = {
 def _refuse_rank(call: Call) -> str:
     if call.options[0] not in _RANKS:
         return f"rank(method={call.options[0]!r}) is not supported"
-    return only("bool", "int", "float", "temporal")(call)
+    return only("bool", "int", "float", "decimal", "temporal")(call)
 
 
 def _rolling(name: str) -> Callable[[Call, list[Column], Segments], Column]:
     def compute(call: Call, columns: list[Column], of: Segments) -> Column:
         size, least, _, center, _ = call.options
         dtype = array_dtype(call.dtype)
+        if name == "mean":  # Polars adds to and subtracts from one float
+            exact = size * max(map(abs, bounds(columns[0]))) <= _EXACT
+            refuse_unless(exact, "a rolling mean of more than 53 bits is not supported")
         last = of.positions + (size - 1 - size // 2 if center else 0)
         total: Any = cp.zeros(of.height, "int64" if name == "sum" else "float64")
         count: Any = cp.zeros(of.height, "int64")

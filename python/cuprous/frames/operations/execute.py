@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
+
 import cuprous as cp
 from cuprous.frames.columns.column import ONE, Column, both
 from cuprous.frames.columns.files import ParquetFiles
@@ -222,6 +224,23 @@ def _group_by(_: Run, node: Any, inputs: list[Frame]) -> Frame:
     return _sliced(Frame(columns, groups.count), node.slice)
 
 
+def _top_rows(_: Run, node: Any, inputs: list[Frame]) -> Frame:
+    (frame,) = inputs
+    context = whole(frame)
+    keys = {key.name: finished(context.evaluate(key.expression), frame.height) for key in node.keys}
+    value = finished(context.evaluate(node.value.expression), frame.height)
+    if frame.height == 0:
+        return Frame({**keys, node.value.name: value}, 0)
+    groups = Groups(list(keys.values()))
+    numbers = Column(groups.numbers, None, pl.Int64())
+    rows = sorted_rows([numbers, value], [False, not node.smallest], [True, True])
+    ends = cp.cumsum(groups.sizes)
+    before = (ends - groups.sizes)[groups.numbers[rows]]
+    return Frame({**keys, node.value.name: value}, frame.height).take(
+        rows[cp.flatnonzero(cp.arange(frame.height) - before < node.count)]
+    )
+
+
 def _no_groups(node: Any, frame: Frame, keys: dict[str, Column]) -> Frame:
     """The result without rows: each aggregate of the empty frame, without its one value."""
     inner = whole(frame)
@@ -254,6 +273,7 @@ _NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
     nodes.Select: _select,
     nodes.Slice: lambda _, node, inputs: inputs[0].slice(node.offset, node.length),
     nodes.Sort: _sort,
+    nodes.TopRows: _top_rows,
     nodes.Union: lambda _, node, inputs: _sliced(union(inputs), node.slice),
     nodes.WithColumns: _with_columns,
 }

@@ -111,6 +111,21 @@ class GroupBy(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class TopRows(Node):
+    """The largest values of each combination of keys, a row for each; nulls come after all values.
+
+    Args:
+        count: the most values of a group.
+        smallest: whether the smallest values are taken instead.
+    """
+
+    keys: tuple[Named, ...]
+    value: Named
+    count: int
+    smallest: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Join(Node):
     """Pairs of rows of two frames with equal keys.
 

@@ -16,7 +16,7 @@ from cuprous.frames.operations.as_of import refuse_as_of
 from cuprous.frames.operations.join import refuse_join
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
-from cuprous.frames.plan.expressions import Expression, Named
+from cuprous.frames.plan.expressions import Expression, Literal, Named
 from cuprous.frames.plan.translate_expressions import ExpressionTranslator
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
@@ -91,10 +91,46 @@ class Translator:
         schema = dict(self._traverser.get_schema())
         for column, dtype in schema.items():
             refuse_dtype(dtype, f"column {column!r}")
+        if name == "MapFunction" and view.function[0] == "explode":
+            return nodes.Part(handle, title, self._top_rows(view, schema, below[0]), below=below)
         inputs = tuple(part.node for part in below if part.node is not None)
         refuse_unless(len(inputs) == len(below), "an input is left to Polars")
         node = _NODES[name](self, view, schema, inputs)
         return nodes.Part(handle, title, node, below=below)
+
+    def _top_rows(self, view: Any, schema: dict[str, Any], part: nodes.Part) -> nodes.Node:
+        """The node for lists of each group's largest values, one after another. No other lists are here."""
+        refuse_unless(part.title == "GroupBy" and view.function[3], "explode is supported after top_k of groups only")
+        traverser, here = self._traverser, self._traverser.get_node()
+        traverser.set_node(part.handle)
+        try:
+            group = traverser.view_current_node()
+            self._adapter.check(group)
+            plain = group.options.dynamic is None and group.options.rolling is None and group.options.slice is None
+            (input,) = (one.node for one in part.below)
+            refuse_unless(plain and input is not None and group.keys and len(group.aggs) == 1, part.reason)
+            assert input is not None
+            keys, (value, count, smallest) = self.named(group.keys, group.input), self._top(group)
+            refuse_unless(view.function[1] == [value.name], part.reason)
+            return nodes.TopRows(schema, (input,), keys, value, count, smallest)
+        finally:
+            traverser.set_node(here)
+
+    def _top(self, group: Any) -> tuple[Named, int, bool]:
+        """The values, the count and the order of a group's only aggregate, lists of `top_k`."""
+        traverser, aggregate = self._traverser, group.aggs[0]
+        traverser.set_node(group.input)
+        view = traverser.view_expression(aggregate.node)
+        is_list = self._adapter.check(view) == "Agg" and view.name == "implode"
+        top = traverser.view_expression(view.arguments[0]) if is_list else view
+        known = is_list and self._adapter.check(top) == "Function" and top.function_data[0] == "top_k"
+        refuse_unless(known, "explode is supported after top_k of groups only")
+        translator = ExpressionTranslator(traverser, self._adapter)
+        value, count = translator.all(top.input)
+        constant = isinstance(count, Literal) and isinstance(count.value, int) and count.value > 0
+        refuse_unless(constant and not has_sequence(value), "top_k of a count that is not constant is not supported")
+        assert isinstance(count, Literal)
+        return Named(aggregate.output_name, value), count.value, top.function_data[1]
 
     @property
     def names_inequalities(self) -> bool:
@@ -228,9 +264,9 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
         return _as_of(to, view, schema, inputs)
     operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
     predicate = getattr(view, "predicate", None)
-    # A left join by inequalities looks like one by equal keys, but never unites its keys.
-    clear = to.names_inequalities or kind != "Left" or coalesce
-    refuse_unless(clear, "this version of Polars does not say whether a left join is by equal keys")
+    # A left or right join by inequalities looks like one by equal keys, but never unites its keys.
+    clear = to.names_inequalities or kind not in ("Left", "Right") or coalesce
+    refuse_unless(clear, f"this version of Polars does not say whether a {kind.lower()} join is by equal keys")
     refuse_unless(view.left_on or kind == "Cross", "the join has no keys")
     fused = (kind, details) in _WITH_CONDITION and slice is None
     refuse_unless(bool(operators) or not details or fused, f"a join of kind {how} is not supported")

@@ -10,7 +10,9 @@ import polars as pl
 from cuprous.frames.columns.dtypes import refuse_dtype
 from cuprous.frames.expressions.aggregates import refuse_aggregate
 from cuprous.frames.expressions.functions import refuse_call
+from cuprous.frames.expressions.rule import kind_of
 from cuprous.frames.plan.adapters import Adapter
+from cuprous.frames.plan.correlation import correlation
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window, walk
 from cuprous.frames.reasons import refuse_unless
 
@@ -103,6 +105,11 @@ def _function(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
         constants = [one.value for one in arguments[1:] if isinstance(one, Literal)]
         refuse_unless(len(constants) == len(arguments) - 1, f"{name} with an argument that is not constant")
         return _aggregated(Aggregate(dtype, _AGGREGATING[name], arguments[0], (*options, *constants)))
+    if name == "corr":
+        kinds = {kind_of(one) for one in arguments}
+        known = options == ["pearson"] and kinds <= {"int", "float"} and dtype == pl.Float64
+        refuse_unless(known, f"corr of {' and '.join(str(one.dtype) for one in arguments)} is not supported")
+        return correlation(*arguments)
     return _checked(Call(dtype, name, arguments, tuple(options)))
 
 
