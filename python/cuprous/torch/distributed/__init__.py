@@ -64,7 +64,7 @@ from cuprous.torch.distributed._objects import (
     send_object_list,
 )
 from cuprous.torch.distributed._options import DEFAULT_TIMEOUT, Backend, ReduceOp
-from cuprous.torch.distributed._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
+from cuprous.torch.distributed._stores import FileStore, HashStore, PrefixStore, QueueEmptyError, Store, TCPStore
 from cuprous.torch.distributed._subgroups import new_subgroups, new_subgroups_by_enumeration
 from cuprous.torch.distributed._work import Work
 from cuprous.torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -91,7 +91,7 @@ default_pg_timeout = DEFAULT_TIMEOUT
 
 __all__ = [
     "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
-    "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work",
+    "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "QueueEmptyError", "ReduceOp", "Store", "TCPStore", "Work",
     "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
     "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout", "destroy_process_group",
     "gather", "gather_object", "gc_every", "get_backend", "get_default_backend_for_device", "get_global_rank",
