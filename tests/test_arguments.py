@@ -194,7 +194,6 @@ _TORCH_HINTS = {
     "the function returns False: denormals are never flushed": "_settings.set_flush_denormal.mode",
     "both devices are always measured": "profiler.__init__.activities profiler.__init__.use_cuda",
     "availability is always checked": "accelerator.current_accelerator.check_available _C._get_accelerator.check",
-    "there is one device": "nn.parallel.data_parallel.data_parallel.dim",
     "all ranks are always named": "distributed._collectives.monitored_barrier.wait_all_ranks",
     "each backward pass waits for its reductions": """
         distributed.fsdp._fully_shard.set_is_last_backward.is_last_backward""",

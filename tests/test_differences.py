@@ -229,7 +229,6 @@ LINES: dict[str, str] = {
     "Sparse tensors: layouts with blocks, batches of matrices, `solve`": "raises(NotImplementedError, 'torch.sparse_bsr_tensor([0], [0], [0])')",
     "`Embedding(sparse=True)`": "raises(NotImplementedError, 'torch.nn.Embedding(2, 2, sparse=True)')",
     'Tensors for `device("meta")`': "torch.ones(2, device='meta').device.type == 'cpu'",
-    "`DataParallel` of several devices": "raises((NotImplementedError, ValueError), 'torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0, 1])')",
     '`distributed`: the backend "gloo"': "raises(NotImplementedError, 'torch.distributed.init_process_group(\"cuda:gloo\")')",
     "Tensors made in `inference_mode`": "with torch.inference_mode():\n    a = torch.ones(1)\nok = not a.is_inference()",
     "`distributions`: `log_prob` of values outside the support": "d = torch.distributions.Gamma\nok = bool(d(1.5, 1.0).log_prob(torch.tensor(-1.0)).isnan()) and raises(ValueError, 'torch.distributions.Gamma(1.5, 1.0, validate_args=True).log_prob(torch.tensor(-1.0))')",
@@ -241,7 +240,7 @@ LINES: dict[str, str] = {
 OTHERWISE = {
     **dict.fromkeys(
         ["`nn.parallel.DistributedDataParallel`: a second `backward()` of one forward pass",
-         "`distributed`: `get_group_rank`, `new_group` of ranks that do not exist or are repeated",
+         "`distributed`: `get_group_rank`, `new_group` of ranks that do not exist or are repeated; roots that do not exist",
          '`distributed`: what ranks of "nccl" call', '`distributed`: `GLOO_SOCKET_IFNAME="eth0,eth1"`', "`distributed`: when a collective returns", "`distributed`: `all_gather_object` and the like",
          "`nn.parallel.DistributedDataParallel(gradient_as_bucket_view=)`",
          "`distributed.tensor.DTensor`: operands whose placements do not fit",
@@ -252,6 +251,7 @@ OTHERWISE = {
          "`fully_shard`: `reshard_after_forward` as a number", "`fully_shard` of what tensor parallelism divides"],
         "needs several processes: tests/distributed",
     ),
+    "`DataParallel` of several devices: the copies of the module": "needs several GPUs: tests/sim",
     **dict.fromkeys(
         ['`distributed`: the backend "mpi"'], "needs MPI: tests/clients/test_mpi.py",
     ),

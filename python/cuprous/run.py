@@ -31,6 +31,9 @@ _PATIENCE = 10.0
 #: How long hosts wait for each other, and after which time they say so.
 _JOIN, _NOTICE = 300.0, 10.0
 _LOCAL = "127.0.0.1"
+#: The signals at which the ranks are ended, as torchrun's.
+_SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
+_UNCATCHABLE = ("SIGKILL", "SIGSTOP")
 
 
 def _numbers(text: str) -> set[int]:
@@ -42,6 +45,15 @@ def _hosts(text: str) -> int:
     if most not in ("", least):
         raise argparse.ArgumentTypeError(f"{text}: the number of hosts cannot change during a job; give one number")
     return int(least)
+
+
+def _signals(text: str) -> list[signal.Signals]:
+    """Returns the signals of names such as "SIGTERM,SIGUSR1"."""
+    names = [name.strip().upper() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in signal.Signals.__members__ or name in _UNCATCHABLE]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not a signal that a process can handle")
+    return [signal.Signals[name] for name in names]
 
 
 def _seconds_to_join(text: str) -> float:
@@ -81,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     option("--master-port", type=int, default=29500, metavar="PORT", help="the port of --rdzv-endpoint")
     option("--max-restarts", type=int, default=0, metavar="N", help="starts all ranks again after a failure")
     option("--monitor-interval", type=float, default=0.05, metavar="S", help="seconds between two looks at the ranks")
+    option("--local-addr", default=None, metavar="HOST", help="the address of this host on which its ranks listen")
+    option("--signals-to-handle", type=_signals, default=_SIGNALS, metavar="NAMES",
+           help="signals that are sent on to the ranks, which end the job")  # fmt: skip
+    option("--virtual-local-rank", action="store_true", default=False,
+           help="each rank sees only its own GPU, as number 0, and has LOCAL_RANK=0")  # fmt: skip
     option("--role", default="default", metavar="NAME", help="the ranks' ROLE_NAME")
     option("--start-method", default="spawn", choices=["spawn", "fork", "forkserver"],
            help="accepted; a rank is always a new process")  # fmt: skip
@@ -93,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     bound = "bind torch and the other packages of `cuprous run`, and these, to Cuprous for all ranks"
     parser.add_argument("--bind", type=names, default=[], metavar="NAMES", help=bound)
     parser.add_argument("-m", "--module", action="store_true", help="the program is the name of a module")
+    option("--run-path", action="store_true", default=False,
+           help="accepted for a script with an absolute path; a rank is always a new Python")  # fmt: skip
     option("--no-python", action="store_true", default=False, help="the program is not run by Python")
     parser.add_argument("program", help="the program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
@@ -131,6 +150,9 @@ class Launcher:
             raise SystemExit(f"--node-rank must be 0 to {options.nnodes - 1}, got {options.node_rank}")
         if options.standalone and options.nnodes > 1:
             raise SystemExit("--standalone is for one host; give --rdzv-endpoint=HOST:PORT of host 0")
+        if options.run_path and not os.path.isabs(options.program):
+            raise SystemExit(f"--run-path needs an absolute path, got {options.program!r}")
+        self.gpus = self._gpus() if options.virtual_local_rank else []
         host, port = self._endpoint()
         self.store = DistStore.tcp(host, port, options.node_rank == 0, options.rdzv_conf)
         self.host, self.port = host, self.store.port or port
@@ -147,6 +169,16 @@ class Launcher:
         self.token = {"CUPROUS_JOB_TOKEN": token} if token else {}
         self.folder = options.log_dir or tempfile.mkdtemp(prefix="cuprous-run-")
         self.ranks: list[Rank] = []
+
+    def _gpus(self) -> list[str]:
+        """Returns the GPU of each rank of this host, as CUDA_VISIBLE_DEVICES names it."""
+        given = os.environ.get("CUDA_VISIBLE_DEVICES")
+        found = [str(k) for k in range(self.local)] if given is None else [gpu.strip() for gpu in given.split(",")]
+        if len(found) < self.local:
+            raise SystemExit(
+                f"--virtual-local-rank: CUDA_VISIBLE_DEVICES={given} has fewer GPUs than {self.local} ranks"
+            )
+        return found
 
     def _counts(self) -> list[int]:
         """Returns how many ranks each host starts. Waits for the hosts."""
@@ -188,12 +220,20 @@ class Launcher:
             "TORCHELASTIC_MAX_RESTARTS": options.max_restarts, "TORCHELASTIC_USE_AGENT_STORE": "True",
             "TORCHELASTIC_ERROR_FILE": error_file,
         }  # fmt: skip
+        if options.local_addr is not None:
+            values["CUPROUS_LOCAL_ADDR"] = options.local_addr
+        if options.virtual_local_rank:
+            values |= {"LOCAL_RANK": 0, "CUDA_VISIBLE_DEVICES": self.gpus[local]}
         bound = environment(chosen((*DEFAULT, *options.bind))) if options.bind else {}
         return os.environ | {name: str(value) for name, value in values.items()} | self.token | bound
 
     def _command(self) -> list[str]:
         options = self.options
-        start = [] if options.no_python else [sys.executable, "-u", *(["-m"] if options.module else [])]
+        start = (
+            []
+            if options.no_python and not options.run_path
+            else [sys.executable, "-u", *(["-m"] if options.module else [])]
+        )
         return [*start, options.program, *options.arguments]
 
     def start(self, attempt: int) -> None:
@@ -289,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN if number != signal.SIGINT else signal.default_int_handler)
         raise _Stopped(number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in options.signals_to_handle:
         signal.signal(number, stop)
     if options.bind:
         print(line(chosen((*DEFAULT, *options.bind))), file=sys.stderr, flush=True)

@@ -106,14 +106,18 @@ say("attempt", attempt)
     assert code == 1 and "exit code 3" in out, out
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_signals_end_all_processes(number: signal.Signals, code: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "options"),
+    [(signal.SIGTERM, 143, []), (signal.SIGINT, 130, []), (signal.SIGQUIT, 131, []), (signal.SIGKILL, -9, []),
+     (signal.SIGUSR1, 138, ["--signals-to-handle=SIGTERM,SIGUSR1"])],
+)  # fmt: skip
+def test_signals_end_all_processes(number: signal.Signals, code: int, options: list[str], tmp_path: Path) -> None:
     """Also if the launcher itself is killed, and what ranks have started in their group."""
     process = _start(tmp_path, r"""
 import os, subprocess, sys, time
 os.write(1, f"PID {os.getpid()}\n".encode())
 time.sleep(100)
-""", "--standalone", "--nproc-per-node=2")  # fmt: skip
+""", "--standalone", "--nproc-per-node=2", *options)  # fmt: skip
     assert process.stdout is not None
     pids = [int(process.stdout.readline().split()[1]) for _ in range(2)]
     process.send_signal(number)
@@ -285,6 +289,40 @@ def test_streams_of_each_rank_go_where_torchrun_lets_them_go(
     assert sorted(written.split()) == sorted(files.split())
 
 
+def test_each_rank_may_see_its_own_gpu_alone(tmp_path: Path) -> None:
+    """As number 0: of those that are visible to the launcher."""
+    program = """
+import os
+names = ("RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES")
+os.write(1, (" ".join(os.environ[name] for name in names) + "\\n").encode())
+"""
+    arguments = ["--standalone", "--nproc-per-node=2", "--virtual-local-rank"]
+    for given, gpus in ((None, ("0", "1")), ("5, 3,1", ("5", "3"))):
+        more = {} if given is None else {"CUDA_VISIBLE_DEVICES": given}
+        code, out = _run(tmp_path, program, *arguments, **more)
+        assert code == 0 and sorted(out.splitlines()) == [f"{rank} 0 {gpu}" for rank, gpu in enumerate(gpus)], out
+    code, out = _run(tmp_path, program, *arguments, CUDA_VISIBLE_DEVICES="4")
+    assert code == 1 and "CUDA_VISIBLE_DEVICES=4 has fewer GPUs than 2 ranks" in out
+
+
+def test_ranks_listen_where_local_addr_says(tmp_path: Path) -> None:
+    """127.0.0.2 is this machine's too."""
+    program = (
+        _IMPORT
+        + """
+dist.init_process_group("gloo")
+store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+addresses = [store.get(key).decode() for key in store.list_keys() if "/control/" in key]
+dist.barrier()
+say(*[address.rpartition(":")[0] for address in addresses])
+"""
+    )
+    code, out = _run(tmp_path, program, "--standalone", "--nproc-per-node=2", "--local-addr=127.0.0.2")
+    assert code == 0 and out == "127.0.0.2 127.0.0.2\n" * 2, out
+    code, out = _run(tmp_path, program, "--standalone", "--nproc-per-node=2", "--local-addr=198.51.100.7")
+    assert code == 1 and "CUPROUS_LOCAL_ADDR=198.51.100.7: this machine does not have that address" in out, out
+
+
 def test_torchruns_environment_variables_and_other_options(tmp_path: Path) -> None:
     """Kubernetes' operators set PET_…; what the command line says goes before."""
     program = "import os\nos.write(1, (os.environ['ROLE_NAME'] + os.environ['WORLD_SIZE'] + '\\n').encode())"
@@ -293,6 +331,9 @@ def test_torchruns_environment_variables_and_other_options(tmp_path: Path) -> No
     assert _run(tmp_path, program, "--nproc-per-node=1", "--role=own", **pet) == (0, "own1\n")
     code, out = _run(tmp_path, program, "--nnodes=1:2", "--standalone")
     assert code == 2 and "1:2: the number of hosts cannot change during a job; give one number" in out
+    code, out = _run(tmp_path, program, "--standalone", "--signals-to-handle=SIGTERM,SIGKILL,SIGFOO")
+    assert code == 2 and "SIGKILL, SIGFOO: not a signal that a process can handle" in out
+    assert _run(tmp_path, program, "--standalone", "--role=r", "--run-path", "--no-python") == (0, "r1\n")
     code, out = _run(tmp_path, program, "--standalone", "--rdzv-conf=foo=1")
     assert code == 2 and "foo: only join_timeout or timeout is supported" in out
     started = time.monotonic()

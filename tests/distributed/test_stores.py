@@ -52,6 +52,57 @@ def test_operations_are_those_of_pytorch(kind: str, tmp_path: Path) -> None:
     thread.join()
 
 
+@pytest.mark.parametrize("kind", ["tcp", "file", "hash", "prefix"])
+def test_keys_are_listed(kind: str, tmp_path: Path) -> None:
+    """Those of a prefix, without it."""
+    one, two = _pair(kind, tmp_path)
+    assert one.list_keys() == []
+    one.multi_set(["a", "b/c"], ["1", "2"])
+    one.get("b/c")
+    assert sorted(two.list_keys()) == ["a", "b/c"]
+    assert dist.PrefixStore("b", two).list_keys() == ["c"]
+    two.delete_key("a")
+    assert one.list_keys() == ["b/c"]
+
+
+@pytest.mark.parametrize("kind", ["tcp", "hash", "prefix"])
+def test_a_value_of_a_queue_is_taken_once(kind: str, tmp_path: Path) -> None:
+    """In order, by one of those that wait; a queue is not a key."""
+    one, two = _pair(kind, tmp_path)
+    for value in (b"a", b"", b"c" * 100_000):
+        one.queue_push("q", value)
+    assert one.queue_len("q") == 3 and two.check(["q"]) and two.list_keys() == []
+    assert [two.queue_pop("q"), one.queue_pop("q", block=False), two.queue_pop("q")] == [b"a", b"", b"c" * 100_000]
+    assert one.queue_len("q") == 0 and not one.check(["q"])
+    with pytest.raises(dist.QueueEmptyError, match="queue is empty"):
+        two.queue_pop("q", block=False)
+    two.set_timeout(timedelta(milliseconds=50))
+    with pytest.raises(dist.DistStoreError, match=r"wait timeout after 50ms, keys: /.*q"):
+        two.queue_pop("q")
+    taken: list[bytes] = []
+    users = [one.clone() for _ in range(4)]
+    threads = [threading.Thread(target=lambda user=user: taken.extend(user.queue_pop("q") for _ in range(25)))
+               for user in users]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for k in range(100):
+        two.queue_push("q", str(k))
+    for thread in threads:
+        thread.join(20)
+    assert sorted(map(int, taken)) == list(range(100)) and two.queue_len("q") == 0
+
+
+def test_a_file_has_no_queues(tmp_path: Path) -> None:
+    """As in PyTorch."""
+    store = dist.PrefixStore("p", dist.FileStore(tmp_path / "store"))
+    uses: list[Callable[[], object]] = [
+        lambda: store.queue_push("q", "v"), lambda: store.queue_pop("q"), lambda: store.queue_len("q")
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(NotImplementedError, match="use TCPStore or HashStore"):
+            use()
+
+
 def test_the_file_is_removed_by_its_last_user_and_read_by_others(tmp_path: Path) -> None:
     """The records are those of PyTorch: 32-bit lengths."""
     path = tmp_path / "store"
@@ -174,8 +225,14 @@ try: theirs.wait(["never"], datetime.timedelta(seconds=0.1)); raise SystemExit(1
 except dist.DistStoreError: pass
 theirs.multi_set(["a", "b"], ["1", "2"]); assert theirs.multi_get(["a", "b"]) == [b"1", b"2"]
 assert theirs.delete_key("a")
+assert sorted(theirs.list_keys()) == ["b", "c", "from", "n", "ours"]
+theirs.queue_push("q", "one"); theirs.queue_push("q", "two")
+assert theirs.queue_pop("q") == b"one" and theirs.queue_len("q") == 1 and theirs.queue_pop("q", False) == b"two"
+try: theirs.queue_pop("q", False); raise SystemExit(1)
+except dist.QueueEmptyError: pass
 server = dist.TCPStore("127.0.0.1", 0, None, True, use_libuv=True)
 theirs.set("port", str(server.port)); assert server.get("back") == b"x" and server.get("n") == b"2"
+assert server.queue_pop("back/q") == b"y"; server.queue_push("q2", "z")
 theirs.set("end", "")
 """
     ours.set("ours", "cuprous")
@@ -184,6 +241,9 @@ theirs.set("end", "")
     client = dist.TCPStore("127.0.0.1", int(ours.get("port")))
     client.set("back", "x")
     assert client.add("n", 2) == 2 and client.compare_set("q", "", "r") == b"r" and not client.check(["z"])
+    client.queue_push("back/q", "y")
+    assert client.queue_pop("q2") == b"z" and client.queue_len("q2") == 0
+    assert sorted(client.list_keys()) == ["back", "n", "q"]
     ours.wait(["end"], timedelta(seconds=20))
     assert peer.wait(20) == 0
     assert ours.get("from") == b"pytorch"

@@ -1,8 +1,8 @@
 //! The proof that both ends of a connection know the job's token, before either believes a length.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 const MAGIC: &[u8; 8] = b"CuprAuth";
 const NONCE: usize = 32;
 const PROOF: usize = 32;
-/// How long the other end may take.
+/// How long the other end may take for all of it.
 pub(crate) const TIME: Duration = Duration::from_secs(5);
 
 fn proof(token: &[u8], role: u8, nonces: [&[u8]; 2], purpose: &[u8; 16]) -> Hmac<Sha256> {
@@ -21,6 +21,21 @@ fn proof(token: &[u8], role: u8, nonces: [&[u8]; 2], purpose: &[u8; 16]) -> Hmac
         mac.update(part);
     }
     mac
+}
+
+/// Fills `to`, until that time.
+fn read_until(socket: &mut TcpStream, mut to: &mut [u8], end: Instant) -> std::io::Result<()> {
+    while !to.is_empty() {
+        let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        socket.set_read_timeout(Some(left.ok_or(ErrorKind::TimedOut)?))?;
+        match socket.read(to) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => to = &mut to[count..],
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 /// Proves the token to the other end and checks its proof. `connects` is true on the end that connected. Both ends
@@ -32,7 +47,7 @@ fn proof(token: &[u8], role: u8, nonces: [&[u8]; 2], purpose: &[u8; 16]) -> Hmac
 pub(crate) fn prove(socket: &mut TcpStream, token: &[u8], purpose: &str, connects: bool, number: u32) -> Result<u32> {
     let wrong = |what: &str| Failure::network(format!("a connection was refused: {what}"));
     let io = |e: std::io::Error| Failure::network(format!("a connection ended during the handshake: {e}"));
-    socket.set_read_timeout(Some(TIME)).map_err(io)?;
+    let end = Instant::now() + TIME;
     socket.set_write_timeout(Some(TIME)).map_err(io)?;
     let mut own = [0; NONCE];
     std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut own)).map_err(io)?;
@@ -45,7 +60,7 @@ pub(crate) fn prove(socket: &mut TcpStream, token: &[u8], purpose: &str, connect
     hello.extend(number.to_le_bytes());
     socket.write_all(&hello).map_err(io)?;
     let mut other = [0; MAGIC.len() + NONCE + 4];
-    socket.read_exact(&mut other).map_err(io)?;
+    read_until(socket, &mut other, end).map_err(io)?;
     if other[..8] != MAGIC[..] {
         return Err(wrong("the other end is not a rank of this job"));
     }
@@ -61,7 +76,7 @@ pub(crate) fn prove(socket: &mut TcpStream, token: &[u8], purpose: &str, connect
     };
     socket.write_all(&with_rank(connects.into()).finalize().into_bytes()).map_err(io)?;
     let mut answer = [0; PROOF];
-    socket.read_exact(&mut answer).map_err(io)?;
+    read_until(socket, &mut answer, end).map_err(io)?;
     // `verify_slice` takes the same time wherever the proofs differ.
     with_rank((!connects).into())
         .verify_slice(&answer)

@@ -8,6 +8,8 @@ use crate::failure::{Failure, Result};
 pub const BYTES: usize = 256;
 /// Room for the source line.
 const LINE: usize = BYTES - 56;
+/// The most bytes of a message: those of an address space.
+const MAX_MESSAGE: u64 = 1 << 47;
 const MAGIC: u32 = u32::from_le_bytes(*b"CuD1");
 
 macro_rules! names {
@@ -138,6 +140,11 @@ impl Call {
         })
     }
 
+    /// Returns true if a message of another rank has as many bytes as its elements have, and as memory can have.
+    pub(crate) fn is_message(&self) -> bool {
+        self.count.checked_mul(self.dtype.size() as u64) == Some(self.bytes) && self.bytes <= MAX_MESSAGE
+    }
+
     /// Returns true if another rank's call belongs to this one.
     pub fn agrees(&self, other: &Call) -> bool {
         let key = |c: &Call| (c.op, c.dtype, c.reduce, c.group, c.seq, c.root, c.count, c.tag);
@@ -205,6 +212,13 @@ mod tests {
     }
 
     #[test]
+    fn lengths_of_messages_are_not_believed() {
+        assert!(call("").is_message() && !Call { bytes: 4095, ..call("") }.is_message());
+        assert!(!Call { count: 1 << 62, bytes: 0, ..call("") }.is_message());
+        assert!(!Call { count: 1 << 61, bytes: 1 << 63, ..call("") }.is_message());
+    }
+
+    #[test]
     fn any_bytes_are_a_call_or_an_error() {
         let mut state = 1u64;
         for round in 0..200_000 {
@@ -215,6 +229,7 @@ mod tests {
             }
             if let Ok(decoded) = Call::decode(&bytes) {
                 assert!(decoded.line.len() <= 3 * BYTES && !decoded.text().is_empty());
+                assert!(!decoded.is_message() || decoded.bytes == decoded.count * decoded.dtype.size() as u64);
             }
         }
     }

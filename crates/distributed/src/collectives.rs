@@ -49,7 +49,7 @@ impl Request {
     /// # Errors
     /// The numbers or sizes of tensors do not suit the operation.
     pub(crate) fn call(&self, me: usize, n: usize, group: u32, seq: u64) -> Result<Call> {
-        let wrong = |what: String| Failure::value(format!("[{}] {what}", self.op.name()));
+        let wrong = |what: String| Failure::runtime(format!("[{}] {what}", self.op.name()));
         let (inputs, outputs) = (&self.inputs, &self.outputs);
         let is_root = self.root == Some(me);
         if let Some(kind) = self.reduce {
@@ -212,9 +212,10 @@ impl Message {
     /// It is this rank.
     pub(crate) fn check_peer(&self, me: usize) -> Result<Option<usize>> {
         if self.peer == Some(me) {
-            return Err(Failure::value(
-                "Invalid destination rank: destination rank should not be the same as the rank of the current process.",
-            ));
+            let role = if self.is_send { "destination" } else { "source" };
+            return Err(Failure::value(format!(
+                "Invalid {role} rank: {role} rank should not be the same as the rank of the current process."
+            )));
         }
         Ok(self.peer)
     }

@@ -327,6 +327,12 @@ impl DeviceGroup {
             text += &format!("; rank {rank}: {}", self.session.last(rank));
         }
         if waited >= work.timeout {
+            if let Some(error) = self.communicator.last_error() {
+                text += &format!("; {}'s last error: {error}", self.name);
+            }
+            if let Some(report) = self.communicator.report() {
+                eprintln!("[cuprous] what {} says of the ranks:\n{report}", self.name);
+            }
             self.session.fail(&format!("{text}; the timeout is {} s", work.timeout.as_secs_f32()));
         } else {
             eprintln!("[cuprous] {text}");

@@ -13,6 +13,10 @@ pub enum Kind {
     Store,
     /// `ValueError`: an argument is wrong.
     Value,
+    /// `RuntimeError`: numbers or sizes of tensors are wrong.
+    Runtime,
+    /// `NotImplementedError`: the kind of store or library cannot do it.
+    Unsupported,
     /// `KeyboardInterrupt`.
     Interrupted,
 }
@@ -39,7 +43,10 @@ macro_rules! constructors {
 }
 
 impl Failure {
-    constructors! { backend => Backend, network => Network, store => Store, value => Value, interrupted => Interrupted }
+    constructors! {
+        backend => Backend, network => Network, store => Store, value => Value, runtime => Runtime,
+        unsupported => Unsupported, interrupted => Interrupted,
+    }
 }
 
 impl fmt::Display for Failure {
@@ -54,6 +61,7 @@ impl From<Failure> for cuprous_core::Error {
     fn from(failure: Failure) -> cuprous_core::Error {
         match failure.kind {
             Kind::Value => cuprous_core::Error::value(failure.message),
+            Kind::Runtime => cuprous_core::Error::runtime(failure.message),
             Kind::Interrupted => cuprous_core::Error::interrupted(failure.message),
             _ => cuprous_core::Error::distributed(failure.message),
         }

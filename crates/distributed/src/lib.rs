@@ -28,6 +28,8 @@ mod direct;
 mod exchange;
 pub mod failure;
 pub mod group;
+#[cfg(test)]
+mod hostile;
 mod ledger;
 mod link;
 mod mesh;

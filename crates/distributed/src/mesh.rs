@@ -1,6 +1,8 @@
 //! Connections between all ranks of a group, found through a store.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::auth;
@@ -10,6 +12,9 @@ use crate::store::Store;
 
 /// After this time, ranks that are missing are named.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
+
+/// Connections of strangers whose handshake may be under way at a time.
+const STRANGERS: usize = 64;
 
 /// What ranks need to know to find each other.
 pub(crate) struct Meeting<'a> {
@@ -100,23 +105,37 @@ impl Meeting<'_> {
             sockets[rank] = Some(socket);
         }
         listener.set_nonblocking(true).map_err(|e| io("listen", e))?;
+        let (found, proven) = mpsc::channel();
+        let open = Arc::new(AtomicUsize::new(0));
         let start = Instant::now();
         while let Some(missing) = (self.me + 1..self.ranks.len()).find(|&rank| sockets[rank].is_none()) {
             if start.elapsed() > self.timeout.min(Duration::from_secs(60)) {
                 return Err(Failure::backend(format!("[rank {me}] rank {} did not connect", self.ranks[missing])));
             }
             stop::check()?;
-            let Ok((mut socket, _)) = listener.accept() else {
+            while let Ok((rank, socket)) = proven.try_recv() {
+                if rank > self.me && rank < sockets.len() {
+                    sockets[rank] = Some(socket);
+                }
+            }
+            let room = open.load(Relaxed) < self.ranks.len() + STRANGERS;
+            let Some((socket, _)) = room.then(|| listener.accept().ok()).flatten() else {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             };
-            // A stranger is refused, and the wait goes on.
-            let from = socket.set_nonblocking(false).ok().and_then(|()| {
-                auth::prove(&mut socket, token, purpose, false, self.me as u32).ok().map(|rank| rank as usize)
-            });
-            if let Some(rank) = from.filter(|&rank| rank > self.me && rank < sockets.len()) {
-                sockets[rank] = Some(socket);
-            }
+            // A stranger is refused, and no rank waits for it meanwhile.
+            let (token, purpose, me, open) = (token.to_vec(), purpose.to_owned(), self.me as u32, open.clone());
+            let found = found.clone();
+            open.fetch_add(1, Relaxed);
+            let handshake = move || {
+                let mut socket = socket;
+                let proof = socket.set_nonblocking(false).ok();
+                let rank = proof.and_then(|()| auth::prove(&mut socket, &token, &purpose, false, me).ok());
+                open.fetch_sub(1, Relaxed);
+                rank.map(|rank| found.send((rank as usize, socket)))
+            };
+            let thread = std::thread::Builder::new().name("cuprous-accept".into()).spawn(handshake);
+            thread.map_err(|e| io("start a thread", e))?;
         }
         for socket in sockets.iter().flatten() {
             socket.set_nodelay(true).map_err(|e| io("configure a connection", e))?;

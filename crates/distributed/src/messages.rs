@@ -20,6 +20,8 @@ const SLICE: Duration = Duration::from_millis(50);
 const IDLE: Duration = Duration::from_secs(5);
 /// How long messages may still move when the group is destroyed.
 const LAST_MESSAGES: Duration = Duration::from_secs(2);
+/// Bytes that are allocated for a message that nobody expects yet, before they arrive.
+const EARLY: usize = 1 << 20;
 static ZEROS: [u8; ALIGN] = [0; ALIGN];
 
 struct Pending {
@@ -337,7 +339,7 @@ impl<'a> Mover<'a> {
                     self.link.consume(peer, call::BYTES);
                     moved = true;
                     let call = match Call::decode(&bytes) {
-                        Ok(call) if call.bytes == call.count * call.dtype.size() as u64 => call,
+                        Ok(call) if call.is_message() => call,
                         _ => {
                             let rank = self.shared.ranks[peer];
                             self.shared.session.fail(&format!("rank {rank} sent what is no message"));
@@ -358,7 +360,8 @@ impl<'a> Mover<'a> {
                             Arriving::For(Box::new(pending), call)
                         }
                         None => {
-                            let room = Vec::with_capacity(padded(call.bytes as usize));
+                            // The rest is allocated as it arrives.
+                            let room = Vec::with_capacity(padded(call.bytes as usize).min(EARLY));
                             Arriving::Early(call, room)
                         }
                     };

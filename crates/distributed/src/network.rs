@@ -44,6 +44,10 @@ pub trait Communicator: Send + Sync {
     fn exchange(&self, messages: &[Message]) -> Result<Arc<dyn Ticket>>;
     /// Returns what the library found wrong since the last call, such as a broken connection.
     fn failure(&self) -> Option<String>;
+    /// Returns the text of the library's last error, for an operation that does not end.
+    fn last_error(&self) -> Option<String>;
+    /// Returns what the library's own watch over the ranks says, on several lines. May take a second.
+    fn report(&self) -> Option<String>;
     /// Ends all operations, whose results are lost.
     fn abort(&self);
     /// Frees the connection. All ranks do that after their last operation, and may wait for each other.

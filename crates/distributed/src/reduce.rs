@@ -70,11 +70,8 @@ pub fn check(kind: ReduceKind, dtype: DType) -> Result<()> {
     if supported {
         return Ok(());
     }
-    Err(Failure::value(format!(
-        "ReduceOp.{} is not supported for {} tensors",
-        kind.name().to_uppercase(),
-        dtype.name()
-    )))
+    let text = format!("ReduceOp.{} is not supported for {} tensors", kind.name().to_uppercase(), dtype.name());
+    Err(if dtype.is_complex() { Failure::value(text) } else { Failure::runtime(text) })
 }
 
 /// A boolean in memory, of which any byte but 0 is true.

@@ -347,3 +347,40 @@ impl Link for ShmLink {
         "shared memory"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever another process writes to the positions of a ring, accesses stay within the ring or the room for a call.
+    #[test]
+    fn any_positions_stay_within_the_ring() {
+        let (segment, name) = Segment::create(2).expect("shared memory");
+        Segment::unlink(&name);
+        let segment = Arc::new(segment);
+        let mut link = ShmLink::new(segment.clone(), 0, 0);
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state ^ state >> 29
+        };
+        let written = [1; call::BYTES];
+        for round in 0..100_000 {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let (ends, _) = segment.ring(0, from, to);
+                let tail = random();
+                ends.tail.store(tail, SeqCst);
+                // Near each other in half of the rounds, and anywhere in the others.
+                ends.head.store(if round % 2 == 0 { tail.wrapping_add(random() % 4096) } else { random() }, SeqCst);
+            }
+            let (ends, data) = segment.ring(0, 1, 0);
+            let tail = ends.tail.load(SeqCst);
+            let (address, count) = link.readable(1, random() as usize % 1024).expect("a ring is never closed");
+            let (start, end) = (address.addr(), address.addr() + count);
+            let joined = link.joined[1].as_ptr().addr();
+            let is_in = |base: usize, bytes: usize| start >= base && end <= base + bytes;
+            assert!(is_in(data.addr(), link.capacity) || is_in(joined, size_of::<Joined>()), "at {tail}");
+            assert!(link.write(1, &written).expect("a ring is never closed") <= written.len());
+        }
+    }
+}

@@ -73,18 +73,24 @@ pub(crate) fn check(api: &NcclApi, comm: ncclComm_t, call: &str, status: ncclRes
     }
 }
 
-/// Describes a status, with what NCCL says about its last error.
-pub(crate) fn describe(api: &NcclApi, comm: ncclComm_t, status: ncclResult_t) -> String {
-    let read = |text: *const c_char| {
-        // SAFETY: NCCL returns null or a string that stays valid.
-        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned())
-    };
-    // SAFETY: the function takes any status.
-    let name = api.ncclGetErrorString.as_ref().ok().and_then(|f| read(unsafe { f(status) }));
+fn read(text: *const c_char) -> Option<String> {
+    // SAFETY: NCCL returns null or a string that stays valid.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned())
+}
+
+/// Returns NCCL's text about its last error, if it has one.
+pub(crate) fn last_error(api: &NcclApi, comm: ncclComm_t) -> Option<String> {
     // SAFETY: the communicator is null or valid.
     let last = api.ncclGetLastError.as_ref().ok().and_then(|f| read(unsafe { f(comm) }));
+    last.filter(|text| !text.is_empty())
+}
+
+/// Describes a status, with what NCCL says about its last error.
+pub(crate) fn describe(api: &NcclApi, comm: ncclComm_t, status: ncclResult_t) -> String {
+    // SAFETY: the function takes any status.
+    let name = api.ncclGetErrorString.as_ref().ok().and_then(|f| read(unsafe { f(status) }));
     let name = name.unwrap_or_else(|| format!("status {}", status.0));
-    match last.filter(|text| !text.is_empty()) {
+    match last_error(api, comm) {
         Some(last) => format!("{name} ({last})"),
         None => name,
     }

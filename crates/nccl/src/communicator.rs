@@ -15,9 +15,9 @@ use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::network::{Communicator, Ticket};
 use cuprous_distributed::{Failure, Result};
 
-use crate::api::{api, call, describe};
+use crate::api::{api, call, describe, last_error};
 use crate::elements::{BYTES, Elements, reduced};
-use crate::{Gpu, device};
+use crate::{Gpu, device, ras};
 
 /// How often a wait for the other ranks looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(20);
@@ -447,6 +447,15 @@ impl Communicator for Nccl {
             Ok(()) if status == ncclResult_t::ncclSuccess => None,
             Ok(()) => Some(format!("[nccl] {}", describe(api, comm, status))),
         }
+    }
+
+    fn last_error(&self) -> Option<String> {
+        let _one = self.shared.calls(Duration::ZERO)?;
+        last_error(self.shared.api, self.shared.comm().ok()?)
+    }
+
+    fn report(&self) -> Option<String> {
+        ras::report()
     }
 
     fn abort(&self) {

@@ -9,6 +9,7 @@
 mod api;
 mod communicator;
 mod elements;
+mod ras;
 
 use std::sync::{Arc, Mutex};
 

@@ -208,6 +208,31 @@ impl Store for TcpStore {
         self.exchange(&Request::GetNumKeys, number).map(i64::from_le_bytes)
     }
 
+    fn list_keys(&self) -> Result<Vec<String>> {
+        self.exchange(&Request::ListKeys, |socket| {
+            let count = u64::from_le_bytes(number(socket)?);
+            let keys: Result<Vec<Vec<u8>>> = (0..count).map(|_| value(socket)).collect();
+            let name = |key: Vec<u8>| String::from_utf8_lossy(key.strip_prefix(b"/").unwrap_or(&key)).into_owned();
+            Ok(keys?.into_iter().map(name).collect())
+        })
+    }
+
+    fn queue_push(&self, key: &str, value: &[u8]) -> Result<()> {
+        fits(value)?;
+        self.tell(&Request::QueuePush(full(key)?, value.to_vec()))
+    }
+
+    fn try_queue_pop(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        self.exchange(&Request::QueuePop(full(key)?), |socket| match i64::from_le_bytes(number(socket)?) {
+            ..=0 => Ok(None),
+            _ => value(socket).map(Some),
+        })
+    }
+
+    fn queue_len(&self, key: &str) -> Result<i64> {
+        self.exchange(&Request::QueueLen(full(key)?), number).map(i64::from_le_bytes)
+    }
+
     fn append(&self, key: &str, value: &[u8]) -> Result<()> {
         fits(value)?;
         self.tell(&Request::Append(full(key)?, value.to_vec()))

@@ -67,8 +67,8 @@ impl FileStore {
             (value, rest) = part(rest, MAX_VALUE).ok_or_else(|| self.damaged())?;
             let key = String::from_utf8_lossy(key).into_owned();
             match key.strip_prefix('-') {
-                Some(deleted) => drop(table.0.remove(deleted)),
-                None => drop(table.0.insert(key, value.to_vec())),
+                Some(deleted) => drop(table.keys.remove(deleted)),
+                None => drop(table.keys.insert(key, value.to_vec())),
             }
         }
         *end += bytes.len() as u64;
@@ -111,13 +111,13 @@ impl Store for FileStore {
     fn set(&self, key: &str, value: &[u8]) -> Result<()> {
         let key = regular(key);
         self.with(|table| {
-            table.0.insert(key.clone(), value.to_vec());
+            table.keys.insert(key.clone(), value.to_vec());
             Ok(((), vec![(key, value.to_vec())]))
         })
     }
 
     fn try_get(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        self.with(|table| Ok((table.0.get(&regular(key)).cloned(), vec![])))
+        self.with(|table| Ok((table.keys.get(&regular(key)).cloned(), vec![])))
     }
 
     fn add(&self, key: &str, amount: i64) -> Result<i64> {
@@ -133,29 +133,37 @@ impl Store for FileStore {
         let key = regular(key);
         self.with(|table| {
             let value = table.compare_set(&key, expected, desired);
-            Ok((value.clone(), vec![(key, value)].into_iter().filter(|(key, _)| table.0.contains_key(key)).collect()))
+            Ok((
+                value.clone(),
+                vec![(key, value)].into_iter().filter(|(key, _)| table.keys.contains_key(key)).collect(),
+            ))
         })
     }
 
     fn delete(&self, key: &str) -> Result<bool> {
         let key = regular(key);
         self.with(|table| {
-            let was_set = table.0.remove(&key).is_some();
+            let was_set = table.keys.remove(&key).is_some();
             Ok((was_set, vec![(format!("-{key}"), vec![])]))
         })
     }
 
     fn num_keys(&self) -> Result<i64> {
-        self.with(|table| Ok((table.0.len() as i64, vec![])))
+        self.with(|table| Ok((table.keys.len() as i64, vec![])))
     }
 
     fn append(&self, key: &str, value: &[u8]) -> Result<()> {
         let key = regular(key);
         self.with(|table| {
             table.append(&key, value);
-            let whole = table.0[&key].clone();
+            let whole = table.keys[&key].clone();
             Ok(((), vec![(key, whole)]))
         })
+    }
+
+    fn list_keys(&self) -> Result<Vec<String>> {
+        let regular = |key: &String| key.strip_prefix('/').map(str::to_owned);
+        self.with(|table| Ok((table.keys.keys().filter_map(regular).collect(), vec![])))
     }
 
     fn another(self: Arc<Self>) -> Result<Arc<dyn Store>> {

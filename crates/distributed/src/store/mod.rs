@@ -15,7 +15,7 @@ pub use memory::MemoryStore;
 pub use server::Server;
 pub use wire::{MAX_KEY, MAX_VALUE, Request, parse};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Kind, Result};
 use crate::stop;
 
 /// A key-value store that several processes share.
@@ -35,8 +35,41 @@ pub trait Store: Send + Sync {
     fn delete(&self, key: &str) -> Result<bool>;
     /// Returns the number of keys.
     fn num_keys(&self) -> Result<i64>;
+    /// Returns the keys, in any order.
+    fn list_keys(&self) -> Result<Vec<String>>;
     /// Appends to the value at a key.
     fn append(&self, key: &str, value: &[u8]) -> Result<()>;
+    /// Appends a value to a queue.
+    fn queue_push(&self, _key: &str, _value: &[u8]) -> Result<()> {
+        Err(no_queues())
+    }
+    /// Takes the first value of a queue, or returns `None` if it is empty.
+    fn try_queue_pop(&self, _key: &str) -> Result<Option<Vec<u8>>> {
+        Err(no_queues())
+    }
+    /// Returns the number of values in a queue.
+    fn queue_len(&self, _key: &str) -> Result<i64> {
+        Err(no_queues())
+    }
+
+    /// Takes the first value of a queue, once it has one.
+    ///
+    /// # Errors
+    /// None was pushed in time, or others took it.
+    fn queue_pop(&self, key: &str, timeout: Duration) -> Result<Vec<u8>> {
+        let start = Instant::now();
+        loop {
+            if let Some(value) = self.try_queue_pop(key)? {
+                return Ok(value);
+            }
+            let keys = [key.to_owned()];
+            let left = timeout.checked_sub(start.elapsed()).ok_or_else(|| late(&keys, timeout))?;
+            self.wait(&keys, left).map_err(|failure| match failure.kind {
+                Kind::Store => late(&keys, timeout),
+                _ => failure,
+            })?;
+        }
+    }
 
     /// Waits until all keys are set.
     ///
@@ -77,6 +110,10 @@ pub(crate) fn late(keys: &[String], timeout: Duration) -> Failure {
         timeout.as_millis(),
         keys.iter().map(|key| format!("/{key}")).collect::<Vec<_>>().join(", ")
     ))
+}
+
+fn no_queues() -> Failure {
+    Failure::unsupported("this kind of store has no queues; use TCPStore or HashStore")
 }
 
 /// Keys under a prefix of another store.
@@ -121,6 +158,19 @@ impl Store for PrefixStore {
     }
     fn num_keys(&self) -> Result<i64> {
         self.inner.num_keys()
+    }
+    fn list_keys(&self) -> Result<Vec<String>> {
+        let own = |key: String| key.strip_prefix(&self.prefix).map(str::to_owned);
+        Ok(self.inner.list_keys()?.into_iter().filter_map(own).collect())
+    }
+    fn queue_push(&self, key: &str, value: &[u8]) -> Result<()> {
+        self.inner.queue_push(&self.key(key), value)
+    }
+    fn try_queue_pop(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        self.inner.try_queue_pop(&self.key(key))
+    }
+    fn queue_len(&self, key: &str) -> Result<i64> {
+        self.inner.queue_len(&self.key(key))
     }
     fn append(&self, key: &str, value: &[u8]) -> Result<()> {
         self.inner.append(&self.key(key), value)

@@ -54,6 +54,10 @@ impl Client {
     fn answer(&mut self, table: &mut Table) -> bool {
         let (mut at, mut changed) = (0, false);
         while !self.is_closed {
+            if !self.is_valid && self.arrived.get(at).is_some_and(|&command| command != wire::VALIDATE) {
+                self.is_closed = true;
+                break;
+            }
             match wire::parse(&self.arrived[at..]) {
                 Ok((request, length)) => {
                     at += length;
@@ -76,14 +80,14 @@ impl Client {
         let mut changed = false;
         match request {
             Request::Set(key, value) => {
-                table.0.insert(key, value);
+                table.keys.insert(key, value);
                 changed = true;
             }
             Request::CompareSet(key, expected, desired) => {
                 wire::put(out, &table.compare_set(&key, &expected, &desired));
                 changed = true;
             }
-            Request::Get(key) => match table.0.get(&key) {
+            Request::Get(key) => match table.keys.get(&key) {
                 Some(value) => wire::put(out, value),
                 None => self.is_closed = true,
             },
@@ -97,27 +101,42 @@ impl Client {
             Request::Check(keys) => out.push(if table.has(&keys) { wire::READY } else { wire::NOT_READY }),
             Request::Wait(keys) if table.has(&keys) => out.push(wire::STOP_WAITING),
             Request::Wait(keys) => self.awaited = Some(keys),
-            Request::GetNumKeys => out.extend((table.0.len() as i64).to_le_bytes()),
-            Request::DeleteKey(key) => out.extend(i64::from(table.0.remove(&key).is_some()).to_le_bytes()),
+            Request::GetNumKeys => out.extend((table.keys.len() as i64).to_le_bytes()),
+            Request::DeleteKey(key) => out.extend(i64::from(table.keys.remove(&key).is_some()).to_le_bytes()),
             Request::Append(key, value) => {
                 table.append(&key, &value);
                 changed = true;
             }
             Request::MultiGet(keys) => {
                 for key in keys {
-                    match table.0.get(&key) {
+                    match table.keys.get(&key) {
                         Some(value) => wire::put(out, value),
                         None => self.is_closed = true,
                     }
                 }
             }
             Request::MultiSet(pairs) => {
-                table.0.extend(pairs);
+                table.keys.extend(pairs);
                 changed = true;
             }
             Request::CancelWait => {
                 self.awaited = None;
                 out.push(wire::WAIT_CANCELED);
+            }
+            Request::QueuePush(key, value) => {
+                table.push(key, value);
+                changed = true;
+            }
+            Request::QueuePop(key) => {
+                out.extend(table.queue_len(&key).to_le_bytes());
+                if let Some(value) = table.pop(&key) {
+                    wire::put(out, &value);
+                }
+            }
+            Request::QueueLen(key) => out.extend(table.queue_len(&key).to_le_bytes()),
+            Request::ListKeys => {
+                out.extend((table.keys.len() as u64).to_le_bytes());
+                table.keys.keys().for_each(|key| wire::put(out, key.as_bytes()));
             }
             Request::Ping(nonce) => out.extend(nonce.to_le_bytes()),
             Request::Validate(_) => self.is_closed = true,

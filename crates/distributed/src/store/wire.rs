@@ -8,6 +8,8 @@ pub const MAX_VALUE: usize = 8 << 20;
 const MAX_KEYS: u64 = 128 << 10;
 /// What a client sends first.
 pub(crate) const MAGIC: u32 = 0x3C85_F7CE;
+/// The number of that request.
+pub(crate) const VALIDATE: u8 = 0;
 
 /// Answers to `Check` and `Wait`.
 pub(crate) const READY: u8 = 0;
@@ -34,6 +36,10 @@ pub enum Request {
     MultiSet(Vec<(String, Vec<u8>)>) = 11,
     CancelWait = 12,
     Ping(u32) = 13,
+    QueuePush(String, Vec<u8>) = 14,
+    QueuePop(String) = 15,
+    QueueLen(String) = 16,
+    ListKeys = 17,
 }
 
 /// Why bytes are not (yet) a request.
@@ -111,6 +117,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Request, usize), Incomplete> {
         11 => Request::MultiSet(r.list(|r| Ok((r.key()?, r.value()?)))?),
         12 => Request::CancelWait,
         13 => Request::Ping(r.u32()?),
+        14 => Request::QueuePush(r.key()?, r.value()?),
+        15 => Request::QueuePop(r.key()?),
+        16 => Request::QueueLen(r.key()?),
+        17 => Request::ListKeys,
         _ => return Err(Incomplete::Never),
     };
     Ok((request, r.at))
@@ -136,8 +146,12 @@ impl Request {
                 command(0);
                 out.extend(magic.to_le_bytes());
             }
-            Request::Set(key, value) | Request::Append(key, value) => {
-                command(if matches!(self, Request::Set(..)) { 1 } else { 9 });
+            Request::Set(key, value) | Request::Append(key, value) | Request::QueuePush(key, value) => {
+                command(match self {
+                    Request::Set(..) => 1,
+                    Request::Append(..) => 9,
+                    _ => 14,
+                });
                 put(&mut out, key.as_bytes());
                 put(&mut out, value);
             }
@@ -145,8 +159,13 @@ impl Request {
                 command(2);
                 [key.as_bytes(), expected, desired].iter().for_each(|part| put(&mut out, part));
             }
-            Request::Get(key) | Request::DeleteKey(key) => {
-                command(if matches!(self, Request::Get(_)) { 3 } else { 8 });
+            Request::Get(key) | Request::DeleteKey(key) | Request::QueuePop(key) | Request::QueueLen(key) => {
+                command(match self {
+                    Request::Get(_) => 3,
+                    Request::DeleteKey(_) => 8,
+                    Request::QueuePop(_) => 15,
+                    _ => 16,
+                });
                 put(&mut out, key.as_bytes());
             }
             Request::Add(key, amount) => {
@@ -172,6 +191,7 @@ impl Request {
             }
             Request::GetNumKeys => command(7),
             Request::CancelWait => command(12),
+            Request::ListKeys => command(17),
             Request::Ping(nonce) => {
                 command(13);
                 out.extend(nonce.to_le_bytes());
@@ -202,6 +222,10 @@ mod tests {
             Request::MultiSet(vec![(k(), v()), (k(), vec![])]),
             Request::CancelWait,
             Request::Ping(7),
+            Request::QueuePush(k(), v()),
+            Request::QueuePop(k()),
+            Request::QueueLen(k()),
+            Request::ListKeys,
         ]
     }
 

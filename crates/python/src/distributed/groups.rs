@@ -12,7 +12,7 @@ use cuprous_distributed::{
     Backend, Communicator, DeviceGroup, Failure, Group, Keep, Lend, Operation, Session, own_address,
 };
 use cuprous_plan::Engine;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -169,7 +169,7 @@ impl Borrowed {
                 return Err(PyValueError::new_err(format!("[{op}] Tensors must be contiguous; pass x.contiguous()")));
             }
             if let Some(other) = self.dtype.replace(array.dtype()).filter(|&other| other != array.dtype()) {
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyValueError::new_err(format!(
                     "[{op}] tensors must have one dtype, but got {} and {}",
                     other.name(),
                     array.dtype().name()

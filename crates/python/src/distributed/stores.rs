@@ -102,6 +102,33 @@ impl PyStore {
         run(py, || self.store.num_keys())
     }
 
+    fn list_keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        run(py, || self.store.list_keys())
+    }
+
+    fn queue_push(&self, py: Python<'_>, key: String, value: Vec<u8>) -> PyResult<()> {
+        run(py, || self.store.queue_push(&key, &value))
+    }
+
+    /// Takes the first value of a queue. Without a timeout, returns `None` if it is empty.
+    fn queue_pop<'py>(
+        &self,
+        py: Python<'py>,
+        key: String,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let timeout = timeout.map(seconds).transpose()?;
+        let value = run(py, || match timeout {
+            Some(timeout) => self.store.queue_pop(&key, timeout).map(Some),
+            None => self.store.try_queue_pop(&key),
+        })?;
+        Ok(value.map(|value| PyBytes::new(py, &value)))
+    }
+
+    fn queue_len(&self, py: Python<'_>, key: String) -> PyResult<i64> {
+        run(py, || self.store.queue_len(&key))
+    }
+
     fn append(&self, py: Python<'_>, key: String, value: Vec<u8>) -> PyResult<()> {
         run(py, || self.store.append(&key, &value))
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from operator import index
 from typing import Any
 
 from cuprous._core import Tensor
@@ -29,10 +30,10 @@ def _root(group: ProcessGroup, given: int | None, in_group: int | None, name: st
     if given is not None and in_group is not None:
         raise ValueError(f"Can't specify both group_{name} and {name}")
     if in_group is not None:
-        if not 0 <= in_group < group.size():
+        if not 0 <= index(in_group) < group.size():
             raise ValueError(f"group_{name}={in_group} is not a rank of a group of {group.size()}")
         return in_group
-    rank = default if given is None else int(given)
+    rank = default if given is None else index(given)
     if rank is None:
         raise ValueError(f"Must specify global_rank or group_rank: pass {name}= or group_{name}=")
     return get_group_rank(group, rank)
@@ -76,8 +77,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
     Raises:
         DistBackendError: if a rank died, left or calls something else.
-        ValueError: if the reduction does not exist for the dtype.
-        RuntimeError: if the group does not move tensors of that device.
+        ValueError: if the reduction does not exist for complex numbers.
+        RuntimeError: if the reduction does not exist for the dtype, or the group does not move tensors of that device.
 
     Example:
         >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
@@ -150,7 +151,8 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     """Copies the tensors of all ranks, one after another, into one.
 
     Raises:
-        ValueError: if the output does not have as many elements as all inputs, or is not contiguous.
+        RuntimeError: if the output does not have as many elements as all inputs; `ValueError` on a GPU.
+        ValueError: if the output is not contiguous.
 
     Examples:
         >>> x = torch.ones(2)
@@ -165,9 +167,14 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     if member is None:
         return None
     if output_tensor.numel() != input_tensor.numel() * member.size():
-        raise ValueError("output tensor size must be equal to world_size times input tensor size")
+        raise _size_error(output_tensor)("output tensor size must be equal to world_size times input tensor size")
     _check_contiguous("all_gather_into_tensor", output_tensor)
     return run(member, "all_gather", [input_tensor], _rows(output_tensor, member.size()), None, None, async_op)
+
+
+def _size_error(tensor: Tensor) -> type[Exception]:
+    """Returns the class of errors about sizes: gloo's for tensors on the CPU, NCCL's for those on GPUs."""
+    return RuntimeError if tensor.device_name == "cpu" else ValueError
 
 
 def _check_contiguous(function: str, *tensors: Tensor) -> None:
@@ -260,7 +267,7 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     """Combines the k-th parts of a tensor of all ranks for rank k.
 
     Raises:
-        ValueError: if the input does not have as many elements as all outputs.
+        RuntimeError: if the input does not have as many elements as all outputs; `ValueError` on a GPU.
 
     Examples:
         >>> x = torch.ones(2)
@@ -275,7 +282,7 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     if member is None:
         return None
     if input.numel() != output.numel() * member.size():
-        raise ValueError("input tensor must be the same size as output size times world size")
+        raise _size_error(input)("input tensor must be the same size as output size times world size")
     parts = _rows(input.contiguous(), member.size())
     return run(member, "reduce_scatter", parts, [output], _reduction(op), None, async_op)
 
@@ -304,10 +311,10 @@ def _split(function: str, whole: Tensor, sizes: list[int] | None, n: int) -> lis
     rows = whole.shape[0] if whole.dim() else 1
     if not sizes:
         if rows % n:
-            raise ValueError(f"[{function}] {rows} rows cannot be divided equally among {n} ranks; give split sizes")
+            raise RuntimeError(f"[{function}] {rows} rows cannot be divided equally among {n} ranks; give split sizes")
         sizes = [rows // n] * n
     if len(sizes) != n or sum(sizes) != rows:
-        raise ValueError(f"[{function}] split sizes {sizes} must be {n} numbers whose sum is {rows}")
+        raise RuntimeError(f"[{function}] split sizes {sizes} must be {n} numbers whose sum is {rows}")
     width = whole.numel() // rows if rows else 0
     flat, at, parts = whole.detach().view(-1), 0, []
     for size in sizes:
@@ -322,7 +329,8 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     """Copies the k-th part of each rank's tensor, along the first dimension, to rank k.
 
     Raises:
-        ValueError: if the sizes do not add up, or the output is not contiguous.
+        RuntimeError: if the sizes do not add up.
+        ValueError: if the output is not contiguous.
 
     Examples:
         >>> x = torch.ones(2)

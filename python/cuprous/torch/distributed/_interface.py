@@ -1,4 +1,4 @@
-"""The network interface on which a rank listens, if the environment names one."""
+"""The network interface or address on which a rank listens, if the environment names one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 if sys.platform == "linux":
     import fcntl
 
+#: Names an address of this machine, before any interface. The launcher's `--local-addr` sets it.
+_ADDRESS_VARIABLE = "CUPROUS_LOCAL_ADDR"
 #: The variables that name interfaces; the first one that is set wins. The second is PyTorch's.
 _VARIABLES = ("CUPROUS_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 #: The request of Linux for the IPv4 address of an interface, and where it lies in the answer.
@@ -71,10 +73,31 @@ def requested(host: str | None = None) -> tuple[str, str] | None:
     )
 
 
+def _given_address() -> str | None:
+    """Returns the address of this machine that the environment gives.
+
+    Raises:
+        ValueError: if it is not one of this machine.
+    """
+    host = os.environ.get(_ADDRESS_VARIABLE)
+    if not host:
+        return None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as any_socket:
+            any_socket.bind(address)
+    except OSError as error:
+        raise ValueError(f"{_ADDRESS_VARIABLE}={host}: this machine does not have that address ({error})") from None
+    return host
+
+
 def listening(master: tuple[str, int] | None) -> tuple[str, int] | None:
     """Returns the host and port by which a rank chooses the address on which it listens: an address of its own if the
-    environment names an interface, otherwise those of the master."""
-    own = requested(None if master is None else master[0])
+    environment names one or an interface, otherwise those of the master."""
+    own = _given_address()
+    if own is None:
+        named = requested(None if master is None else master[0])
+        own = None if named is None else named[1]
     if own is None:
         return master
-    return own[1], _DISCARD if master is None else master[1]
+    return own, _DISCARD if master is None else master[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from cuprous._core import Tensor
@@ -14,6 +15,7 @@ from cuprous.torch.distributed._work import Work
 
 
 def _begin(is_send: bool, tensor: Tensor, peer: int | None, group: ProcessGroup, tag: int) -> Work:
+    tag = index(tag)
     if tag < 0:
         raise ValueError(f"tag must not be negative, got {tag}")
     native = group.native("send" if is_send else "recv", [tensor])
@@ -104,7 +106,7 @@ class P2POp:
                 "``torch.distributed.irecv``."
             )
         check_tensor(tensor, "tensor")
-        if tag < 0:
+        if index(tag) < 0:
             raise ValueError(f"tag must not be negative, got {tag}")
         if op is isend and peer is None and group_peer is None:
             raise ValueError("Must specify global_rank or group_rank: pass peer= or group_peer=")

@@ -19,6 +19,18 @@ def _bytes(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
+class QueueEmptyError(DistStoreError):
+    """A queue of a store has no value.
+
+    Examples:
+        >>> try:
+        ...     dist.HashStore().queue_pop("jobs", block=False)
+        ... except dist.QueueEmptyError as error:
+        ...     print(error)
+        queue is empty
+    """
+
+
 class Store:
     """Base class of the stores, which all processes of a job can read and write.
 
@@ -169,6 +181,63 @@ class Store:
             1
         """
         return self._native.num_keys()
+
+    def list_keys(self) -> list[str]:
+        """Returns the keys, in any order. Queues are not among them.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.set("key", "value")
+            >>> store.list_keys()
+            ['key']
+        """
+        return self._native.list_keys()
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Appends a value to a queue. `wait` and `check` are True for a queue that is not empty.
+
+        Raises:
+            NotImplementedError: for a `FileStore`, which has no queues.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.queue_push("jobs", "first")
+            >>> store.queue_len("jobs")
+            1
+        """
+        self._native.queue_push(key, _bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Takes the first value of a queue, which only one process gets. Waits until there is one, unless `block` is
+        False.
+
+        Raises:
+            QueueEmptyError: if it is empty and `block` is False.
+            DistStoreError: if nothing was pushed in time.
+            NotImplementedError: for a `FileStore`, which has no queues.
+
+        Examples:
+            >>> store = dist.HashStore()
+            >>> store.queue_push("jobs", "first")
+            >>> store.queue_pop("jobs")
+            b'first'
+        """
+        value = self._native.queue_pop(key, seconds(self._timeout) if block else None)
+        if value is None:
+            raise QueueEmptyError("queue is empty")
+        return value
+
+    def queue_len(self, key: str) -> int:
+        """Returns how many values a queue has.
+
+        Raises:
+            NotImplementedError: for a `FileStore`, which has no queues.
+
+        Examples:
+            >>> dist.HashStore().queue_len("jobs")
+            0
+        """
+        return self._native.queue_len(key)
 
     def append(self, key: str, value: str | bytes) -> None:
         """Appends to the value of a key.

@@ -29,6 +29,16 @@ def local_part(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Plac
     return sizes, offsets
 
 
+def part_sizes(extent: int, mesh: DeviceMesh, placements: Sequence[Placement], dim: int) -> set[int]:
+    """Returns the sizes of all ranks' parts along a dimension, which several dimensions of the mesh may divide."""
+    sizes = {extent}
+    for k, placement in enumerate(placements):
+        if placement == Shard(dim):
+            n = mesh.size(k)
+            sizes = {chunk(size, n, rank)[1] for size in sizes for rank in range(n)}
+    return sizes
+
+
 def coordinate(mesh: DeviceMesh) -> list[int]:
     """Returns this rank's position in a mesh.
 

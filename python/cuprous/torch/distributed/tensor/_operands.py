@@ -141,8 +141,3 @@ def _partial_result(name: str, operands: Sequence[Any], tensors: list[DTensor], 
     if not fits:
         refuse(name, tensors, f"the function of a {first!r} is not that of its parts")
     return first
-
-
-def divides(extent: int, mesh: DeviceMesh, k: int) -> bool:
-    """Returns True if a dimension of the mesh divides an extent evenly."""
-    return extent % mesh.size(k) == 0

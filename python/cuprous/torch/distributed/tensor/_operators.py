@@ -10,8 +10,11 @@ from typing import Any
 from cuprous import _core, torch
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
-from cuprous.torch.distributed.tensor import _norms, _operands, _random, _views
+from cuprous.torch.distributed import _collectives
+from cuprous.torch.distributed._options import ReduceOp
+from cuprous.torch.distributed.tensor import _norms, _random, _views
 from cuprous.torch.distributed.tensor._dtensor import DTensor
+from cuprous.torch.distributed.tensor._layout import part_sizes
 from cuprous.torch.distributed.tensor._operands import common_mesh, elementwise, part, refuse, wrapped
 from cuprous.torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 from cuprous.torch.nn import functional as F
@@ -77,11 +80,9 @@ def _reduction(name: str, combine: str, local: Callable[..., Any]) -> Callable[.
             raise NotImplementedError(f"[{name}] with dim does not support DTensor: use a{name} for the values")
         dims, mesh = _dims(dim, input.ndim), input.device_mesh
         placements: list[Placement] = []
-        for k, p in enumerate(input.placements):
+        for p in input.placements:
             if isinstance(p, Shard) and p.dim in dims:
-                if combine == "avg" and not _operands.divides(input.dims[p.dim], mesh, k):
-                    refuse(name, [input], f"parts of {input.dims[p.dim]} rows differ in size on {mesh.size(k)} ranks")
-                if name in ("amax", "amin", "max", "min") and input.dims[p.dim] < mesh.size(k):
+                if combine in ("max", "min") and 0 in part_sizes(input.dims[p.dim], mesh, input.placements, p.dim):
                     refuse(name, [input], "some ranks have no elements")
                 placements.append(Partial(combine))
             elif isinstance(p, Shard):
@@ -94,11 +95,25 @@ def _reduction(name: str, combine: str, local: Callable[..., Any]) -> Callable[.
             refuse(name, [input], "different reductions would be pending")
         shape = [1 if d in dims else n for d, n in enumerate(input.dims) if keepdim or d not in dims]
         operand = part(input, input.placements, placements)
+        weight = _weight(input, dims) if combine == "avg" else 1.0
+        compute = local if weight else _LOCAL["sum"]  # the mean of no elements is not a number
         whole = dim is None and not keepdim
-        return wrapped(local(operand, **kwargs) if whole else local(operand, dims, keepdim, **kwargs) if name != "prod"
-                       else local(operand, dims[0], keepdim, **kwargs), mesh, placements, shape)  # fmt: skip
+        result = (compute(operand, **kwargs) if whole else compute(operand, dims, keepdim, **kwargs) if name != "prod"
+                  else local(operand, dims[0], keepdim, **kwargs))  # fmt: skip
+        return wrapped(result if weight in (0, 1) else result * weight, mesh, placements, shape)
 
     return function
+
+
+def _weight(input: DTensor, dims: list[int]) -> float:
+    """Returns how many elements along `dims` this rank has, relative to the average over the ranks."""
+    local, mesh = input._local.dims, input.device_mesh
+    weight = 1.0
+    for d in dims:
+        for k, p in enumerate(input.placements):
+            weight *= mesh.size(k) if p == Shard(d) else 1
+        weight *= local[d] / input.dims[d] if input.dims[d] else 1
+    return weight
 
 
 def _along(name: str, local: Callable[..., Any]) -> Callable[..., DTensor]:
@@ -261,15 +276,31 @@ def _cross_entropy(input: Any, target: Any, *, reduction: str = "mean", **kwargs
         raise NotImplementedError(f"[cross_entropy] {', '.join(kwargs)} do not support DTensor")
     mesh = common_mesh("cross_entropy", [input, target])
     placements: list[Placement] = []
-    for k, (p, q) in enumerate(zip(input.placements, target.placements, strict=True)):
+    for p, q in zip(input.placements, target.placements, strict=True):
         if p != q or isinstance(p, Partial) or (isinstance(p, Shard) and p.dim != 0):
             refuse("cross_entropy", [input, target], "logits and targets must be sharded alike, along batches")
-        if isinstance(p, Shard) and reduction == "mean" and not _operands.divides(input.dims[0], mesh, k):
-            refuse("cross_entropy", [input, target], "ranks have different numbers of rows")
         sharded = p if reduction == "none" else Partial("avg" if reduction == "mean" else "sum")
         placements.append(sharded if isinstance(p, Shard) else p)
-    local = _LOCAL["cross_entropy"](input._local, target._local, reduction=reduction)
+    is_mean = reduction == "mean" and placements != list(input.placements)
+    local = _LOCAL["cross_entropy"](input._local, target._local, reduction="sum" if is_mean else reduction)
+    if is_mean:
+        local = local / _average_count(target, is_classes=target.ndim < input.ndim)
     return wrapped(local, mesh, placements, target.dims if reduction == "none" else [])
+
+
+#: The class of targets that do not count, PyTorch's default.
+_IGNORED = -100
+
+
+def _average_count(target: DTensor, is_classes: bool) -> Tensor:
+    """Returns how many targets count on a rank, on average: ranks may have different numbers of them."""
+    own = target._local.detach()
+    counted = (own != _IGNORED).double() if is_classes else _LOCAL["ones_like"](own.narrow(1, 0, 1)).double()
+    count = counted.sum().reshape(1)
+    for k, p in enumerate(target.placements):
+        if isinstance(p, Shard):
+            _collectives.all_reduce(count, ReduceOp.AVG, target.device_mesh.get_group(k))
+    return count.reshape(())
 
 
 def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> DTensor:

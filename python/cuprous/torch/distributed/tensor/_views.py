@@ -7,8 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.torch.distributed.tensor._dtensor import DTensor
-from cuprous.torch.distributed.tensor._layout import local_part
-from cuprous.torch.distributed.tensor._operands import common_mesh, divides, refuse
+from cuprous.torch.distributed.tensor._layout import local_part, part_sizes
+from cuprous.torch.distributed.tensor._operands import common_mesh, refuse
 from cuprous.torch.distributed.tensor.placement_types import Placement, Shard
 
 
@@ -115,8 +115,9 @@ def _view(name: str) -> Callable[..., DTensor]:
             if old == [p.dim] and len(new) == 1:
                 placements[k] = Shard(new[0])
                 continue
-            mesh = input.device_mesh
-            if before or not after or not divides(full[after[0]], mesh, k) or not divides(input.dims[p.dim], mesh, k):
+            is_even = all(len(part_sizes(extent, input.device_mesh, input.placements, p.dim)) == 1
+                          for extent in (input.dims[p.dim], full[after[0]] if after else 0))  # fmt: skip
+            if before or not after or not is_even:
                 refuse(name, [input], f"the view to {full} mixes the parts of different ranks")
             placements[k] = Shard(after[0])
         local, _ = local_part(full, input.device_mesh, placements)

@@ -79,10 +79,13 @@ class Partial(Placement):
     Examples:
         >>> from cuprous.torch.distributed import tensor as dt
         >>> dt.Partial()
-        Partial(reduce_op='sum')
+        Partial(sum)
     """
 
     reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
 
     def __post_init__(self) -> None:
         if self.reduce_op not in REDUCTIONS:

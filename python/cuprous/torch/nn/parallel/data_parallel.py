@@ -1,76 +1,105 @@
-"""`DataParallel` on a single device."""
+"""`DataParallel`: a module on several GPUs of one process."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
-from cuprous.torch import _types
+from cuprous.torch import _types, cuda
 from cuprous.torch.nn.modules.module import Module
+from cuprous.torch.nn.parallel import _devices
 
 
-def _one_device(function: str, device_ids: Any, output_device: Any) -> None:
-    """Checks that at most one device is given; batches are not distributed yet."""
-    if device_ids is not None and len(device_ids) > 1:
-        raise NotImplementedError(f"[{function}] device_ids={list(device_ids)!r} is not supported: give one device")
-    if output_device is not None and device_ids and _types.device(output_device) != _types.device(device_ids[0]):
-        raise NotImplementedError(f"[{function}] output_device={output_device!r} is not supported")
+def _names(device_ids: Any) -> list[str]:
+    """Returns the names of GPUs; by default, of all. There is none on a machine without GPUs, as in PyTorch."""
+    if not cuda.is_available():
+        return []
+    if device_ids is None:
+        device_ids = range(cuda.device_count())
+    return [_types.device(f"cuda:{k}" if isinstance(k, int) else k).device_name for k in device_ids]
 
 
 class DataParallel(Module):
-    """A wrapper of a module, which computes on the device of its parameters.
+    """A wrapper of a module, which splits its inputs among several GPUs of this process, computes with a copy of the
+    module on each, and concatenates the results on one. Gradients are added to those of the module.
+
+    `DistributedDataParallel`, with a process for each GPU, copies no parameters and is faster. Attributes that
+    `forward` sets on the module are lost. Buffers that it writes in place, such as those of `BatchNorm2d`, are written
+    by the copy on the first GPU. Without a GPU the module is called as it is.
 
     Args:
-        module: the module.
-        device_ids: at most one GPU.
-        output_device: for PyTorch's signature; at most that GPU.
-        dim: for PyTorch's signature; it has no effect.
+        module: the module, on the first of the GPUs.
+        device_ids: the GPUs, by default all.
+        output_device: the GPU of the result, by default the first.
+        dim: the dimension along which tensors are split and concatenated.
 
     Shapes:
-        inputs: the arguments of the module.
+        inputs: the arguments of the module. Tensors, also those in tuples, lists and dicts, are split.
         kwargs: its keyword arguments.
         result: that of the module.
 
     Raises:
-        NotImplementedError: for more than one device.
+        RuntimeError: in a call, if parameters or buffers are not on the first GPU.
 
     Examples:
-        >>> nn.DataParallel(nn.Linear(3, 2))(torch.ones(4, 3)).shape
+        >>> nn.DataParallel(nn.Linear(3, 2), device_ids=[0])(torch.ones(4, 3)).shape
         torch.Size([4, 2])
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
-        _one_device("DataParallel", device_ids, output_device)
+        self._devices = _names(device_ids)
         self.module, self.dim = module, dim
-        self.device_ids = [] if device_ids is None else list(device_ids)
-        self.output_device = output_device
+        self.device_ids = [_types.device(name).index for name in self._devices]
+        self._output = _names([output_device])[0] if output_device is not None and self._devices else None
+        if self._output is None and self._devices:
+            self._output = self._devices[0]
+        self.output_device = None if self._output is None else _types.device(self._output).index
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns the module's result."""
-        return self.module(*args, **kwargs)
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Returns the module's result, on the output device."""
+        if not self._devices or self._output is None:
+            return self.module(*inputs, **kwargs)
+        first = self._devices[0]
+        for tensor in chain(self.module.parameters(), self.module.buffers()):
+            if tensor.device_name != first:
+                raise RuntimeError(
+                    f"module must have its parameters and buffers on device {first} (device_ids[0]) but found one of "
+                    f"them on device: {tensor.device_name}"
+                )
+        arguments = _devices.scatter_arguments(inputs, kwargs, self._devices, self.dim)
+        if len(self._devices) == 1:
+            args, named = arguments[0]
+            return self.module(*args, **named)
+        used = self._devices[: len(arguments)]
+        results = _devices.call(_devices.replicate(self.module, used), arguments, used)
+        return _devices.gather(results, self._output, self.dim)
 
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:  # fmt: skip
-    """Returns the result of a module, on one device.
+    """Returns the result of a module, computed on several GPUs as `DataParallel` does.
 
     Args:
-        module: the module.
+        module: the module, on the first of the GPUs.
         inputs: its argument, or a tuple of arguments.
-        device_ids: at most one GPU.
-        output_device: for PyTorch's signature; at most that GPU.
-        dim: for PyTorch's signature; it has no effect.
+        device_ids: the GPUs, by default all.
+        output_device: the GPU of the result, by default the first.
+        dim: the dimension along which tensors are split and concatenated.
         module_kwargs: its keyword arguments.
 
     Returns:
         The result.
 
+    Raises:
+        RuntimeError: if parameters or buffers are not on the first GPU.
+
     Examples:
-        >>> nn.parallel.data_parallel(nn.Linear(3, 2), torch.ones(4, 3)).shape
+        >>> nn.parallel.data_parallel(nn.Linear(3, 2), torch.ones(4, 3), device_ids=[0]).shape
         torch.Size([4, 2])
     """
-    _one_device("data_parallel", device_ids, output_device)
-    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
 
 
 __all__ = ["DataParallel", "data_parallel"]
