@@ -62,7 +62,8 @@ impl Engine {
     /// without running anything. `None` for all other arrays.
     pub fn recorded_range(&self, a: &Array) -> Option<(i64, i64)> {
         let whole = a.layout.identity && a.layout.size as usize * DType::I64.size() == a.storage.bytes;
-        if a.dtype() != DType::I64 || a.layout.size == 0 || !whole || a.storage.is_external() || self.check(a).is_err() {
+        if a.dtype() != DType::I64 || a.layout.size == 0 || !whole || a.storage.is_external() || self.check(a).is_err()
+        {
             return None;
         }
         let state = self.enter().ok()?;

@@ -171,10 +171,8 @@ class RoIHeads(nn.Module):
             positive = [torch.where(labels > 0)[0] for labels in classes]
             boxes = [own[where] for own, where in zip(regions, positive, strict=True)]
             index = [own[where] for own, where in zip(objects, positive, strict=True)]
-            masks, labels = ([target[key] for target in targets] for key in ("masks", "labels"))
-            losses["loss_mask"] = maskrcnn_loss(
-                self._masks(features, boxes, image_shapes), boxes, masks, labels, index
-            )  # fmt: skip
+            masks, own = ([target[key] for target in targets] for key in ("masks", "labels"))
+            losses["loss_mask"] = maskrcnn_loss(self._masks(features, boxes, image_shapes), boxes, masks, own, index)
         return [], losses
 
 
