@@ -52,11 +52,12 @@ _HINTS = {
         frames.plan.translate._project.view frames.plan.translate_expressions._alias.dtype
         frames.plan.translate_expressions._length.view frames.operations.execute.<lambda>.node
         torch.optim._matrices._start.group""",
-    "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y",
+    "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y sklearn._umap.fit.y",
     "an interface whose subclasses read them": """
         frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values
         torchvision.ops.pyramid.forward.x""",
     "Polars' advice about the size of its batches": "frames.table.read.batch_size",
+    "Arrow's protocol: a wish that producers may leave": "frames.columns.device_arrow.__arrow_c_array__.requested_schema",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
     "compiled code is always kept": "cuda._jit.jit.cache",
