@@ -57,7 +57,7 @@ _HINTS = {
         frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values
         torchvision.ops.pyramid.forward.x""",
     "Polars' advice about the size of its batches": "frames.table.read.batch_size",
-    "Arrow's protocol: a wish that producers may leave": "frames.columns.device_arrow.__arrow_c_array__.requested_schema",
+    "Arrow's protocol: a wish": "frames.columns.device_arrow.__arrow_c_array__.requested_schema",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
     "compiled code is always kept": "cuda._jit.jit.cache",
