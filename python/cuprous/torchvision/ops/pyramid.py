@@ -105,15 +105,15 @@ class FeaturePyramidNetwork(nn.Module):
             raise TypeError(f"extra_blocks should be of type ExtraFPNBlock not {type(extra_blocks)}")
         self.extra_blocks = extra_blocks
 
-    def _before_load(self, state_dict: Any, prefix: str) -> None:
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
         """Accepts the keys of files that were written when a block was one convolution."""
         for blocks in ("inner_blocks", "layer_blocks"):
             for k in range(len(getattr(self, blocks))):
                 for kind in ("weight", "bias"):
                     old = f"{prefix}{blocks}.{k}.{kind}"
-                    if old in state_dict:
-                        state_dict[f"{prefix}{blocks}.{k}.0.{kind}"] = state_dict.pop(old)
-        super()._before_load(state_dict, prefix)
+                    if old in state:
+                        state[f"{prefix}{blocks}.{k}.0.{kind}"] = state.pop(old)
+        super()._before_load(state, prefix, version)
 
     def forward(self, x: dict[str, Any]) -> dict[str, Any]:
         """Returns the pyramid by the names of the maps.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,6 +36,8 @@ class State:
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
     _non_persistent: set[str]
+    #: Saved beside a state, so that `_load_from_state_dict` knows how old it is.
+    _version = 1
 
     def get_extra_state(self) -> Any:
         """Returns additional state. A module that has any defines this method and `set_extra_state`.
@@ -102,20 +105,35 @@ class State:
         if args:  # deprecated positional arguments
             old = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars} | old)
-        result: dict[str, Any] = OrderedDict() if destination is None else destination
-        for table in (self._parameters, self._buffers):
-            for name, value in table.items():
-                if value is not None and name not in self._non_persistent:
-                    result[prefix + name] = value if keep_vars else value.detach()
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self.__dict__.get("_state_dict_pre_hooks", {}).values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        if type(self).get_extra_state is not State.get_extra_state:
-            result[prefix + _EXTRA_STATE_KEY] = self.get_extra_state()
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self.__dict__.get("_state_dict_hooks", {}).values():
-            changed = hook(self, result, prefix, {})
-            result = result if changed is None else changed
-        return result
+            changed = hook(self, destination, prefix, metadata)
+            destination = destination if changed is None else changed
+        return destination
+
+    def _persistent(self) -> list[tuple[dict[str, Any], str, Any]]:
+        """Returns the module's own parameters and persistent buffers, each with its table and name."""
+        tables = (self._parameters, self._buffers)
+        rows = ((table, name, value) for table in tables for name, value in table.items())
+        return [row for row in rows if row[2] is not None and row[1] not in self._non_persistent]
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Writes the module's own state, without that of its children. Subclasses may override it, as in PyTorch."""
+        for _, name, value in self._persistent():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not State.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies values by name into parameters and buffers.
@@ -138,71 +156,89 @@ class State:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        state = OrderedDict(state_dict)
-        for module, prefix in self._each_with_prefix():
-            for hook in module.__dict__.get("_load_pre_hooks", {}).values():
-                hook(module, state, prefix, {}, strict, [], [], [])
-            module._before_load(state, prefix)
-        own: dict[str, tuple[Any, str, Any]] = {}
-        extra = {}
-        for module, prefix in self._each_with_prefix():
-            for table in (module._parameters, module._buffers):
-                for name, value in table.items():
-                    if value is not None and name not in module._non_persistent:
-                        own[prefix + name] = (table, name, value)
-            if type(module).set_extra_state is not State.set_extra_state:
-                extra[prefix + _EXTRA_STATE_KEY] = module
-        missing = [name for name in (*own, *extra) if name not in state]
-        unexpected = [name for name in state if name not in own and name not in extra]
-        problems = []
-        if strict and missing:
-            problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{k}"' for k in missing) + ". ")
-        if strict and unexpected:
-            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{k}"' for k in unexpected) + ". ")
-        for name, (_, _, target) in own.items():
-            if name not in state:
+        state: Any = OrderedDict(state_dict)
+        metadata = getattr(state_dict, "_metadata", None)
+        if metadata is not None:
+            state._metadata = metadata
+        loading = _Loading(metadata or {}, assign)
+        loading.load(self, state, "")
+        # Hooks after the load see the new values and may change what is missing; without them nothing is half loaded.
+        if loading.errors or not loading.hooked:
+            loading.check(self, strict)
+        with no_grad():
+            for copy in loading.copies:
+                copy()
+        found = _IncompatibleKeys(loading.missing, loading.unexpected)
+        for module in loading.hooked:
+            for hook in module.__dict__["_load_post_hooks"].values():
+                hook(module, found)
+        loading.check(self, strict)
+        return found
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Loads the module's own state, without that of its children. Subclasses may override it, as in PyTorch.
+
+        Args:
+            state_dict: the values by name; it may be changed.
+            prefix: what the names of this module begin with.
+            local_metadata: what was saved beside the state of this module, such as its `version`.
+            strict: whether to find missing and unexpected names.
+            missing_keys: names that are missing are added here.
+            unexpected_keys: names that are not expected are added here.
+            error_msgs: other problems are added here.
+        """
+        for hook in self.__dict__.get("_load_pre_hooks", {}).values():
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        self._before_load(state_dict, prefix, local_metadata.get("version"))
+        copies, ready = local_metadata.get(_COPIES), []
+        own = {prefix + name: (table, name, target) for table, name, target in self._persistent()}
+        for key, (table, name, target) in own.items():
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
                 continue
-            if not isinstance(state[name], Tensor):
-                problems.append(
-                    f'While copying the parameter named "{name}", expected torch.Tensor or Tensor-like object from '
-                    f"checkpoint but received {type(state[name])}"
+            value = state_dict[key]
+            if not isinstance(value, Tensor):
+                error_msgs.append(
+                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                    f"checkpoint but received {type(value)}"
                 )
-            elif state[name].dims != target.dims:
-                problems.append(
-                    f"size mismatch for {name}: copying a param with shape {state[name].shape} from checkpoint, "
+                continue
+            if target.dims == () and value.dims == (1,):  # of the first versions of PyTorch
+                value = value[0]
+            if value.dims != target.dims:
+                error_msgs.append(
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
                     f"the shape in current model is {target.shape}."
                 )
-        if problems:
-            text = "\n\t".join(problems)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
+            else:
+                assign = local_metadata.get("assign_to_params_buffers", False)
+                ready.append(functools.partial(_load, table, name, target, value, assign))
+        extra = prefix + _EXTRA_STATE_KEY
+        has_extra = type(self).set_extra_state is not State.set_extra_state
+        if has_extra and extra in state_dict:
+            ready.append(functools.partial(self.set_extra_state, state_dict[extra]))
+        elif has_extra and strict:
+            missing_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                name = key.removeprefix(prefix)
+                known = key in own or ("." in name and name.partition(".")[0] in self._modules)
+                if key.startswith(prefix) and not known and not (has_extra and key == extra):
+                    unexpected_keys.append(key)
+        if copies is not None:
+            copies += ready
+            return
         with no_grad():
-            for name, (table, key, target) in own.items():
-                if name not in state:
-                    continue
-                if assign:
-                    table[key] = _replacement(target, state[name])
-                else:
-                    target.copy_(state[name])
-        for name, module in extra.items():
-            if name in state:
-                module.set_extra_state(state[name])
-        found = _IncompatibleKeys(missing, unexpected)
-        for module, _ in self._each_with_prefix():
-            for hook in module.__dict__.get("_load_post_hooks", {}).values():
-                hook(module, found)
-        return found
+            for copy in ready:
+                copy()
 
-    def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
-        """Called before a layer's values are loaded; lazy layers take their shapes from them."""
-
-    def _each_with_prefix(self, prefix: str = "") -> list[tuple[Any, str]]:
-        """Returns this module and all submodules with the prefixes of their names; a shared module appears once for
-        each name."""
-        found: list[tuple[Any, str]] = [(self, prefix)]
-        for name, module in self._modules.items():
-            if module is not None:
-                found += module._each_with_prefix(f"{prefix}{name}.")
-        return found
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
+        """Called before a layer's values are loaded: lazy layers take their shapes from them, and the state of an old
+        version is made one of this version."""
 
     def _state_hook(self, table: str, hook: Any) -> RemovableHandle:
         return registered(self.__dict__.setdefault(table, {}), hook)
@@ -225,6 +261,23 @@ class State:
         return self._state_hook("_state_dict_hooks", hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Registers a function that is called before the state is saved.
+
+        Args:
+            hook: a function of the module, the prefix, and whether parameters themselves are saved.
+
+        Returns:
+            A handle whose `remove` removes the function.
+
+        Examples:
+            >>> layer = nn.Linear(3, 2)
+            >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("saves"))
+            >>> _ = layer.state_dict()
+            saves
+        """
+        return self._state_hook("_state_dict_pre_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers a function that is called before a state is loaded. It may modify the dict, which is a copy.
@@ -269,8 +322,59 @@ class State:
         return self._state_hook("_load_post_hooks", hook)
 
 
-def _replacement(target: Tensor, value: Tensor) -> Tensor:
-    """Returns the tensor that replaces a parameter or buffer."""
-    if isinstance(target, Parameter) and not isinstance(value, Parameter):
-        return Parameter(value.detach(), requires_grad=target.requires_grad)
-    return value
+def _load(table: dict[str, Any], name: str, target: Tensor, value: Tensor, assign: bool) -> None:
+    """Copies a value into a parameter or buffer, or puts it in its place."""
+    if not assign:
+        target.copy_(value)
+    elif isinstance(target, Parameter) and not isinstance(value, Parameter):
+        table[name] = Parameter(value.detach(), requires_grad=target.requires_grad)
+    else:
+        table[name] = value
+
+
+class _Loading:
+    """What `load_state_dict` finds before it copies values, so that a state that does not fit changes nothing.
+
+    A module with a `_load_from_state_dict` of its own loads its values when that is called.
+    """
+
+    def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
+        self.metadata, self.assign = metadata, assign
+        self.missing: list[str] = []
+        self.unexpected: list[str] = []
+        self.errors: list[str] = []
+        #: Functions that copy a value each.
+        self.copies: list[Callable[[], Any]] = []
+        #: Modules with hooks for after the load, children first.
+        self.hooked: list[Any] = []
+
+    def load(self, module: Any, state: dict[str, Any], prefix: str) -> None:
+        """Visits a module and its children, each with the part of the state that has its prefix."""
+        local = dict(self.metadata.get(prefix[:-1], {}))
+        if self.assign:
+            local["assign_to_params_buffers"] = True
+        if type(module)._load_from_state_dict is State._load_from_state_dict:
+            local[_COPIES] = self.copies
+        module._load_from_state_dict(state, prefix, local, True, self.missing, self.unexpected, self.errors)
+        parts: dict[str, dict[str, Any]] = {name: OrderedDict() for name in module._modules}
+        for key, value in state.items():
+            if key.startswith(prefix) and (part := parts.get(key[len(prefix) :].partition(".")[0])) is not None:
+                part[key] = value
+        for name, child in module._modules.items():
+            if child is not None:
+                self.load(child, parts[name], f"{prefix}{name}.")
+        if module.__dict__.get("_load_post_hooks"):
+            self.hooked.append(module)
+
+    def check(self, module: Any, strict: bool) -> None:
+        """Raises RuntimeError for what is wrong with the state, also other names than the module's if `strict`."""
+        rows = (("Missing", self.missing), ("Unexpected", self.unexpected)) if strict else ()
+        quoted = ((word, ", ".join(f'"{name}"' for name in names)) for word, names in rows if names)
+        problems = [*(f"{word} key(s) in state_dict: {names}. " for word, names in quoted), *self.errors]
+        if problems:
+            text = "\n\t".join(problems)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}")
+
+
+#: The key of `_Loading.copies` in the metadata of a module.
+_COPIES = "_copies"

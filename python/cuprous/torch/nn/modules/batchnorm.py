@@ -18,6 +18,7 @@ class _NormBase(Affine):
     _repr = ("{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
              "track_running_stats={self.track_running_stats}")  # fmt: skip
     _dims: tuple[int, ...] = ()
+    _version = 2  # since when there is num_batches_tracked
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
@@ -36,6 +37,11 @@ class _NormBase(Affine):
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
+
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
+        super()._before_load(state, prefix, version)
+        if self.track_running_stats and (version is None or version < 2):
+            state.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
 
     def reset_parameters(self) -> None:
         """Resets the running statistics, the scale to 1 and the shift to 0."""

@@ -3,7 +3,6 @@ corresponding ordinary layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from cuprous._core import Tensor
@@ -81,12 +80,13 @@ class LazyModule(Module):
         """
         return True
 
-    def _before_load(self, state: Mapping[str, Any], prefix: str) -> None:
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
         weight = state.get(prefix + "weight", state.get(prefix + "running_mean"))
         if isinstance(weight, Tensor) and weight.numel():
             channels = weight.dims[self._width[2]]
             grouped = isinstance(self, conv._Conv)
             self._materialize(channels * getattr(self, "groups", 1) if grouped else channels, weight)
+            self._before_load(state, prefix, version)  # that of the ordinary layer
 
 
 #: Layers that have a lazy form: the name of the width, and its dimension in inputs and in weights.

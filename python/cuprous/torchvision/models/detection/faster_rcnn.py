@@ -237,14 +237,14 @@ class MaskRCNNHeads(nn.Sequential):
         super().__init__(*blocks)
         _initialized(self)
 
-    def _before_load(self, state_dict: Any, prefix: str) -> None:
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
         """Accepts the keys of files that were written when the layers had names."""
         for k in range(len(self)):
             for kind in ("weight", "bias"):
                 old = f"{prefix}mask_fcn{k + 1}.{kind}"
-                if old in state_dict:
-                    state_dict[f"{prefix}{k}.0.{kind}"] = state_dict.pop(old)
-        super()._before_load(state_dict, prefix)
+                if old in state:
+                    state[f"{prefix}{k}.0.{kind}"] = state.pop(old)
+        super()._before_load(state, prefix, version)
 
 
 class MaskRCNNPredictor(nn.Sequential):

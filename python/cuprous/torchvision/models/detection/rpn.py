@@ -33,12 +33,12 @@ class RPNHead(nn.Module):
                 nn.init.normal_(layer.weight, std=0.01)
                 nn.init.constant_(layer.bias, 0)
 
-    def _before_load(self, state_dict: Any, prefix: str) -> None:
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
         """Accepts the keys of files that were written when there was one convolution."""
         for kind in ("weight", "bias"):
-            if f"{prefix}conv.{kind}" in state_dict:
-                state_dict[f"{prefix}conv.0.0.{kind}"] = state_dict.pop(f"{prefix}conv.{kind}")
-        super()._before_load(state_dict, prefix)
+            if f"{prefix}conv.{kind}" in state:
+                state[f"{prefix}conv.0.0.{kind}"] = state.pop(f"{prefix}conv.{kind}")
+        super()._before_load(state, prefix, version)
 
     def forward(self, x: list[Any]) -> tuple[list[Any], list[Any]]:
         """Returns the scores and the differences for each feature map."""
