@@ -118,6 +118,7 @@ _TORCH_HINTS = {
         _native_layers.instance_norm.cudnn_enabled _native_layers.layer_norm.cudnn_enable""",
     "for PyTorch's signature, where it is about other layouts": """
         _sparse_methods.to_dense.masked_grad sparse._tensor.clone.memory_format sparse._tensor.to_dense.masked_grad""",
+    "only some layers have older versions": "nn.modules._state._before_load.version",
     "for PyTorch's signature: a subclass need not create its copy": """
         distributions._base.expand._instance distributions._mixed.expand._instance
         distributions._transformed.expand._instance""",

@@ -125,7 +125,7 @@ def test_array_interface_mask_is_rejected() -> None:
 
 def test_mapped_memory_has_array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
     if not ON_GPU:
-        monkeypatch.setattr(_mapped, "_memory", lambda kind, size, flags: (ctypes.c_char * size)())
+        monkeypatch.setattr(_mapped, "driver_memory", lambda kind, size, flags: (ctypes.c_char * size)())
         monkeypatch.setattr(_core, "get_device", lambda: "cuda:0")
     stream = cuda.stream()
     for make in (cuda.mapped_array, cuda.managed_array):

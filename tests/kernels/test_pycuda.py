@@ -346,7 +346,7 @@ def test_contexts_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(drv._core, "device_count", lambda: 2)
     monkeypatch.setattr(drv._core, "get_device", lambda: current[0])
-    monkeypatch.setattr(drv._core, "set_device", lambda name: current.__setitem__(0, name))
+    monkeypatch.setattr(drv._core, "enter_device", lambda name: current.__setitem__(0, name))
     monkeypatch.setattr(drv._cuda, "Device", Fake)
     monkeypatch.setattr(drv._cuda, "get_device_id", lambda: int(current[0][-1]))
     first, second = drv.Device(0), drv.Device(1)
