@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ def by_scipy(name: str, *args: Any, **keywords: Any) -> Any:
         import scipy.signal
     except ImportError:
         raise ImportError(f"[{name}] filters are designed by SciPy: pip install scipy") from None
-    function = getattr(scipy.signal, name)
+    # With SCIPY_ARRAY_API functions are wrapped, and the wrapper of `dfreqresp` does not know its last argument.
+    function = inspect.unwrap(getattr(scipy.signal, name))
     host = {key: to_host(value) for key, value in keywords.items()}
     return to_device(function(*map(to_host, args), **host))
