@@ -212,6 +212,8 @@ impl Backend for Arc<Group> {
     }
 
     fn exchange(&self, messages: Vec<(Message, Lend)>) -> Result<Vec<Arc<dyn Operation>>> {
+        // Nothing is sent of a batch of which one message is wrong.
+        messages.iter().try_for_each(|(message, _)| self.messages.check(message))?;
         let begin = |(message, lend): (Message, Lend)| -> Result<Arc<dyn Operation>> {
             let work = self.messages.work(&message);
             self.messages.submit(message, lend(work.clone()), work.clone())?;
