@@ -151,6 +151,10 @@ impl DeviceGroup {
         let mut seq = self.seq.lock().unwrap_or_else(|e| e.into_inner());
         // First what the library lacks, whose errors have PyTorch's classes for it.
         self.communicator.check(request)?;
+        if request.overlaps(self.me) {
+            let text = format!("[{}] an output shares memory with an input; pass x.clone()", request.op.name());
+            return Err(Failure::value(text));
+        }
         let call = request.call(self.me, self.ranks.len(), self.number, *seq + 1)?;
         *seq += 1;
         self.session.note(self.ranks[self.me], &call);
