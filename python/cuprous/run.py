@@ -98,7 +98,12 @@ def _parser() -> argparse.ArgumentParser:
 
     option("--standalone", action="store_true", default=False, help="one host; any free port")
     option("--nnodes", type=_hosts, default=1, metavar="N", help="hosts, each of which runs this launcher")
-    option("--nproc-per-node", default="1", metavar="N", help="ranks on this host; gpu is one for each GPU, cpu for each core, auto for each GPU if there is one")
+    option(
+        "--nproc-per-node",
+        default="1",
+        metavar="N",
+        help="ranks on this host; gpu is one for each GPU, cpu for each core, auto for each GPU if there is one",
+    )
     option("--node-rank", type=int, default=0, metavar="N", help="this host's number, from 0")
     option("--rdzv-endpoint", default="", metavar="HOST:PORT", help="where host 0 is reached")
     option("--rdzv-id", default="none", metavar="NAME", help="the job's name")
@@ -198,9 +203,7 @@ class Launcher:
         token = os.environ.get("CUPROUS_JOB_TOKEN") or (secrets.token_hex(32) if options.nnodes == 1 else "")
         self.token = {"CUPROUS_JOB_TOKEN": token} if token else {}
         self.folder = options.log_dir or tempfile.mkdtemp(prefix="cuprous-run-")
-        self.filters = {
-            name: getattr(options, f"duplicate_{name}_filters") for name in ("stdout", "stderr")
-        }
+        self.filters = {name: getattr(options, f"duplicate_{name}_filters") for name in ("stdout", "stderr")}
         self.ranks: list[Rank] = []
 
     def _gpus(self) -> list[str]:

@@ -17,6 +17,7 @@ GPUS = {"0000:1A:00.0": "0", "0000:1b:00.0": "2", "0000:3c:00.0": "0", "0000:4d:
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     """A machine of which this process may not use the cores 5 and 17."""
+
     def write(path: str, text: object) -> None:
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,8 @@ dist.init_process_group("gloo")
 rank, n = dist.get_rank(), dist.get_world_size()
 dtype = getattr(torch, sys.argv[1])
 rng = np.random.default_rng(0)
-net = nn.Sequential(nn.Linear(12, 40), nn.Tanh(), nn.LayerNorm(40), nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 5)).to(dtype)
+net = nn.Sequential(nn.Linear(12, 40), nn.Tanh(), nn.LayerNorm(40), nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 5))
+net = net.to(dtype)
 with torch.no_grad():
     for p in net.parameters():
         p.copy_(torch.from_numpy(rng.normal(size=tuple(p.shape)) * 0.3))
@@ -60,9 +61,13 @@ def test_losses_are_those_of_pytorchs_ddp(n: int, dtype: str, tolerance: float, 
         ("ours", [sys.executable, "-m", "cuprous.run"], dict(os.environ)),
     ):
         path = tmp_path / f"{name}.py"
-        path.write_text(SCRIPT if name == "theirs" else
-                        SCRIPT.replace("import torch\n", "import cuprous.torch as torch\n")
-                        .replace("import torch.", "import cuprous.torch.").replace("from torch", "from cuprous.torch"))
+        path.write_text(
+            SCRIPT
+            if name == "theirs"
+            else SCRIPT.replace("import torch\n", "import cuprous.torch as torch\n")
+            .replace("import torch.", "import cuprous.torch.")
+            .replace("from torch", "from cuprous.torch")
+        )
         done = subprocess.run([*command, "--standalone", f"--nproc-per-node={n}", str(path), dtype], env=environment,
                               capture_output=True, text=True, timeout=150)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr

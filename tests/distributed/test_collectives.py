@@ -211,8 +211,8 @@ def test_objects_arrive_as_they_were_and_classes_need_a_token() -> None:
     out = [None]
     dist.scatter_object_list(out, ["a", {"b": 1}] if rank == 0 else None)
     assert out == (["a"] if rank == 0 else [{"b": 1}])
-    values = [np.arange(6.0).reshape(2, 3).T, np.float32(1.5), np.array(["a", "bc"]), np.datetime64("2026-11-27"), 1 + 2j,
-              {1, "x"}, frozenset({(1, 2)}), np.zeros((0, 2), np.int8), 1 << 100, float("inf")]
+    values = [np.arange(6.0).reshape(2, 3).T, np.float32(1.5), np.array(["a", "bc"]), np.datetime64("2026-11-27"),
+              1 + 2j, {1, "x"}, frozenset({(1, 2)}), np.zeros((0, 2), np.int8), 1 << 100, float("inf")]
     dist.all_gather_object(objects, values if rank == 1 else None)
     for got, sent in zip(objects[1], values, strict=True):
         assert type(got) is type(sent) and np.array_equal(got, sent), (got, sent)

@@ -350,8 +350,9 @@ os.write(1, f"loss {rank}\\na,b {rank}\\nother\\n".encode())
 os.write(2, b"loss is nan\\n")
 """
     options = ["--tee=0:3,1:1", "--duplicate-stdout-filters=a,,b,loss", "--duplicate_stderr_filters", "nan"]
-    code, out = _run(tmp_path, program, "--standalone", "--nproc-per-node=2", "--rdzv-id=j", *options,
-                     f"--log-dir={tmp_path}/logs", TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE="<${role_name} ${rank}> ")  # fmt: skip
+    prefix = {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": "<${role_name} ${rank}> "}
+    options += ["--standalone", "--nproc-per-node=2", "--rdzv-id=j", f"--log-dir={tmp_path}/logs"]
+    code, out = _run(tmp_path, program, *options, **prefix)
     folder = tmp_path / "logs/j/attempt_0"
     assert code == 0 and "<default 1> other" in out, out
     assert sorted((folder / "filtered_stdout.log").read_text().splitlines()) == [
@@ -371,6 +372,9 @@ def test_options_for_gpus_and_of_pytorchs_logging_are_refused_where_they_mean_no
         code, out = _run(tmp_path, "", "--standalone", *options, **hidden)
         assert code != 0 and text in out, out
     program = "import os\nos.write(1, b'x')"
-    assert _run(tmp_path, program, "--standalone", "--nproc-per-node=auto", **hidden) == (0, "x" * (os.cpu_count() or 1))
+    assert _run(tmp_path, program, "--standalone", "--nproc-per-node=auto", **hidden) == (
+        0,
+        "x" * (os.cpu_count() or 1),
+    )
     code, out = _run(tmp_path, program, "--standalone", "--event-log-handler=null", "--shutdown-timeout=5")
     assert (code, out) == (0, "x")

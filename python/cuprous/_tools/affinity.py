@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-#: By mode: the cores of the GPU's memory node, those of all nodes of its socket, an equal part of the node's cores for each of its
-#: GPUs, or the cores that share a cache.
+#: The cores of the GPU's memory node, those of all nodes of its socket, an equal part of the node's cores for each of
+#: its GPUs, or the cores that share a cache.
 MODES = ("node", "socket", "exclusive", "core-complex")
 
 

@@ -22,8 +22,8 @@ from cuprous.torch.distributed._messages import recv, send
 from cuprous.torch.distributed._process_group import ProcessGroup
 
 _ADVICE = (
-    "pass None, numbers, str, bytes, lists, tuples, sets, dicts, tensors or NumPy's arrays of these. Objects of other classes are pickled with "
-    "allow_pickle=True, in a job whose ranks share a token (started by `python -m cuprous.run`)"
+    "pass None, numbers, str, bytes, lists, tuples, sets, dicts, tensors or NumPy's arrays. Objects of other classes "
+    "are pickled with allow_pickle=True, in a job whose ranks share a token (started by `python -m cuprous.run`)"
 )
 #: Classes of collections, and how they are named.
 _COLLECTIONS: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "f"}
