@@ -297,7 +297,7 @@ class Launcher:
             names = {"role_name": self.options.role, "rank": number, "local_rank": local,
                      "hostname": socket.gethostname()}  # fmt: skip
             prefix = Template(self.options.log_line_prefix_template).safe_substitute(names)
-            cores = self.cores and self.cores[local]
+            cores = None if self.cores is None else self.cores[local]
             self.ranks.append(Rank(number, self._command(), environment, folder, outputs, self.filters, prefix, cores))
 
     def watch(self, attempt: int) -> bool:
