@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# The CPU device also compiles the kernels that a GPU would run; a kernel that does not compile is an error. Each is for one
-# of these targets, by its code.
+# The CPU device also compiles the kernels that a GPU would run; a kernel that does not compile is an error. Each is for
+# one of these targets, by its code.
 TARGETS = "sm_80|sm_90|sm_100"
 
 

@@ -7,10 +7,8 @@ nor the engine; `cuprous.frames.narwhals_frames` has the frames.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from cuprous.frames.narwhals_frames import TableNamespace
+from importlib import import_module
+from typing import Any
 
 #: The package whose objects narwhals shows to `is_native`.
 NATIVE_PACKAGE = "cuprous"
@@ -22,10 +20,8 @@ def is_native(native_object: object, /) -> bool:
     return tables is not None and isinstance(native_object, tables.Table)
 
 
-def __narwhals_namespace__(version: Any) -> TableNamespace:
-    from cuprous.frames.narwhals_frames import TableNamespace
-
-    return TableNamespace(version=version)
+def __narwhals_namespace__(version: Any) -> Any:
+    return import_module("cuprous.frames.narwhals_frames").TableNamespace(version=version)
 
 
 __all__ = ["NATIVE_PACKAGE", "is_native"]

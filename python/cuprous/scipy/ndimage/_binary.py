@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import array
-from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbors, reflected
 from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, source
@@ -241,6 +241,7 @@ def binary_closing(
     return _delivered(("maximum", "minimum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
+@on_array_device
 def binary_hit_or_miss(
     input: ArrayLike, structure1: ArrayLike = None, structure2: ArrayLike = None, output: Any = None,
     origin1: Any = 0, origin2: Any = None, *, axes: Any = None,
@@ -305,6 +306,7 @@ def binary_propagation(
     return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
 
 
+@on_array_device
 def binary_fill_holes(
     input: ArrayLike, structure: ArrayLike = None, output: Any = None, origin: Any = 0, *, axes: Any = None
 ) -> ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
 from cuprous.scipy.special import j1, sinc
 
@@ -51,6 +52,7 @@ def _filtered(a: ndarray, name: str, out: ndarray | None, response: ndarray) -> 
     return deliver(result if result.dtype_name == name else _core.cast(result, name), out)
 
 
+@on_array_device
 def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a Gaussian.
 
@@ -79,6 +81,7 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
     return _filtered(a, name, out, _map("exp", total))
 
 
+@on_array_device
 def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a box.
 
@@ -106,6 +109,7 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
     return _filtered(a, name, out, total)
 
 
+@on_array_device
 def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid.
 
@@ -143,6 +147,7 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
     return _filtered(a, name, out, _map("where", r == 0.0, 1.0, value))
 
 
+@on_array_device
 def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Returns the Fourier transform of the shifted array.
 

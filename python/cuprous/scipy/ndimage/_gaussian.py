@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._linear import correlated, line
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
@@ -343,6 +344,7 @@ def _generic(
     return total
 
 
+@on_array_device
 def generic_laplace(
     input: ArrayLike, derivative2: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
@@ -373,6 +375,7 @@ def generic_laplace(
     return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
 
+@on_array_device
 def generic_gradient_magnitude(
     input: ArrayLike, derivative: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,

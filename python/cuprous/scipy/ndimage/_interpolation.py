@@ -11,6 +11,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._spline import check_mode, coefficients, weights
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
@@ -281,6 +282,7 @@ def _grid(shape: tuple[int, ...], axis: int) -> ndarray:
     return _core.cast(_core.iota(lined, [1 if i == axis else 0 for i in range(len(shape))], 0), "float64")
 
 
+@on_array_device
 def affine_transform(
     input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, output_shape: Any = None, output: Output = None,
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True, *,
@@ -363,6 +365,7 @@ def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tup
     return reduce(operator.add, terms) + offset
 
 
+@on_array_device
 def shift(
     input: ArrayLike, shift: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True,
@@ -396,6 +399,7 @@ def shift(
     return _transformed(a, coords, a.shape, output, order, mode, cval, prefilter)
 
 
+@on_array_device
 def zoom(
     input: ArrayLike, zoom: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
@@ -452,6 +456,7 @@ def _degrees(angle: float) -> tuple[float, float]:
     return math.cos(math.radians(angle)), math.sin(math.radians(angle))
 
 
+@on_array_device
 def rotate(
     input: ArrayLike, angle: float, axes: Any = (1, 0), reshape: bool = True, output: Output = None, order: int = 3,
     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,

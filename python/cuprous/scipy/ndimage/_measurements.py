@@ -15,7 +15,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous._common.casting import astype
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
 from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, source
 
 
@@ -116,6 +116,7 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
     return _core.cast(a, "float64") if several else a
 
 
+@on_array_device
 def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region.
 
@@ -136,6 +137,7 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
     return groups.answer(groups.sums(groups.a))
 
 
+@on_array_device
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region. This is a synonym of `sum_labels`.
 
@@ -154,6 +156,7 @@ def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarra
     return sum_labels(input, labels, index)
 
 
+@on_array_device
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the mean over each region.
 
@@ -173,6 +176,7 @@ def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarr
     return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
 
 
+@on_array_device
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the variance (divided by the number of elements) of each region.
 
@@ -200,6 +204,7 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
     return total / groups.answer(counts)
 
 
+@on_array_device
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the standard deviation of each region.
 
@@ -234,6 +239,7 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
     return groups.picked(_flat(groups.a), position, there)
 
 
+@on_array_device
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the minimum of each region.
 
@@ -253,6 +259,7 @@ def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
     return _extreme("min", input, labels, index)
 
 
+@on_array_device
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the maximum of each region.
 
@@ -271,6 +278,7 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
     return _extreme("max", input, labels, index)
 
 
+@on_array_device
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the median of each region.
 
@@ -325,6 +333,7 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
     return groups.picked(order, first, there), groups.picked(order, last, there)
 
 
+@on_array_device
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's minimum. It is copied to the host.
 
@@ -344,6 +353,7 @@ def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     return _positions(groups, _extreme_places(groups)[0])
 
 
+@on_array_device
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's maximum, the last among equal values. It is copied to the host.
 
@@ -363,6 +373,7 @@ def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     return _positions(groups, _extreme_places(groups)[1])
 
 
+@on_array_device
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
     """Returns minima, maxima and their positions.
 
@@ -386,6 +397,7 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
     )  # fmt: skip
 
 
+@on_array_device
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the center of mass of each region, weighted by the input.
 
@@ -413,6 +425,7 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
     return [tuple(column[i] for column in flat) for i in range(total.size)]
 
 
+@on_array_device
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns histograms of each region, counted like `numpy.histogram`.
 
@@ -451,6 +464,7 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
     return rows[0] if groups.single else cp.take(rows, groups.index, axis=0).reshape([*groups.shape, bins])
 
 
+@on_array_device
 def labeled_comprehension(
     input: ArrayLike, labels: ArrayLike, index: Any, func: Callable[..., Any], out_dtype: Any, default: Any,
     pass_positions: bool = False,

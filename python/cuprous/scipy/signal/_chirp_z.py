@@ -9,6 +9,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft import fft, ifft
 from cuprous.scipy.fft import next_fast_len
@@ -159,6 +160,7 @@ def czt_points(m: int, w: complex | None = None, a: complex = 1 + 0j) -> ndarray
     return a * cp.asarray(w) ** -(k + 0.0)
 
 
+@on_array_device
 def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 + 0j, *, axis: int = -1) -> ndarray:
     """Returns the z-transform at the points `a * w**-k`.
 
@@ -183,6 +185,7 @@ def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 +
     return CZT(x.shape[axis], m, w, a)(x, axis=axis)
 
 
+@on_array_device
 def zoom_fft(
     x: Any, fn: Any, m: int | None = None, *, fs: float = 2, endpoint: bool = False, axis: int = -1
 ) -> ndarray:

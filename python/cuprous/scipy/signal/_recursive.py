@@ -21,6 +21,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._filters import extended
@@ -155,6 +156,7 @@ def _finite_response(weights: Any, x: ndarray, axis: int, state: ndarray | None)
     return y[..., :n], y[..., n:]
 
 
+@on_array_device
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a linear filter along an axis: a[0] y[n] = sum of b[k] x[n - k] - sum over k > 0 of a[k] y[n - k].
 
@@ -260,6 +262,7 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     return _core.from_numpy(state.astype(name))
 
 
+@on_array_device
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     """Returns the state of `lfilter` after the given outputs and inputs, newest first; computed on the host.
 
@@ -315,6 +318,7 @@ def _sections(sos: Any) -> Any:
     return sections
 
 
+@on_array_device
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a cascade of second-order sections along an axis.
 
@@ -419,6 +423,7 @@ def _from_best_states(b: Any, a: Any, rows: ndarray, irlen: int | None) -> ndarr
     return filtered(run, rows, order, irlen)
 
 
+@on_array_device
 def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad",
     irlen: int | None = None,
@@ -458,6 +463,7 @@ def filtfilt(
     return _both_ways(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
 
 
+@on_array_device
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
     """Applies `sosfilt` forward and then backward, so that the phase does not shift.
 

@@ -10,6 +10,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
@@ -28,6 +29,7 @@ def _weights(index: ndarray, n: int, last: int) -> ndarray:
     return _map("where", middle, 1.0, _map("where", index <= last, 2.0, 0.0))
 
 
+@on_array_device
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     """Returns the analytic signal: the signal plus i times its Hilbert transform, which has no negative frequencies.
 
@@ -59,6 +61,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     return cp.moveaxis(result, -1, axis)
 
 
+@on_array_device
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Resamples a periodic signal to `num` samples by Fourier transforms.
 
@@ -122,6 +125,7 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     return result, cp.arange(num) * (times[1] - times[0]) * (n / num) + times[0]
 
 
+@on_array_device
 def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
             ) -> ndarray:  # fmt: skip
     """Upsamples by inserting `up` - 1 zeros after each sample, filters, and keeps every `down`-th output. Computed as a
@@ -267,6 +271,7 @@ def kaiser_atten(numtaps: int, width: float) -> float:
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
+@on_array_device
 def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
                   cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
@@ -370,6 +375,7 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     return _map("where", variance < power, mean, value)
 
 
+@on_array_device
 def decimate(
     x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
 ) -> ndarray:

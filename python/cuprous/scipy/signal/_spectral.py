@@ -12,6 +12,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import detrend as _detrend
@@ -166,6 +167,7 @@ def _filled(a: ndarray, n: int) -> ndarray:
     return cp.concatenate([a, cp.zeros((*a.shape[:-1], n - a.shape[-1]), a.dtype_name)], axis=-1)
 
 
+@on_array_device
 def csd(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
@@ -203,6 +205,7 @@ def csd(
                      return_onesided, scaling, axis, average)  # fmt: skip
 
 
+@on_array_device
 def welch(
     x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
@@ -238,6 +241,7 @@ def welch(
                      average)  # fmt: skip
 
 
+@on_array_device
 def periodogram(
     x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
@@ -278,6 +282,7 @@ def periodogram(
     return welch(a, fs, window, n, 0, nfft, detrend, return_onesided, scaling, axis)
 
 
+@on_array_device
 def coherence(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
@@ -321,6 +326,7 @@ def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> nd
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
+@on_array_device
 def spectrogram(
     x: Any, fs: float = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,

@@ -3,7 +3,9 @@ CSR."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
@@ -70,6 +72,25 @@ def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
     if values.dtype_name != name:
         return _core.cast(values, name)
     return values.copy() if (copy and values is data) or not values.is_c_contiguous else values
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def on_data_device(method: _F) -> _F:
+    """Lets a method of a matrix, or a function of one, make its new arrays on the device of the matrix."""
+
+    @functools.wraps(method)
+    def inside(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = _core.enter_device_of((getattr(self, "_data", self),))
+        if before is None:
+            return method(self, *args, **kwargs)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _core.leave_device(before)
+
+    return cast(_F, inside)
 
 
 class Sparse:
@@ -313,6 +334,7 @@ class Sparse:
         rows, columns = _pattern.keep(a.data != 0, a.row, a.col)
         return rows, columns
 
+    @on_data_device
     def count_nonzero(self, axis: int | None = None) -> Any:
         """Counts the stored values that are not zero; per row or column if `axis` is given."""
         self.sum_duplicates()
@@ -368,18 +390,22 @@ class Sparse:
 
     # --- reductions
 
+    @on_data_device
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
         return _reductions.sum_(self, axis, dtype, out)
 
+    @on_data_device
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
         return _reductions.mean(self, axis, dtype, out)
 
+    @on_data_device
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
         return _reductions.extreme(self, "max", axis, out, explicit, False)
 
+    @on_data_device
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
         return _reductions.extreme(self, "min", axis, out, explicit, False)
@@ -392,10 +418,12 @@ class Sparse:
         """`min` that passes over NaN."""
         return _reductions.extreme(self, "min", axis, out, explicit, True)
 
+    @on_data_device
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
         return _reductions.arg_extreme(self, "max", axis, out, explicit)
 
+    @on_data_device
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
         return _reductions.arg_extreme(self, "min", axis, out, explicit)

@@ -12,12 +12,12 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.convert import convert
-from cuprous._common.operands import is_numpy_array
+from cuprous._common.operands import is_numpy_array, on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
 from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _classes, _pattern
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._base import Sparse, on_data_device
 from cuprous.scipy.sparse._checks import checked_dtype, is_number
 
 
@@ -161,6 +161,7 @@ def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool
     return _coo(data, row, col, shape, is_array)
 
 
+@on_array_device
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix with the given diagonals; in DIA format by default.
 
@@ -185,6 +186,7 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | Non
     return _diags(diagonals, offsets, shape, format, dtype, False)
 
 
+@on_array_device
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: str | None = None,
                 dtype: Any = None) -> Any:  # fmt: skip
     """Returns a sparse array with the given diagonals.
@@ -394,6 +396,7 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
     return _as_format(_joined(parts, (down[-1], right[-1]), name, kind), format)
 
 
+@on_array_device
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix assembled from a grid of blocks; None stands for a block of zeros.
 
@@ -417,6 +420,7 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([list(row) for row in blocks], format, dtype)
 
 
+@on_array_device
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a sparse array assembled from a grid of blocks; None stands for a block of zeros.
 
@@ -445,6 +449,7 @@ def _common_format(parts: list[Any]) -> str | None:
     return formats.pop() if len(formats) == 1 else None
 
 
+@on_array_device
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices horizontally.
 
@@ -468,6 +473,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([parts], format or _common_format(parts), dtype)
 
 
+@on_array_device
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices vertically.
 
@@ -492,6 +498,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
 
 
+@on_array_device
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a block-diagonal matrix.
 
@@ -519,6 +526,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _as_format(_joined(parts, (down, right), name, kind), format)
 
 
+@on_data_device
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker product.
 
@@ -547,6 +555,7 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     return _as_format(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
 
 
+@on_data_device
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker sum of square matrices, kron(I, A) + kron(B, I).
 
@@ -583,6 +592,7 @@ def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
     return _as_format(a._new(data, row, col, a._shape, a._canonical), format)
 
 
+@on_data_device
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and below diagonal `k`.
 
@@ -602,6 +612,7 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     return _triangle(A, k, format, True)
 
 
+@on_data_device
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and above diagonal `k`.
 
@@ -621,6 +632,7 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     return _triangle(A, k, format, False)
 
 
+@on_data_device
 def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
     """Returns the rows, columns and values of the nonzero elements, with duplicates summed.
 

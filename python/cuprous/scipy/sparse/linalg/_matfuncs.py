@@ -10,9 +10,10 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._base import Sparse, on_data_device
 
 
+@on_data_device
 def matrix_power(A: Any, power: Any) -> Any:
     """Returns a power of a square sparse matrix.
 
@@ -48,6 +49,7 @@ def matrix_power(A: Any, power: Any) -> Any:
     return A @ half @ half if power % 2 else half @ half
 
 
+@on_data_device
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """Solves A x = b as a dense system; memory and time are those of `cuprous.linalg.solve`.
 
