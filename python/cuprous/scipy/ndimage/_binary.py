@@ -12,7 +12,7 @@ from cuprous._common.arguments import array
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbors, reflected
-from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, source
+from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, per_axis, source
 
 #: The largest structuring element that is processed in one pass, and the most iterations between two convergence
 #: checks.
@@ -331,3 +331,30 @@ def binary_fill_holes(
     out = _target(a, output)
     outside = _morphed("maximum", _core.full(a.shape, False, "bool"), structure, -1, a == 0, 1, origin, axes)
     return deliver(_core.map("logical_not", outside), out)
+
+
+def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
+    """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
+
+    Args:
+        structure: the structuring element.
+        iterations: the number of steps.
+        origin: the shift of the structure's center, one for all axes or one for each.
+
+    Returns:
+        The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
+        and the list of its origins.
+
+    Examples:
+        >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
+        array([ True,  True,  True,  True,  True])
+    """
+    element = host(structure)
+    if iterations < 2:
+        return _core.from_numpy(element)
+    more = iterations - 1
+    before = [more * (n // 2) for n in element.shape]
+    after = [more * (n - 1) - b for n, b in zip(element.shape, before, strict=True)]
+    dilated = _core.pad(_core.from_numpy(element != 0), before, after, "constant", 0.0)
+    dilated = binary_dilation(dilated, element, iterations=more)
+    return dilated if origin is None else (dilated, [iterations * o for o in per_axis(origin, element.ndim)])
