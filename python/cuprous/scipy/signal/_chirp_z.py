@@ -12,6 +12,7 @@ from cuprous._common.arguments import array
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft import fft, ifft
 from cuprous.scipy.fft import next_fast_len
+from cuprous.scipy.signal._parameters import documented
 
 ndarray = _core.ndarray
 
@@ -183,6 +184,7 @@ def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 +
     return CZT(x.shape[axis], m, w, a)(x, axis=axis)
 
 
+@documented
 def zoom_fft(
     x: Any, fn: Any, m: int | None = None, *, fs: float = 2, endpoint: bool = False, axis: int = -1
 ) -> ndarray:
@@ -192,9 +194,7 @@ def zoom_fft(
         x: the signals.
         fn: the range of frequencies, or its end if it starts at 0.
         m: the number of frequencies; by default the signals' length.
-        fs: the sampling frequency.
         endpoint: whether the end belongs to the range.
-        axis: the axis.
 
     Returns:
         A complex array with `m` elements along the axis.
