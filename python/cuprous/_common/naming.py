@@ -17,7 +17,7 @@ def named(function: _F, name: str, doc: str) -> _F:
 
 
 def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F], _F]:
-    """Returns a decorator that completes docstrings by what functions of a module have in common.
+    """Returns a decorator that completes docstrings by what functions or classes of a module have in common.
 
     Args:
         parameters: descriptions of parameters, for those that a docstring does not describe.
@@ -31,7 +31,8 @@ def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F],
         found = {title: f"    {text}" for title, text in sections.items()} | dict(part.split(":\n", 1) for part in own)
         entries = re.split(r"\n(?=    \S)", found["Args"]) if "Args" in found else []
         described = {name.strip(" *"): entry for entry in entries for name in entry.partition(":")[0].split(",")}
-        names = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
+        code = function.__init__.__code__ if isinstance(function, type) else function.__code__  # type: ignore[misc]
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         shared = {name: f"    {name}: {parameters[name]}" for name in names if name in parameters}
         inserted = {name: described.get(name, shared.get(name)) for name in names} | described
         found["Args"] = "\n".join(entry for entry in dict.fromkeys(inserted.values()) if entry)
