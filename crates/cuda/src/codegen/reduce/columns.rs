@@ -1,14 +1,14 @@
 //! Reductions along an axis that is not the contiguous one. Threads lie along the contiguous axis in vectors. Rows of
 //! threads share the reduced axis, and so do blocks if there are too few columns.
 
-use cuprous_plan::{Access, Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::columns_merge::{merge_parts, merge_thread_rows};
 use super::phases::Phases;
-use super::rows::{iota_lane, outer_vars};
+use super::rows::{Vectors, iota_lane, outer_vars, row_position};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, state_bytes};
-use crate::codegen::map::{Span, VectorAccess, vector_access};
+use crate::codegen::map::{Span, vector_access};
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;

@@ -4,13 +4,13 @@
 //! on timing. It resets its counter to zero.
 
 use cuprous_core::ReduceOp;
-use cuprous_plan::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level};
 
 use super::phases::Phases;
-use super::rows::{RowPosition, accumulate_all, iota_lane, outer_indices, row_position, row_statement};
+use super::rows::{RowPosition, Vectors, accumulate_all, outer_indices, row_position, row_statement};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, is_sink, kernel_name, operands, state_bytes};
-use crate::codegen::map::{Span, VectorAccess, vector_access};
+use crate::codegen::map::Span;
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;
