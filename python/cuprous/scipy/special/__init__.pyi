@@ -104,6 +104,7 @@ pdtr: _SpecialFunction
 pdtrc: _SpecialFunction
 pdtri: _SpecialFunction
 poch: _SpecialFunction
+powm1: _SpecialFunction
 pseudo_huber: _SpecialFunction
 psi: _SpecialFunction
 radian: _SpecialFunction
@@ -218,6 +219,7 @@ __all__ = [
     "pdtri",
     "perm",
     "poch",
+    "powm1",
     "polygamma",
     "pseudo_huber",
     "psi",
