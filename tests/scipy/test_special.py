@@ -50,6 +50,7 @@ BINARY: dict[str, tuple[Any, Any, float]] = {
     "huber": (np.array([0.0, 0.5, 1.5, -1.0]), np.linspace(-3, 3, 25)[:, None], 1e-14),
     "pseudo_huber": (np.array([0.0, 0.5, 1.5, -1.0]), np.linspace(-3, 3, 25)[:, None], 1e-13),
     "boxcox": (A, np.array([0.0, 0.5, -1.0, 2.0])[:, None], 1e-12),
+    "powm1": (np.concatenate([A, -A, [0.0, 1 + 1e-9]]), np.array([0.0, 1e-12, -0.02, 0.5, 3.0, -4.0])[:, None], 1e-14),
     "inv_boxcox": (np.linspace(0.1, 0.9, 9), np.array([0.0, 0.5, -1.0, 2.0])[:, None], 1e-12),
 }
 

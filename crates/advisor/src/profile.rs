@@ -67,11 +67,11 @@ pub enum ComputeUnit {
 /// How well a program uses the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Plain code.
+    /// Straightforward code that nobody has optimized.
     Low,
-    /// Typical code.
+    /// Code with the usual optimizations.
     Typical,
-    /// The best code.
+    /// The best code known, such as that of the vendor's libraries.
     High,
 }
 

@@ -256,7 +256,7 @@ impl DeviceGroup {
                 let seq = *self.seq.lock().unwrap_or_else(|e| e.into_inner());
                 self.ranks.iter().for_each(|&rank| self.session.send_end(rank, self.number, seq));
             }
-            // The library's own end waits for all ranks; it is stopped instead if some go on, as it is if they fail.
+            // The library's close() waits for all ranks. If some ranks have not ended in time, it is aborted instead.
             let all_end = self.ledger.have_ended();
             if all_end || is_late {
                 self.apart(CLOSE, if all_end { |library| library.close() } else { |library| library.abort() });

@@ -264,7 +264,7 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
         return _as_of(to, view, schema, inputs)
     operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
     predicate = getattr(view, "predicate", None)
-    # A left or right join by inequalities looks like one by equal keys, but never unites its keys.
+    # In old plans a left or right join by inequalities looks like one by equal keys, unless it coalesces its keys.
     clear = to.names_inequalities or kind not in ("Left", "Right") or coalesce
     refuse_unless(clear, f"this version of Polars does not say whether a {kind.lower()} join is by equal keys")
     refuse_unless(view.left_on or kind == "Cross", "the join has no keys")

@@ -16,6 +16,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous._common.casting import astype
 from cuprous._common.operands import is_scalar, on_array_device
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, source
 
 
@@ -117,13 +118,12 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
 
 
 @on_array_device
+@documented
 def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
@@ -138,13 +138,12 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
 
 
 @on_array_device
+@documented
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region. This is a synonym of `sum_labels`.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise float64 of the shape of `index`; 0 for labels that do not occur.
@@ -157,13 +156,12 @@ def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarra
 
 
 @on_array_device
+@documented
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the mean over each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; NaN for labels that do not occur.
@@ -177,13 +175,12 @@ def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarr
 
 
 @on_array_device
+@documented
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the variance (divided by the number of elements) of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
@@ -205,13 +202,12 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
 
 
 @on_array_device
+@documented
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the standard deviation of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
@@ -240,13 +236,12 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
 
 
 @on_array_device
+@documented
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the minimum of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur,
@@ -260,13 +255,12 @@ def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
 
 
 @on_array_device
+@documented
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the maximum of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
@@ -279,13 +273,12 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
 
 
 @on_array_device
+@documented
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the median of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
@@ -334,13 +327,12 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
 
 
 @on_array_device
+@documented
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's minimum. It is copied to the host.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of integers, or a list of tuples for several labels.
@@ -354,13 +346,12 @@ def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
 
 
 @on_array_device
+@documented
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's maximum, the last among equal values. It is copied to the host.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of integers, or a list of tuples for several labels.
@@ -374,13 +365,12 @@ def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
 
 
 @on_array_device
+@documented
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
     """Returns minima, maxima and their positions.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of four, as `minimum`, `maximum`, `minimum_position` and `maximum_position` return them.
@@ -398,13 +388,12 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
 
 
 @on_array_device
+@documented
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the center of mass of each region, weighted by the input.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of 0-d arrays, or a list of tuples for several labels.
@@ -426,6 +415,7 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
 
 
 @on_array_device
+@documented
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns histograms of each region, counted like `numpy.histogram`.
 
@@ -434,8 +424,6 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
         min: the lower end of the bins.
         max: the upper end of the bins.
         bins: the number of bins.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         An array of counts; for several labels rows of one array (SciPy: an array of arrays). A label that does not

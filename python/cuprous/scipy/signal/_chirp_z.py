@@ -13,6 +13,7 @@ from cuprous._common.operands import on_array_device
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft import fft, ifft
 from cuprous.scipy.fft import next_fast_len
+from cuprous.scipy.signal._parameters import documented
 
 ndarray = _core.ndarray
 
@@ -186,6 +187,7 @@ def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 +
 
 
 @on_array_device
+@documented
 def zoom_fft(
     x: Any, fn: Any, m: int | None = None, *, fs: float = 2, endpoint: bool = False, axis: int = -1
 ) -> ndarray:
@@ -195,9 +197,7 @@ def zoom_fft(
         x: the signals.
         fn: the range of frequencies, or its end if it starts at 0.
         m: the number of frequencies; by default the signals' length.
-        fs: the sampling frequency.
         endpoint: whether the end belongs to the range.
-        axis: the axis.
 
     Returns:
         A complex array with `m` elements along the axis.

@@ -16,6 +16,7 @@ from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._design import cheby1
+from cuprous.scipy.signal._parameters import documented
 from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
@@ -62,14 +63,13 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
 
 
 @on_array_device
+@documented
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Resamples a periodic signal to `num` samples by Fourier transforms.
 
     Args:
-        x: the array.
         num: the number of samples in the result.
         t: the sample times; if given, the new sample times are returned too.
-        axis: the axis.
         window: a window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
         domain: "time", or "freq" if `x` is a spectrum.
 
@@ -126,6 +126,7 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
 
 
 @on_array_device
+@documented
 def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
             ) -> ndarray:  # fmt: skip
     """Upsamples by inserting `up` - 1 zeros after each sample, filters, and keeps every `down`-th output. Computed as a
@@ -133,10 +134,8 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
 
     Args:
         h: the filter's coefficients.
-        x: the array.
         up: the upsampling factor.
         down: the downsampling factor.
-        axis: the axis.
         mode: must be "constant".
         cval: must be 0.
 
@@ -272,15 +271,14 @@ def kaiser_atten(numtaps: int, width: float) -> float:
 
 
 @on_array_device
+@documented
 def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
                   cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
 
     Args:
-        x: the array.
         up: the upsampling factor.
         down: the downsampling factor.
-        axis: the axis.
         window: the filter's window, or its coefficients as a vector.
         padtype: the extension beyond the ends: "constant", or the statistic that is subtracted before and added back
             after filtering: "mean", "median", "minimum", "maximum".
@@ -376,17 +374,16 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
 
 
 @on_array_device
+@documented
 def decimate(
     x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
 ) -> ndarray:
     """Keeps every q-th sample, after a lowpass (anti-aliasing) filter.
 
     Args:
-        x: the array.
         q: the downsampling factor.
         n: the filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
         ftype: "iir" or "fir".
-        axis: the axis.
         zero_phase: whether to avoid a phase shift.
 
     Returns:

@@ -16,7 +16,7 @@ from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
-from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
+from cuprous.scipy.sparse._checks import FORMATS, checked_dtype
 
 #: SciPy's formats that are not supported.
 _UNSUPPORTED = ("bsr", "dok", "lil")
@@ -43,6 +43,17 @@ class spmatrix:
     """
 
     _is_array: ClassVar[bool] = False
+
+
+#: The classes by format and by whether they are arrays (`_classes`).
+CLASSES: dict[tuple[str, bool], Any] = {}
+
+
+def from_scipy(a: Any) -> Any:
+    """Copies a SciPy matrix to the device."""
+    import scipy.sparse
+
+    return CLASSES[a.format, not isinstance(a, scipy.sparse.spmatrix)](a)
 
 
 def is_dense(x: Any) -> bool:
@@ -210,9 +221,7 @@ class Sparse:
         return self.data.device
 
     def _class(self, format: str) -> Any:
-        from cuprous.scipy.sparse import _classes  # which subclass this class
-
-        return _classes.of(format, self._is_array)
+        return CLASSES[format, self._is_array]
 
     def __repr__(self) -> str:
         what = "array" if self._is_array else "matrix"
@@ -237,9 +246,7 @@ class Sparse:
         return (rows[i] for i in range(self.shape[0]))
 
     def __reduce__(self) -> Any:
-        from cuprous.scipy.sparse import _classes  # which subclass this class
-
-        return _classes.from_scipy, (self.get(),)
+        return from_scipy, (self.get(),)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -360,33 +367,6 @@ class Sparse:
         length = min(m + min(k, 0), n - max(k, 0))
         at = _core.map("where", astype(a.col, "int64") - astype(a.row, "int64") == k, a.row + min(k, 0), length)
         return _pattern.add_up(at, a.data, length + 1)[:length]
-
-    def setdiag(self, values: Any, k: int = 0) -> None:
-        """Writes a diagonal.
-
-        Args:
-            values: a number or a vector; elements beyond the diagonal's length are ignored.
-            k: the diagonal's offset; positive above the main diagonal.
-
-        Raises:
-            ValueError: if the matrix has no such diagonal, or for an array with one axis.
-        """
-        from cuprous.scipy.sparse import _indexing  # which knows this class
-
-        if self.ndim != 2:
-            raise ValueError("setdiag requires two dimensions")
-        m, n = self._shape
-        if k <= -m or k >= n:
-            raise ValueError("k exceeds array dimensions")
-        new_values = array(values) if not is_number(values) else values
-        length = min(m + min(k, 0), n - max(k, 0))
-        if isinstance(new_values, ndarray) and new_values.ndim:
-            if new_values.ndim > 1:
-                raise ValueError("setdiag: values must be a number or a vector")
-            length = min(length, new_values.size)
-            new_values = new_values[:length]
-        along = _pattern.arange(length)
-        _indexing.write(self, along - min(k, 0), along + max(k, 0), new_values)
 
     # --- reductions
 

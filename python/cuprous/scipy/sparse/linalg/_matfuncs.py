@@ -11,6 +11,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous.scipy.sparse._base import Sparse, on_data_device
+from cuprous.scipy.sparse._construct import _eye
 
 
 @on_data_device
@@ -40,8 +41,6 @@ def matrix_power(A: Any, power: Any) -> Any:
     if power < 0:
         raise ValueError("exponent must be >= 0")
     if power == 0:
-        from cuprous.scipy.sparse._construct import _eye  # which imports this module
-
         return _eye(m, m, 0, A._dtype, A.format if A.format != "coo" else "csr", A._is_array)
     if power == 1:
         return A.copy()
