@@ -10,16 +10,20 @@ import argparse
 import os
 import secrets
 import signal
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from string import Template
 from types import FrameType
 from typing import Any
 
 from cuprous import _core
 from cuprous._core import DistStore, DistStoreError
-from cuprous._tools.ranks import Rank, by_rank, outputs_of, summary
+from cuprous._tools import affinity
+from cuprous._tools.ranks import Rank, by_rank, outputs_of, summary, words
+from cuprous.cuda import Device
 from cuprous.runner._binding import environment, line
 from cuprous.runner._packages import DEFAULT, chosen
 from cuprous.runner.command import names
@@ -31,6 +35,8 @@ _PATIENCE = 10.0
 #: How long hosts wait for each other, and after which time they say so.
 _JOIN, _NOTICE = 300.0, 10.0
 _LOCAL = "127.0.0.1"
+#: What stands before each line of a rank on the console.
+_PREFIX = "[rank${rank}]:"
 #: The signals at which the ranks are ended, as torchrun's.
 _SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
 _UNCATCHABLE = ("SIGKILL", "SIGSTOP")
@@ -38,6 +44,16 @@ _UNCATCHABLE = ("SIGKILL", "SIGSTOP")
 
 def _numbers(text: str) -> set[int]:
     return {int(part) for part in text.split(",")}
+
+
+def _no_handler(text: str) -> str:
+    if text != "null":
+        raise argparse.ArgumentTypeError(f"{text}: no events are recorded; --log-dir keeps errors and what ranks print")
+    return text
+
+
+def _no_specs(text: str) -> str:
+    raise argparse.ArgumentTypeError(f"{text}: extensions of PyTorch's logging are not supported; use --log-dir, --tee")
 
 
 def _hosts(text: str) -> int:
@@ -82,7 +98,12 @@ def _parser() -> argparse.ArgumentParser:
 
     option("--standalone", action="store_true", default=False, help="one host; any free port")
     option("--nnodes", type=_hosts, default=1, metavar="N", help="hosts, each of which runs this launcher")
-    option("--nproc-per-node", default="1", metavar="N", help="ranks on this host; auto or cpu is one for each core")
+    option(
+        "--nproc-per-node",
+        default="1",
+        metavar="N",
+        help="ranks on this host; gpu is one for each GPU, cpu for each core, auto for each GPU if there is one",
+    )
     option("--node-rank", type=int, default=0, metavar="N", help="this host's number, from 0")
     option("--rdzv-endpoint", default="", metavar="HOST:PORT", help="where host 0 is reached")
     option("--rdzv-id", default="none", metavar="NAME", help="the job's name")
@@ -107,6 +128,16 @@ def _parser() -> argparse.ArgumentParser:
     option("--tee", "-t", type=by_rank, default={}, metavar="N", help=f"to files and the console: {streams}")
     option("--local-ranks-filter", type=_numbers, default=None, metavar="N,N",
            help="only these ranks of this host write to the console")  # fmt: skip
+    for name in ("stdout", "stderr"):
+        option(f"--duplicate-{name}-filters", type=words, default=[], metavar="TEXTS",
+               help=f"lines of --tee with one of these texts also go to filtered_{name}.log")  # fmt: skip
+    option("--log-line-prefix-template", default=os.environ.get("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", _PREFIX),
+           metavar="TEXT", help="before lines of --tee: ${role_name}, ${rank}, ${local_rank}, ${hostname}")  # fmt: skip
+    option("--numa-binding", default=None, choices=affinity.MODES, help="each rank runs on cores near its GPU")
+    option("--shutdown-timeout", type=float, default=_PATIENCE, metavar="S",
+           help="how long ranks may take to end after a signal")  # fmt: skip
+    option("--event-log-handler", type=_no_handler, default="null", help="accepted: null")
+    option("--logs-specs", type=_no_specs, default=None, help=argparse.SUPPRESS)
     bound = "bind torch and the other packages of `cuprous run`, and these, to Cuprous for all ranks"
     parser.add_argument("--bind", type=names, default=[], metavar="NAMES", help=bound)
     parser.add_argument("-m", "--module", action="store_true", help="the program is the name of a module")
@@ -119,10 +150,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _processes(text: str) -> int:
+    gpus = _core.device_count() if text in ("auto", "gpu") else 0
+    if text == "gpu" and gpus == 0:
+        raise SystemExit("--nproc-per-node=gpu: this machine has no GPU; auto starts a rank for each core then")
+    if gpus > 0:
+        return gpus
     if text in ("auto", "cpu"):
         return os.cpu_count() or 1
-    if text == "gpu":
-        return max(_core.device_count(), 1)
     if not text.isdecimal() or int(text) < 1:
         raise SystemExit(f"--nproc-per-node must be a positive number, auto, cpu or gpu, got {text!r}")
     return int(text)
@@ -153,6 +187,7 @@ class Launcher:
         if options.run_path and not os.path.isabs(options.program):
             raise SystemExit(f"--run-path needs an absolute path, got {options.program!r}")
         self.gpus = self._gpus() if options.virtual_local_rank else []
+        self.cores = self._cores()
         host, port = self._endpoint()
         self.store = DistStore.tcp(host, port, options.node_rank == 0, options.rdzv_conf)
         self.host, self.port = host, self.store.port or port
@@ -168,6 +203,7 @@ class Launcher:
         token = os.environ.get("CUPROUS_JOB_TOKEN") or (secrets.token_hex(32) if options.nnodes == 1 else "")
         self.token = {"CUPROUS_JOB_TOKEN": token} if token else {}
         self.folder = options.log_dir or tempfile.mkdtemp(prefix="cuprous-run-")
+        self.filters = {name: getattr(options, f"duplicate_{name}_filters") for name in ("stdout", "stderr")}
         self.ranks: list[Rank] = []
 
     def _gpus(self) -> list[str]:
@@ -179,6 +215,20 @@ class Launcher:
                 f"--virtual-local-rank: CUDA_VISIBLE_DEVICES={given} has fewer GPUs than {self.local} ranks"
             )
         return found
+
+    def _cores(self) -> list[set[int]] | None:
+        """Returns the cores of each rank of this host, if it has not all of them."""
+        mode = self.options.numa_binding
+        if mode is None:
+            return None
+        gpus = _core.device_count()
+        if gpus < self.local:
+            raise SystemExit(f"--numa-binding: this machine has {gpus} GPUs for {self.local} ranks")
+        try:
+            machine = affinity.of_this_machine([Device(gpu).attributes["pciBusID"] for gpu in range(gpus)])
+            return [machine.near(mode, gpu) for gpu in range(self.local)]
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"--numa-binding={mode}: {error}") from None
 
     def _counts(self) -> list[int]:
         """Returns how many ranks each host starts. Waits for the hosts."""
@@ -243,8 +293,12 @@ class Launcher:
             folder = os.path.join(self.folder, self.run_id, f"attempt_{attempt}", str(local))
             os.makedirs(folder, exist_ok=True)
             environment = self._environment(local, attempt, os.path.join(folder, "error.json"))
-            outputs = outputs_of(local, self.options)
-            self.ranks.append(Rank(self.first + local, self._command(), environment, folder, outputs))
+            outputs, number = outputs_of(local, self.options), self.first + local
+            names = {"role_name": self.options.role, "rank": number, "local_rank": local,
+                     "hostname": socket.gethostname()}  # fmt: skip
+            prefix = Template(self.options.log_line_prefix_template).safe_substitute(names)
+            cores = self.cores and self.cores[local]
+            self.ranks.append(Rank(number, self._command(), environment, folder, outputs, self.filters, prefix, cores))
 
     def watch(self, attempt: int) -> bool:
         """Waits until all ranks have ended. Returns True if all succeeded; after a failure the others are ended."""
@@ -283,10 +337,10 @@ class Launcher:
         return self.store.check([f"launcher/{attempt}/failed"])
 
     def end(self, number: int) -> None:
-        """Ends all ranks of this host: with a signal, then after 10 seconds by force."""
+        """Ends all ranks of this host: with a signal, then by force."""
         for rank in self.ranks:
             rank.send(number)
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + self.options.shutdown_timeout
         while any(rank.is_running() for rank in self.ranks) and time.monotonic() < until:
             time.sleep(0.02)
         for rank in self.ranks:
@@ -316,7 +370,7 @@ class Launcher:
         if self.options.node_rank > 0:
             self.store.add("launcher/left", 1)
             return
-        until = time.monotonic() + _PATIENCE + _GRACE
+        until = time.monotonic() + self.options.shutdown_timeout + _GRACE
         while self.store.add("launcher/left", 0) < self.options.nnodes - 1 and time.monotonic() < until:
             time.sleep(0.05)
 

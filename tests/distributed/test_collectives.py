@@ -211,6 +211,12 @@ def test_objects_arrive_as_they_were_and_classes_need_a_token() -> None:
     out = [None]
     dist.scatter_object_list(out, ["a", {"b": 1}] if rank == 0 else None)
     assert out == (["a"] if rank == 0 else [{"b": 1}])
+    values = [np.arange(6.0).reshape(2, 3).T, np.float32(1.5), np.array(["a", "bc"]), np.datetime64("2026-11-27"),
+              1 + 2j, {1, "x"}, frozenset({(1, 2)}), np.zeros((0, 2), np.int8), 1 << 100, float("inf")]
+    dist.all_gather_object(objects, values if rank == 1 else None)
+    for got, sent in zip(objects[1], values, strict=True):
+        assert type(got) is type(sent) and np.array_equal(got, sent), (got, sent)
+    assert objects[1][0].dtype == np.float64 and objects[1][0].flags.writeable
     for kw, error, text in ({}, TypeError, "allow_pickle=True"), ({"allow_pickle": True}, ValueError, "token"):
         try:
             dist.all_gather_object(objects, datetime.date(2026, 1, 1), **kw)
@@ -321,3 +327,44 @@ def test_wrong_arguments_are_named_before_anything_is_sent() -> None:
     dist.all_reduce(x)
     assert x.tolist() == [2, 2, 2]
     """)
+
+
+@pytest.mark.parametrize("transport", ["", "shm", "socket"])
+def test_outputs_may_share_memory_with_inputs(transport: str) -> None:
+    """As if the inputs were read first: rows of one array that change places, also in the background."""
+    run(
+        """
+    for size in 3, 5000, 70_001:
+        base = [np.arange(3.0 * size).reshape(3, size) * (r + 1) + r for r in range(n)]
+        own, x = base[rank], None
+        def rows():
+            global x
+            x = torch.tensor(base[rank])
+            return list(x)
+        def same(tensor, expected):
+            assert np.array_equal(tensor.numpy(), expected), (rank, size)
+        for is_async in False, True:
+            def call(function, *arguments, **more):
+                work = function(*arguments, async_op=is_async, **more)
+            to_me = np.stack([each[rank] for each in base])
+            a = rows(); call(dist.all_to_all, a[::-1], a); same(x, to_me[::-1])
+            a = rows(); call(dist.all_to_all_single, x, x); same(x, to_me)
+            for k in range(3):
+                total = to_me[0] + to_me[1] + to_me[2]
+                a = rows(); call(dist.reduce_scatter, a[k], a); same(a[k], total)
+                a = rows(); call(dist.all_gather_into_tensor, x, a[k]); same(x, np.stack([each[k] for each in base]))
+                a = rows(); call(dist.scatter, a[k], a if rank == 0 else None, src=0); same(a[k], base[0][rank])
+                a = rows(); call(dist.gather, a[k], a if rank == 0 else None, dst=0)
+                same(x, np.stack([each[k] for each in base]) if rank == 0 else own)
+            shifted = torch.tensor(np.append(own.ravel(), 0.0))
+            call(dist.all_to_all_single, shifted[1:], shifted[:-1]); same(shifted[1:], to_me.ravel())
+    for sizes in [-1, 0, 4], [1, 1], [1, 1, 2]:
+        try:
+            dist.all_to_all_single(torch.zeros(3), torch.zeros(3), sizes, [1, 1, 1])
+            raise SystemExit("accepted")
+        except RuntimeError as e:
+            assert "must be 3 sizes whose sum is 3" in str(e), e
+    """,
+        3,
+        CUPROUS_DISTRIBUTED_TRANSPORT=transport,
+    )

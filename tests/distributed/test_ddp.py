@@ -379,3 +379,30 @@ def test_ranks_keep_their_own_buffers_if_these_are_not_broadcast() -> None:
     loss.backward()
     assert layer.module.weight.grad.item() == 3.0
     """)
+
+
+def test_hooks_that_return_something_else_are_errors() -> None:
+    """Nothing that they return is dropped."""
+    run("""
+    def failing(text, hook):
+        model = DDP(torch.nn.Linear(3, 2, bias=False))
+        model.register_comm_hook(None, hook)
+        try:
+            model(torch.ones(1, 3)).sum().backward()
+        except RuntimeError as e:
+            assert text in str(e), e
+        else:
+            raise SystemExit("accepted: " + text)
+    def done(value):
+        future = torch.futures.Future()
+        future.set_result(value)
+        return future
+    failing("must return a torch.futures.Future object, but got <class 'NoneType'>", lambda state, bucket: None)
+    failing("must return a torch.futures.Future object", lambda state, bucket: bucket.buffer())
+    failing("Tensor or a TensorList, found <class 'int'>", lambda state, bucket: done(3))
+    failing("returned 1 elements for a bucket of 6", lambda state, bucket: done(torch.ones(1)))
+    model = DDP(torch.nn.Linear(3, 2, bias=False))
+    model.register_comm_hook(None, lambda state, bucket: done([bucket.buffer() * 5]))
+    model(torch.ones(1, 3)).sum().backward()
+    assert model.module.weight.grad.tolist() == [[5.0] * 3] * 2
+    """)

@@ -339,3 +339,42 @@ def test_torchruns_environment_variables_and_other_options(tmp_path: Path) -> No
     started = time.monotonic()
     code, out = _run(tmp_path, program, "--nnodes=2", "--rdzv-endpoint=127.0.0.1:0", "--rdzv-conf=join_timeout=1")
     assert code == 1 and "host 1 of 2 has not joined" in out and time.monotonic() - started < 20, out
+
+
+def test_lines_with_a_text_go_to_one_file_and_have_a_prefix(tmp_path: Path) -> None:
+    """Of the streams that go to files and to the console."""
+    program = """
+import os
+rank = os.environ["RANK"]
+os.write(1, f"loss {rank}\\na,b {rank}\\nother\\n".encode())
+os.write(2, b"loss is nan\\n")
+"""
+    options = ["--tee=0:3,1:1", "--duplicate-stdout-filters=a,,b,loss", "--duplicate_stderr_filters", "nan"]
+    prefix = {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": "<${role_name} ${rank}> "}
+    options += ["--standalone", "--nproc-per-node=2", "--rdzv-id=j", f"--log-dir={tmp_path}/logs"]
+    code, out = _run(tmp_path, program, *options, **prefix)
+    folder = tmp_path / "logs/j/attempt_0"
+    assert code == 0 and "<default 1> other" in out, out
+    assert sorted((folder / "filtered_stdout.log").read_text().splitlines()) == [
+        f"<default {rank}> {text} {rank}" for rank in range(2) for text in ("a,b", "loss")
+    ]
+    assert (folder / "filtered_stderr.log").read_text() == "<default 0> loss is nan\n"
+
+
+def test_options_for_gpus_and_of_pytorchs_logging_are_refused_where_they_mean_nothing(tmp_path: Path) -> None:
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    for options, text in (
+        (["--numa-binding=node"], "--numa-binding: this machine has 0 GPUs for 1 ranks"),
+        (["--nproc-per-node=gpu"], "--nproc-per-node=gpu: this machine has no GPU"),
+        (["--event-log-handler=console"], "console: no events are recorded"),
+        (["--logs-specs=own"], "own: extensions of PyTorch's logging are not supported"),
+    ):
+        code, out = _run(tmp_path, "", "--standalone", *options, **hidden)
+        assert code != 0 and text in out, out
+    program = "import os\nos.write(1, b'x')"
+    assert _run(tmp_path, program, "--standalone", "--nproc-per-node=auto", **hidden) == (
+        0,
+        "x" * (os.cpu_count() or 1),
+    )
+    code, out = _run(tmp_path, program, "--standalone", "--event-log-handler=null", "--shutdown-timeout=5")
+    assert (code, out) == (0, "x")

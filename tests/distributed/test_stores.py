@@ -164,6 +164,41 @@ def test_the_server_speaks_the_wire_protocol_and_survives_nonsense() -> None:
     assert store.get("k") == b"abc"
 
 
+def test_clients_that_wait_and_then_take_get_a_value_each() -> None:
+    """As PyTorch's clients do, which do not wait again. One that takes nothing keeps a value for a moment only."""
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    key = struct.pack("<Q", 2) + b"/q"
+    wait, pop = b"\x06" + struct.pack("<Q", 1) + key, b"\x0f" + key
+    counts: list[int] = []
+
+    def take(times: int) -> None:
+        with socket.create_connection(("127.0.0.1", store.port), 10) as s:
+            s.sendall(_VALIDATE)
+            for _ in range(times):
+                s.sendall(wait)
+                assert s.recv(1) == b"\x00"
+                s.sendall(pop)
+                (count,) = struct.unpack("<q", s.recv(8, socket.MSG_WAITALL))
+                counts.append(count)
+                if count > 0:
+                    s.recv(struct.unpack("<Q", s.recv(8, socket.MSG_WAITALL))[0], socket.MSG_WAITALL)
+
+    threads = [threading.Thread(target=take, args=(20,)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for k in range(100):
+        store.queue_push("q", str(k))
+    for thread in threads:
+        thread.join(20)
+    assert len(counts) == 100 and min(counts) > 0 and store.queue_len("q") == 0
+    store.queue_push("q", "last")
+    with socket.create_connection(("127.0.0.1", store.port), 10) as idle:
+        idle.sendall(_VALIDATE + wait)
+        assert idle.recv(1) == b"\x00"
+        take(1)
+        assert counts[100:] == [1]
+
+
 def test_a_program_that_is_no_store_is_an_error_within_the_timeout() -> None:
     """One that says nothing, and one that says something else."""
     with socket.socket() as other:

@@ -152,9 +152,13 @@ def test_backends_by_device() -> None:
     assert [o["rank"] for o in objects] == [0, 1]
     dist.monitored_barrier()
     fails(ValueError, "ReduceOp.BAND with NCCL", lambda: dist.all_reduce(x.int(), dist.ReduceOp.BAND))
-    fails(ValueError, "not supported for NCCL process group: int16", lambda: dist.all_reduce(x.to(torch.int16)))
+    fails(TypeError, "not supported for NCCL process group: int16", lambda: dist.all_reduce(x.to(torch.int16)))
     fails(RuntimeError, "same size", lambda: dist.all_gather([torch.ones(2), torch.ones(3)], x))
-    fails(RuntimeError, "not supported for float32", lambda: dist.all_reduce(x, dist.ReduceOp.BXOR))
+    fails(ValueError, "ReduceOp.BXOR with NCCL", lambda: dist.all_reduce(x, dist.ReduceOp.BXOR))
+    fails(TypeError, "ReduceOp.AVG with boolean", lambda: dist.all_reduce(x > 0, dist.ReduceOp.AVG))
+    fails(ValueError, "not supported for complex64", lambda: dist.all_reduce(x + 1j, dist.ReduceOp.PRODUCT))
+    both_ways = [dist.P2POp(dist.isend, x, 1 - rank), dist.P2POp(dist.isend, x, rank)]
+    fails(ValueError, "same as the rank", lambda: dist.batch_isend_irecv(both_ways))
     fails(ValueError, "contiguous", lambda: dist.all_reduce(torch.ones(3, 4).t(), async_op=True))
     fails(ValueError, "same as the rank", lambda: dist.send(x, rank))
     dist.all_reduce(x)                          # the group is still usable

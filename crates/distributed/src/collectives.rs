@@ -103,6 +103,53 @@ impl Request {
         })
     }
 
+    /// Returns true if a write to an output changes an input that others may still read.
+    pub(crate) fn overlaps(&self, me: usize) -> bool {
+        let span = |all: &[Memory]| {
+            let start = all.iter().map(|m| m.address).min()?;
+            Some((start, all.iter().map(|m| m.address + m.bytes as u64).max()?))
+        };
+        match (span(&self.inputs), span(&self.outputs)) {
+            (Some((a, end_a)), Some((b, end_b))) if a < end_b && b < end_a => {}
+            _ => return false,
+        }
+        // What each operation reads into the same place on this rank alone.
+        let is_own = |input: usize, output: usize| match self.op {
+            Op::AllGather | Op::Gather => output == me,
+            Op::Scatter | Op::ReduceScatter => input == me,
+            Op::AllToAll => input == me && output == me,
+            _ => true,
+        };
+        let crosses = |(k, a): (usize, &Memory), (j, b): (usize, &Memory)| {
+            let is_same = a.address == b.address && a.bytes == b.bytes && is_own(k, j);
+            !is_same && a.address < b.address + b.bytes as u64 && b.address < a.address + a.bytes as u64
+        };
+        self.inputs.iter().enumerate().any(|a| self.outputs.iter().enumerate().any(|b| crosses(a, b)))
+    }
+
+    /// Returns the request with copies of its inputs, and the copies, if it overlaps.
+    ///
+    /// # Safety
+    /// The inputs can be read.
+    pub(crate) unsafe fn staged(&self, me: usize) -> Option<(Request, Vec<u128>)> {
+        if !self.overlaps(me) {
+            return None;
+        }
+        let words = |memory: &Memory| memory.bytes.div_ceil(size_of::<u128>());
+        let mut copies = vec![0u128; self.inputs.iter().map(words).sum()];
+        let mut request = self.clone();
+        let mut free = &mut copies[..];
+        for memory in &mut request.inputs {
+            let (copy, rest) = free.split_at_mut(words(memory));
+            // SAFETY: by the caller's contract, and there is room for as many bytes.
+            unsafe {
+                std::ptr::copy_nonoverlapping(memory.address as *const u8, copy.as_mut_ptr().cast(), memory.bytes)
+            };
+            (memory.address, free) = (copy.as_ptr() as u64, rest);
+        }
+        Some((request, copies))
+    }
+
     /// Returns the exchange of rank `me` of `n`.
     ///
     /// # Errors

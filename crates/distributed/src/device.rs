@@ -149,8 +149,13 @@ impl DeviceGroup {
         self.session.verdict().map_or(Ok(()), Err)?;
         self.make_room()?;
         let mut seq = self.seq.lock().unwrap_or_else(|e| e.into_inner());
-        let call = request.call(self.me, self.ranks.len(), self.number, *seq + 1)?;
+        // First what the library lacks, whose errors have PyTorch's classes for it.
         self.communicator.check(request)?;
+        if request.overlaps(self.me) {
+            let text = format!("[{}] an output shares memory with an input; pass x.clone()", request.op.name());
+            return Err(Failure::value(text));
+        }
+        let call = request.call(self.me, self.ranks.len(), self.number, *seq + 1)?;
         *seq += 1;
         self.session.note(self.ranks[self.me], &call);
         let bytes = match call.op {
@@ -409,12 +414,14 @@ impl Backend for Arc<DeviceGroup> {
         self.make_room()?;
         let (messages, lends): (Vec<Message>, Vec<Lend>) = messages.into_iter().unzip();
         let _in_one_order = self.seq.lock().unwrap_or_else(|e| e.into_inner());
+        let peer = |message: &Message| {
+            let unknown = || Failure::value("[recv] messages of GPUs come from a given rank; pass src=");
+            message.check_peer(self.me)?.ok_or_else(unknown)
+        };
+        // Nothing is noted of a batch of which one message is wrong.
+        let peers = messages.iter().map(peer).collect::<Result<Vec<usize>>>()?;
         let mut all = Vec::new();
-        for message in &messages {
-            let peer = message.check_peer(self.me)?;
-            let Some(peer) = peer else {
-                return Err(Failure::value("[recv] messages of GPUs come from a given rank; pass src="));
-            };
+        for (message, peer) in messages.iter().zip(peers) {
             let count = (message.memory.bytes / message.dtype.size()) as u64;
             let call = Call {
                 op: Op::Send,

@@ -13,6 +13,8 @@ pub enum Kind {
     Store,
     /// `ValueError`: an argument is wrong.
     Value,
+    /// `TypeError`: the library does not have the element type.
+    Type,
     /// `RuntimeError`: numbers or sizes of tensors are wrong.
     Runtime,
     /// `NotImplementedError`: the kind of store or library cannot do it.
@@ -44,8 +46,8 @@ macro_rules! constructors {
 
 impl Failure {
     constructors! {
-        backend => Backend, network => Network, store => Store, value => Value, runtime => Runtime,
-        unsupported => Unsupported, interrupted => Interrupted,
+        backend => Backend, network => Network, store => Store, value => Value, type_ => Type,
+        runtime => Runtime, unsupported => Unsupported, interrupted => Interrupted,
     }
 }
 
@@ -61,6 +63,7 @@ impl From<Failure> for cuprous_core::Error {
     fn from(failure: Failure) -> cuprous_core::Error {
         match failure.kind {
             Kind::Value => cuprous_core::Error::value(failure.message),
+            Kind::Type => cuprous_core::Error::type_(failure.message),
             Kind::Runtime => cuprous_core::Error::runtime(failure.message),
             Kind::Interrupted => cuprous_core::Error::interrupted(failure.message),
             _ => cuprous_core::Error::distributed(failure.message),

@@ -202,16 +202,27 @@ impl Backend for Arc<Group> {
     }
 
     fn run(&self, request: &Request, keep: Keep) -> Result<()> {
-        self.run_now(request, keep)
+        // SAFETY: the caller keeps the memory of the request.
+        match unsafe { request.staged(self.me) } {
+            None => self.run_now(request, keep),
+            Some((request, copies)) => self.run_now(&request, Box::new((keep, copies))),
+        }
     }
 
     fn submit(&self, request: &Request, lend: Lend) -> Result<Arc<dyn Operation>> {
         let work = Arc::new(Work::default());
-        self.queue_up(request, lend(work.clone()), work.clone())?;
+        let keep = lend(work.clone());
+        // SAFETY: as above.
+        match unsafe { request.staged(self.me) } {
+            None => self.queue_up(request, keep, work.clone())?,
+            Some((request, copies)) => self.queue_up(&request, Box::new((keep, copies)), work.clone())?,
+        }
         Ok(work)
     }
 
     fn exchange(&self, messages: Vec<(Message, Lend)>) -> Result<Vec<Arc<dyn Operation>>> {
+        // Nothing is sent of a batch of which one message is wrong.
+        messages.iter().try_for_each(|(message, _)| self.messages.check(message))?;
         let begin = |(message, lend): (Message, Lend)| -> Result<Arc<dyn Operation>> {
             let work = self.messages.work(&message);
             self.messages.submit(message, lend(work.clone()), work.clone())?;

@@ -110,16 +110,22 @@ impl Messages {
         Arc::new(Work::of_message(self.shared.text(message)))
     }
 
+    /// Returns an error for a message that cannot be sent.
+    ///
+    /// # Errors
+    /// It goes to this rank, or the job failed.
+    pub(crate) fn check(&self, message: &Message) -> Result<()> {
+        self.shared.session.verdict().map_or(Ok(()), Err)?;
+        message.check_peer(self.shared.me).map(drop)
+    }
+
     /// Starts to send or receive a message.
     ///
     /// # Errors
-    /// The job failed.
+    /// As for [`Messages::check`].
     pub(crate) fn submit(&self, message: Message, keep: Keep, work: Arc<Work>) -> Result<()> {
         let shared = &self.shared;
-        if let Some(verdict) = shared.session.verdict() {
-            return Err(verdict);
-        }
-        message.check_peer(shared.me)?;
+        self.check(&message)?;
         let call = Call {
             op: Op::Send,
             dtype: message.dtype,

@@ -34,7 +34,7 @@ pub(crate) fn reduced(dtype: DType, kind: ReduceKind) -> Result<Elements> {
         DType::F32 | DType::C64 => (ncclDataType_t::ncclFloat32, 4),
         DType::F64 | DType::C128 => (ncclDataType_t::ncclFloat64, 8),
         DType::I16 | DType::U16 => {
-            return Err(Failure::value(format!(
+            return Err(Failure::type_(format!(
                 "Input tensor data type is not supported for NCCL process group: {}; convert it to int32",
                 dtype.name()
             )));
@@ -43,6 +43,7 @@ pub(crate) fn reduced(dtype: DType, kind: ReduceKind) -> Result<Elements> {
     let op = match (kind, dtype == DType::Bool) {
         (Sum | Max | Bor, true) => ncclRedOp_t::ncclMax,
         (Product | Min | Band, true) => ncclRedOp_t::ncclMin,
+        (Avg, true) => return Err(Failure::type_("Cannot use ReduceOp.AVG with boolean inputs")),
         (Sum, _) => ncclRedOp_t::ncclSum,
         (Avg, _) => ncclRedOp_t::ncclAvg,
         (Product, _) => ncclRedOp_t::ncclProd,
@@ -57,6 +58,8 @@ pub(crate) fn reduced(dtype: DType, kind: ReduceKind) -> Result<Elements> {
 
 #[cfg(test)]
 mod tests {
+    use cuprous_distributed::failure::Kind;
+
     use super::*;
 
     #[test]
@@ -65,6 +68,8 @@ mod tests {
         assert_eq!((any.dtype, any.op), (ncclDataType_t::ncclUint8, ncclRedOp_t::ncclMax));
         assert_eq!(reduced(DType::C128, ReduceKind::Avg).unwrap().bytes, 8);
         assert!(reduced(DType::Bool, ReduceKind::Bxor).is_err() && reduced(DType::I32, ReduceKind::Band).is_err());
-        assert!(reduced(DType::I16, ReduceKind::Sum).unwrap_err().message.contains("int16"));
+        let short = reduced(DType::I16, ReduceKind::Sum).unwrap_err();
+        assert!(short.kind == Kind::Type && short.message.contains("int16"));
+        assert!(reduced(DType::Bool, ReduceKind::Avg).unwrap_err().kind == Kind::Type);
     }
 }

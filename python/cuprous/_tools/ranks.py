@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +35,12 @@ def by_rank(text: str) -> dict[int, int]:
     return found
 
 
+def words(text: str) -> list[str]:
+    """Returns the parts of a list with commas, of which two stand for one in a part."""
+    parts = text.replace(",,", "\0").split(",")
+    return [part.replace("\0", ",") for part in parts if part]
+
+
 def outputs_of(local: int, options: argparse.Namespace) -> Outputs:
     """Returns where a rank of this host writes, as the launcher's options `tee`, `redirects` and `local_ranks_filter`
     say."""
@@ -54,11 +61,16 @@ class Rank:
         environment: its environment.
         folder: for its log and error files.
         outputs: where what it writes goes.
+        filters: by stream, lines with one of these texts are also written to one file of all ranks, of those that go to
+            files and to the console.
+        prefix: what stands before its lines on the console.
+        cores: the cores that it may use, if not all.
     """
 
-    def __init__(self, number: int, command: list[str], environment: dict[str, str], folder: str,
-                 outputs: Outputs) -> None:  # fmt: skip
+    def __init__(self, number: int, command: list[str], environment: dict[str, str], folder: str, outputs: Outputs,
+                 filters: Mapping[str, list[str]], prefix: str, cores: set[int] | None = None) -> None:  # fmt: skip
         self.number, self.folder = number, folder
+        self._filters, self._prefix = filters, prefix.encode()
         self._is_reported = False
         self._pumps: list[threading.Thread] = []
         launcher = os.getpid()
@@ -67,6 +79,8 @@ class Rank:
         def die_with_launcher() -> None:
             if system is not None:
                 system.prctl(_DEATH_SIGNAL, signal.SIGKILL)
+            if cores is not None:
+                os.sched_setaffinity(0, cores)
             if os.getppid() != launcher:
                 os._exit(1)  # it ended before the line above
 
@@ -84,16 +98,24 @@ class Rank:
         for _, name in _STREAMS:
             source = getattr(self.process, name)
             if source is not None:
-                self._pump(source, getattr(sys, name).buffer, os.path.join(folder, f"{name}.log"))
+                self._pump(name, source, getattr(sys, name).buffer)
 
-    def _pump(self, source: IO[bytes], console: IO[bytes], path: str) -> None:
+    def _pump(self, name: str, source: IO[bytes], console: IO[bytes]) -> None:
+        texts = [text.encode() for text in self._filters[name]]
+        chosen = Path(self.folder).parent / f"filtered_{name}.log"
+
         def copy() -> None:
-            with open(path, "wb") as file:
+            with contextlib.ExitStack() as files:
+                file = files.enter_context(Path(self.folder, f"{name}.log").open("wb"))
+                # Each line is one write at the end, because other ranks write there too.
+                filtered = files.enter_context(chosen.open("ab", buffering=0)) if texts else None
                 for line in source:
                     file.write(line)
                     file.flush()
-                    console.write(f"[rank{self.number}]:".encode() + line)
+                    console.write(self._prefix + line)
                     console.flush()
+                    if filtered is not None and any(text in line for text in texts):
+                        filtered.write(self._prefix + line)
 
         thread = threading.Thread(target=copy, daemon=True)
         thread.start()

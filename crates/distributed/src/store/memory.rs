@@ -31,6 +31,10 @@ impl Table {
         value
     }
 
+    pub(crate) fn is_queue(&self, key: &str) -> bool {
+        self.queues.contains_key(key) && !self.keys.contains_key(key)
+    }
+
     pub(crate) fn queue_len(&self, key: &str) -> i64 {
         self.queues.get(key).map_or(0, |queue| queue.len() as i64)
     }

@@ -1,5 +1,6 @@
 //! The server of a TCPStore: one thread that answers all clients.
 
+use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -17,6 +18,9 @@ use crate::failure::{Failure, Result};
 const MAX_CLIENTS: usize = 4096;
 /// Bytes of a request that may arrive before it is complete: a list of keys and values.
 const MAX_REQUEST: usize = 64 << 20;
+/// How long a value of a queue is kept for a client whose wait for it has ended. PyTorch's clients wait, then take it,
+/// and do not wait again if another one was faster.
+const KEEP: Duration = Duration::from_secs(1);
 
 struct Client {
     socket: TcpStream,
@@ -24,6 +28,8 @@ struct Client {
     answers: Vec<u8>,
     /// Keys for which the client waits.
     awaited: Option<Vec<String>>,
+    /// The queue of which a value is kept for the client, and since when.
+    kept: Option<(String, Instant)>,
     since: Instant,
     is_valid: bool,
     is_closed: bool,
@@ -64,7 +70,11 @@ impl Client {
                     match request {
                         Request::Validate(wire::MAGIC) if !self.is_valid => self.is_valid = true,
                         _ if !self.is_valid => self.is_closed = true,
-                        request => changed |= self.perform(request, table),
+                        request => {
+                            // Whatever it asks next, it takes the value now or not at all.
+                            changed |= self.kept.take().is_some();
+                            changed |= self.perform(request, table);
+                        }
                     }
                 }
                 Err(Incomplete::More) => break,
@@ -99,8 +109,13 @@ impl Client {
                 None => self.is_closed = true,
             },
             Request::Check(keys) => out.push(if table.has(&keys) { wire::READY } else { wire::NOT_READY }),
-            Request::Wait(keys) if table.has(&keys) => out.push(wire::STOP_WAITING),
-            Request::Wait(keys) => self.awaited = Some(keys),
+            Request::Wait(keys) if table.has(&keys) && !keys.iter().any(|key| table.is_queue(key)) => {
+                out.push(wire::STOP_WAITING);
+            }
+            Request::Wait(keys) => {
+                self.awaited = Some(keys);
+                changed = true;
+            }
             Request::GetNumKeys => out.extend((table.keys.len() as i64).to_le_bytes()),
             Request::DeleteKey(key) => out.extend(i64::from(table.keys.remove(&key).is_some()).to_le_bytes()),
             Request::Append(key, value) => {
@@ -144,9 +159,17 @@ impl Client {
         changed
     }
 
-    fn end_wait(&mut self, table: &Table) {
-        if self.awaited.take_if(|keys| table.has(keys)).is_some() {
+    /// Ends the wait if its keys are set. `kept` are the values of each queue that are kept for other clients.
+    fn end_wait(&mut self, table: &Table, kept: &mut HashMap<String, i64>) {
+        let is_free = |key: &String| !table.is_queue(key) || table.queue_len(key) > kept.get(key).copied().unwrap_or(0);
+        if let Some(keys) = self.awaited.take_if(|keys| table.has(keys) && keys.iter().all(is_free)) {
             self.answers.push(wire::STOP_WAITING);
+            if let [key] = &keys[..]
+                && table.is_queue(key)
+            {
+                *kept.entry(key.clone()).or_default() += 1;
+                self.kept = Some((key.clone(), Instant::now()));
+            }
         }
     }
 
@@ -234,8 +257,18 @@ fn serve(listener: &TcpListener, ended: &UnixStream) {
             }
         }
         for client in &mut clients {
+            let is_over = |(_, since): &mut (String, Instant)| since.elapsed() > KEEP;
+            changed |= client.kept.take_if(is_over).is_some() || (client.is_closed && client.kept.take().is_some());
+        }
+        let mut kept = HashMap::new();
+        if changed {
+            clients.iter().filter_map(|client| client.kept.as_ref()).for_each(|(key, _)| {
+                *kept.entry(key.clone()).or_default() += 1;
+            });
+        }
+        for client in &mut clients {
             if changed {
-                client.end_wait(&table);
+                client.end_wait(&table, &mut kept);
             }
             client.send();
             client.is_closed |= !client.is_valid && client.since.elapsed() > auth::TIME;
@@ -245,8 +278,9 @@ fn serve(listener: &TcpListener, ended: &UnixStream) {
             let ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true));
             if ready.is_ok() && clients.len() < MAX_CLIENTS {
                 let (arrived, answers) = (Vec::new(), Vec::new());
-                let (awaited, since) = (None, Instant::now());
-                clients.push(Client { socket, arrived, answers, awaited, since, is_valid: false, is_closed: false });
+                let (awaited, kept, since) = (None, None, Instant::now());
+                let (is_valid, is_closed) = (false, false);
+                clients.push(Client { socket, arrived, answers, awaited, kept, since, is_valid, is_closed });
             }
         }
         if clients.len() >= MAX_CLIENTS {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cuprous_distributed::failure::Kind;
 use cuprous_distributed::{Failure, Session};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyNotImplementedError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::{DistBackendError, DistError};
@@ -30,6 +30,7 @@ fn raise(py: Python<'_>, failure: Failure) -> PyErr {
         Kind::Network => DistNetworkError::new_err(message),
         Kind::Store => DistStoreError::new_err(message),
         Kind::Value => PyValueError::new_err(message),
+        Kind::Type => PyTypeError::new_err(message),
         Kind::Runtime => PyRuntimeError::new_err(message),
         Kind::Unsupported => PyNotImplementedError::new_err(message),
         Kind::Interrupted => py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)),

@@ -313,8 +313,8 @@ def _split(function: str, whole: Tensor, sizes: list[int] | None, n: int) -> lis
         if rows % n:
             raise RuntimeError(f"[{function}] {rows} rows cannot be divided equally among {n} ranks; give split sizes")
         sizes = [rows // n] * n
-    if len(sizes) != n or sum(sizes) != rows:
-        raise RuntimeError(f"[{function}] split sizes {sizes} must be {n} numbers whose sum is {rows}")
+    if len(sizes) != n or sum(sizes) != rows or min(sizes) < 0:
+        raise RuntimeError(f"[{function}] split sizes {sizes} must be {n} sizes whose sum is {rows}")
     width = whole.numel() // rows if rows else 0
     flat, at, parts = whole.detach().view(-1), 0, []
     for size in sizes:

@@ -22,21 +22,31 @@ from cuprous.torch.distributed._messages import recv, send
 from cuprous.torch.distributed._process_group import ProcessGroup
 
 _ADVICE = (
-    "pass None, bool, int, float, str, bytes, list, tuple, dict or Tensor. Objects of other classes are pickled with "
-    "allow_pickle=True, in a job whose ranks share a token (started by `python -m cuprous.run`)"
+    "pass None, numbers, str, bytes, lists, tuples, sets, dicts, tensors or NumPy's arrays. Objects of other classes "
+    "are pickled with allow_pickle=True, in a job whose ranks share a token (started by `python -m cuprous.run`)"
 )
+#: Classes of collections, and how they are named.
+_COLLECTIONS: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "f"}
+#: Kinds of dtypes that NumPy's short text names wholly.
+_PLAIN = "biufcUSmM"
+_BY_KIND = {kind: cls for cls, kind in _COLLECTIONS.items()}
 
 
 def _pack(value: Any, parts: list[bytes], pickles: bool) -> Any:
     """Returns a value as JSON of [kind, contents]; bytes of tensors are appended to `parts`."""
     if value is None or type(value) in (bool, int, float, str):
         return ["v", value]
-    if type(value) in (list, tuple):
-        return ["l" if type(value) is list else "t", [_pack(item, parts, pickles) for item in value]]
+    if type(value) in _COLLECTIONS:
+        return [_COLLECTIONS[type(value)], [_pack(item, parts, pickles) for item in value]]
     if type(value) is dict:
         return ["d", [[_pack(k, parts, pickles), _pack(v, parts, pickles)] for k, v in value.items()]]
     if type(value) is bytes:
         return ["b", base64.b64encode(value).decode()]
+    if type(value) is complex:
+        return ["c", [value.real, value.imag]]
+    if (type(value) is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in _PLAIN:
+        parts.append(value.tobytes())
+        return ["a" if isinstance(value, np.ndarray) else "n", [value.dtype.str, list(value.shape)]]
     if isinstance(value, Tensor):
         host = value.detach().cpu().contiguous()
         parts.append(_core.to_bytes(host.as_array()))
@@ -50,9 +60,14 @@ def _unpack(value: Any, parts: list[bytes], pickles: bool) -> Any:
     kind, inner = value
     if kind == "v":
         return inner
-    if kind in "lt":
-        items = [_unpack(item, parts, pickles) for item in inner]
-        return items if kind == "l" else tuple(items)
+    if kind in _BY_KIND:
+        return _BY_KIND[kind](_unpack(item, parts, pickles) for item in inner)
+    if kind == "c":
+        return complex(*inner)
+    if kind in "an":
+        name, shape = inner
+        array = np.frombuffer(parts.pop(0), np.dtype(name)).reshape(shape).copy()
+        return array if kind == "a" else array[()]
     if kind == "d":
         return {_unpack(k, parts, pickles): _unpack(v, parts, pickles) for k, v in inner}
     if kind == "b":

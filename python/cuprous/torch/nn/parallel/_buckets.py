@@ -162,7 +162,10 @@ class Reducer:
         is_async = not is_last or self._is_late
         if self.hook is not None:
             state, hook = self.hook
-            self._sent.append(hook(state, GradBucket(bucket, is_last)))
+            future = hook(state, GradBucket(bucket, is_last))
+            if not isinstance(future, Future):
+                raise RuntimeError(f"callback must return a torch.futures.Future object, but got {type(future)}")
+            self._sent.append(future)
         elif self.divisor is not None:
             self._sent.append(average(self.group, bucket.flat, self.divisor, is_async))
         else:
@@ -173,12 +176,22 @@ class Reducer:
 
     def _wait(self, bucket: Bucket, sent: Future[Tensor] | DistWork | None) -> None:
         """Waits for a bucket, and takes what a hook returned in place of it."""
-        result = None if sent is None else sent.wait()
-        if isinstance(result, Tensor) and not (
-            result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name
-        ):
+        if not isinstance(sent, Future):
+            if sent is not None:
+                sent.wait()
+            return
+        result = sent.wait()
+        if isinstance(result, (list, tuple)) and result:
+            result = result[0]
+        if not isinstance(result, Tensor):
+            raise RuntimeError(f"expected the hook result is either a Tensor or a TensorList, found {type(result)}")
+        if result.numel() != bucket.flat.numel():
+            raise RuntimeError(
+                f"a communication hook returned {result.numel()} elements for a bucket of {bucket.flat.numel()}"
+            )
+        if not (result.shares_storage(bucket.flat) and result.dtype_name == bucket.flat.dtype_name):
             with no_grad():
-                bucket.flat.copy_(result)
+                bucket.flat.copy_(result.reshape(-1))
 
     def _finish(self) -> None:
         """Ends a backward pass: every rank has sent the same buckets when it returns."""
