@@ -89,14 +89,14 @@ def index_windows(node: IndexWindows, frame: Frame) -> Frame:
         found_rows = rolling_members(of, node.window)
         groups, label = of.groups, index if of.order is None else index.take(of.order)
     else:
-        found_rows, groups, begins = _dynamic_members(of, node.window, node.every, node.start_by == "datapoint")
+        found_rows, groups, begins = _dynamic_members(of, node.window, node.every, node.start_by == "data_point")
         ends = begins + node.window.period
         if node.boundaries:
             bounds = {"_lower_boundary": begins, "_upper_boundary": ends}
             columns = {name: _of_units(values, node.schema[name]) for name, values in bounds.items()}
         label = _of_units(begins if node.label == "left" else ends, node.schema[node.index])
     inner = Context(frame.take(found_rows.rows), Groups.numbered(found_rows.windows, found_rows.count))
-    if node.every is not None and node.label == "datapoint":
+    if node.every is not None and node.label == "data_point":
         label = index.take(found_rows.rows[inner.rows.reduce("first", None, None)])
     columns = {key.name: column.take(groups) for key, column in zip(node.keys, named, strict=True)} | columns
     columns[node.index] = label

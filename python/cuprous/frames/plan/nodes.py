@@ -119,8 +119,8 @@ class IndexWindows(Node):
         index: the column whose values are in order.
         every: the distance of windows; None for a window for each row.
         window: which rows a window has.
-        label: the index of the result: the "left" or "right" end of the window, or its first "datapoint".
-        start_by: "window_bound", or "datapoint" if the first window begins at the first row.
+        label: the index of the result: the "left" or "right" end of the window, or its first "data_point".
+        start_by: "window_bound", or "data_point" if the first window begins at the first row.
         boundaries: whether both ends are columns, too.
     """
 

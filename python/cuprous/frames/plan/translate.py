@@ -269,7 +269,7 @@ def _index_windows(
     if options.dynamic is not None:
         every = count_of(of.every, dtype)
         refuse_unless(every > 0, "windows without a distance are left to Polars")
-        known = of.start_by in ("window_bound", "datapoint") and of.label in ("left", "right", "datapoint")
+        known = of.start_by in ("window_bound", "data_point") and of.label in ("left", "right", "data_point")
         refuse_unless(known, f"group_by_dynamic(start_by={of.start_by!r}, label={of.label!r}) is not supported")
         window = replace(window, origin=origin_of(of.every, dtype))
         node = replace(

@@ -165,7 +165,7 @@ def _rolling_by(name: str, options: list[Any], arguments: tuple[Expression, ...]
     refuse_unless(known, f"rolling_{name.removesuffix('by')}_by of {value.dtype} is not supported")
     period = count_of(duration, index.dtype)
     number = Aggregate(pl.UInt32(), "count", value, (False,))
-    enough = Call(pl.Boolean(), "op.GtEq", (number, Literal(pl.UInt32(), max(1, least))))
+    enough = Call(pl.Boolean(), "op.GtEq", (number, Literal(pl.UInt32(), least)))
     found = _aggregated(Aggregate(dtype, _NEAR[name], value))
     function = Call(dtype, "ternary", (enough, found, Literal(dtype, None)))
     return _near(function, index, Interval(-period, period, closed))
