@@ -29,6 +29,8 @@ from cuprous.frames.table import Table
 _BYTES = 32
 #: The part of the free memory that a scan may take: operations hold results beside it.
 _PART = 4
+#: Results of blocks that are kept apart.
+_MOST_RESULTS = 8
 #: Aggregates of aggregates: name -> what is computed of the results of blocks.
 _MERGED = {"sum": "sum", "count": "sum", "null_count": "sum", "min": "min", "max": "max", "any": "any", "all": "all"}
 _COUNT = pl.Int64()
@@ -61,12 +63,14 @@ class Blocked:
     Args:
         partial: the same aggregates of a part of the rows.
         merged: the function of the results of all parts that gives the node.
+        condensed: the function of the results of some parts that gives the result of these parts as one.
         scan: the scan in `partial` whose rows are read in blocks.
         whole: the other inputs of joins in `partial`, which each block needs whole.
     """
 
     partial: nodes.Node
     merged: Callable[[nodes.Node], nodes.Node]
+    condensed: Callable[[nodes.Node], nodes.Node]
     scan: nodes.Scan
     whole: tuple[nodes.Node, ...]
 
@@ -84,6 +88,7 @@ def blocked(node: nodes.Node, scan: nodes.Scan) -> Blocked | None:
     if len(expressions) < len(aggregates):
         return None
     columns = tuple(Named(name, expression) for name, expression in parts.found.items())
+    again = tuple(Named(name, expression) for name, expression in parts.again.items())
     schema = {one.name: one.expression.dtype for one in columns}
     if isinstance(node, nodes.GroupBy):
         keys = {key.name: key.expression.dtype for key in node.keys}
@@ -92,11 +97,18 @@ def blocked(node: nodes.Node, scan: nodes.Scan) -> Blocked | None:
         return Blocked(
             partial,
             lambda of: replace(node, inputs=(of,), keys=named, aggregates=tuple(expressions)),
+            lambda of: replace(partial, inputs=(of,), keys=named, aggregates=again),
             scan,
             tuple(whole),
         )
     partial = nodes.Select(schema, node.inputs, columns)
-    return Blocked(partial, lambda of: replace(node, inputs=(of,), columns=tuple(expressions)), scan, tuple(whole))
+    return Blocked(
+        partial,
+        lambda of: replace(node, inputs=(of,), columns=tuple(expressions)),
+        lambda of: replace(partial, inputs=(of,), columns=again),
+        scan,
+        tuple(whole),
+    )
 
 
 def _is_aggregated(expression: Expression) -> bool:
@@ -146,19 +158,22 @@ class _Parts:
 
     def __init__(self) -> None:
         self.found: dict[str, Expression] = {}
+        self.again: dict[str, Aggregate] = {}
         self._numbers = count()
 
-    def _column(self, expression: Expression) -> Name:
+    def _column(self, expression: Expression, function: str, options: tuple[Any, ...] = (None,)) -> Aggregate:
+        """A new column, aggregated over blocks."""
         name = f"part {next(self._numbers)}"
         self.found[name] = expression
-        return Name(expression.dtype, name)
+        self.again[name] = Aggregate(expression.dtype, function, Name(expression.dtype, name), options)
+        return self.again[name]
 
     def rewritten(self, expression: Expression) -> Expression | None:
         """An expression of the columns; None if the results of blocks do not tell its value."""
         if isinstance(expression, Literal):
             return expression
         if isinstance(expression, Length):
-            return Aggregate(expression.dtype, "sum", self._column(expression), (None,))
+            return self._column(expression, "sum")
         if isinstance(expression, Aggregate):
             return self._merged(expression)
         if not isinstance(expression, Call):
@@ -173,7 +188,7 @@ class _Parts:
         if any(isinstance(one, (Aggregate, Length, Window)) for one in inner) or has_sequence(aggregate):
             return None
         if aggregate.function in _MERGED and not (aggregate.dtype.is_decimal() and aggregate.function == "sum"):
-            return Aggregate(aggregate.dtype, _MERGED[aggregate.function], self._column(aggregate), aggregate.options)
+            return self._column(aggregate, _MERGED[aggregate.function], aggregate.options)
         if aggregate.function == "mean" and aggregate.argument.dtype in (pl.Float64, pl.Int32, pl.Int64):
             return self._mean(aggregate)
         return None
@@ -182,13 +197,11 @@ class _Parts:
         values = aggregate.argument
         if values.dtype != pl.Float64:
             values = Call(pl.Float64(), "cast", (values,), ("strict",))
-        total = self._column(Aggregate(pl.Float64(), "sum", values, (None,)))
-        number = self._column(Aggregate(_COUNT, "count", aggregate.argument, (False,)))
         dtype = aggregate.dtype
-        total_of_all = Aggregate(dtype, "sum", total, (None,))
-        number_of_all = Aggregate(_COUNT, "sum", number, (None,))
-        quotient = Call(dtype, "op.TrueDivide", (total_of_all, Call(dtype, "cast", (number_of_all,), ("strict",))))
-        some = Call(pl.Boolean(), "op.Gt", (number_of_all, Literal(_COUNT, 0)))
+        total = self._column(Aggregate(pl.Float64(), "sum", values, (None,)), "sum")
+        number = self._column(Aggregate(_COUNT, "count", aggregate.argument, (False,)), "sum")
+        quotient = Call(dtype, "op.TrueDivide", (total, Call(dtype, "cast", (number,), ("strict",))))
+        some = Call(pl.Boolean(), "op.Gt", (number, Literal(_COUNT, 0)))
         return Call(dtype, "ternary", (some, quotient, Literal(dtype, None)))
 
 
@@ -258,6 +271,8 @@ def run_blocks(of: Blocked, rows: int, run: Callable[[nodes.Node], Frame]) -> no
     found = []
     for frame in _blocks(of.scan, rows):
         found.append(run(with_input(partial, of.scan, table_scan(frame, of.scan.schema))))
+        if len(found) == _MOST_RESULTS:
+            found = [run(of.condensed(table_scan(union(found), of.partial.schema)))]
     refuse_unless(found, "the files have no rows")
     return of.merged(table_scan(union(found), of.partial.schema))
 
