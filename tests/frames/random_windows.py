@@ -40,7 +40,9 @@ class Windows:
         base = query.schema[index].base_type()
         durations = _DURATIONS[base]
         # Windows of all of a dtype's range would be very many.
-        near = pl.col(index).is_between(-60, 60) if base.is_integer() else pl.col(index).dt.year().is_between(1969, 2001)
+        near = (
+            pl.col(index).is_between(-60, 60) if base.is_integer() else pl.col(index).dt.year().is_between(1969, 2001)
+        )
         keys = [n for n in query.names(pl.Int8, pl.Boolean, pl.Int64, pl.Float64) if n != index]
         key = random.choice(keys) if keys and random.random() < 0.4 else None
         aggregates, inexact = self.aggregates(query)

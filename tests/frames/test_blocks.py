@@ -41,7 +41,10 @@ def test_aggregates_of_blocks_are_those_of_all_rows(files: pl.LazyFrame, rows: i
     for lf, ordered in (
         (files.select(of_rows), True),
         (files.group_by("k", maintain_order=True).agg(of_rows), True),
-        (files.filter(c("i") > 40).with_columns(y=c("i") * 2).group_by("s", "k").agg(c("y").sum(), c("x").mean()), False),
+        (
+            files.filter(c("i") > 40).with_columns(y=c("i") * 2).group_by("s", "k").agg(c("y").sum(), c("x").mean()),
+            False,
+        ),
         (files.join(SMALL, on="k").group_by("w").agg(c("i").sum()).sort("w"), True),
         (files.join(SMALL, on="k", how="left").select(c("w").sum(), c("w").null_count().alias("none")), True),
         (files.join(SMALL, on="k", how="anti").group_by("s").agg(pl.len()).sort("s").head(3), True),

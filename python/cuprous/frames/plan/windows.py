@@ -64,7 +64,9 @@ def count_of(duration: tuple[int, int, int, int, bool, bool], dtype: Any) -> int
     months, weeks, days, nanoseconds, counts, negative = duration
     unit = _unit(dtype)
     refuse_unless(months == 0, "windows of months are not supported")
-    refuse_unless(counts == (unit is None) or not any(duration[:4]), f"windows over {dtype} need a duration of its kind")
+    refuse_unless(
+        counts == (unit is None) or not any(duration[:4]), f"windows over {dtype} need a duration of its kind"
+    )
     total = nanoseconds if unit is None else nanoseconds + (7 * weeks + days) * _DAY
     refuse_unless(unit is None or total % unit == 0, f"windows over {dtype} of parts of its unit are not supported")
     found = total if unit is None else total // unit
