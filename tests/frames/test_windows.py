@@ -15,7 +15,8 @@ c = pl.col
 NAN, INF = float("nan"), float("inf")
 DATA = pl.DataFrame({
     "t": [0, 0, 1, 3, 3, 7, 12, 12, 13], "k": [1, 2, 1, 2, 1, 1, 2, 1, 2], "v": [1, None, 3, 4, 5, 6, None, 8, 9],
-    "f": [1.0, NAN, -0.0, None, 4.0, INF, 2.0, 1.5, 3.0], "s": [*"abcabcabc"], "x": [None, 1.0, NAN, 1.0, NAN, -0.0, 0.0, 2.0, None],
+    "f": [1.0, NAN, -0.0, None, 4.0, INF, 2.0, 1.5, 3.0], "s": [*"abcabcabc"],
+    "x": [None, 1.0, NAN, 1.0, NAN, -0.0, 0.0, 2.0, None],
 }).with_columns(
     hours=(c("t") * 3_600_000_000).cast(pl.Datetime("us")), days=c("t").cast(pl.Int32).cast(pl.Date),
     short=c("t").cast(pl.Int32), utc=(c("t") * 3_600_000).cast(pl.Datetime("ms", "UTC")),
@@ -53,7 +54,8 @@ def test_rows_near_each_row(index: str, period: str) -> None:
             LF.select(c("v").sum().rolling(index, period=period, closed=closed), (c("v").max() / pl.len()).rolling(
                 index, period=period, closed=closed).alias("q")),
             LF.select(
-                c("v").rolling_sum_by(index, period, closed=closed), c("v").rolling_min_by(index, period).alias("least"),
+                c("v").rolling_sum_by(index, period, closed=closed),
+                c("v").rolling_min_by(index, period).alias("least"),
                 c("v").rolling_mean_by(index, period, closed=closed, min_samples=2).alias("mean"),
             ),
         )  # fmt: skip

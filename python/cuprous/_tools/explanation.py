@@ -34,8 +34,8 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
     With a function, it is called once with the arguments. What it records is planned, but not computed unless it reads
     values on the host, as for `estimate`. Each kernel is a line that names the operations fused into it.
 
-    Of a query of Polars it says first which parts run here, as `cuprous.frames.report` does; if all do, it is run, and its
-    kernels follow.
+    Of a query of Polars it says first which parts run here, as `cuprous.frames.report` does. If all do, it is run, and
+    its kernels follow.
 
     Args:
         fn: a function of arrays or tensors, or a query of Polars, a `LazyFrame`.

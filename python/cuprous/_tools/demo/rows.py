@@ -229,7 +229,7 @@ def rows(quick: bool) -> list[Row]:
         Row("paths", f"Monte Carlo, {paths:,} paths x {steps} steps", make_paths, run_paths, check_paths(paths),
             transfers=False),
         Row("blur", f"Gaussian blur of {size} x {size}", make_image, run_blur, close(1e-5), needs="scipy"),
-        Row("query", f"filter and sums of 1,000 groups, {lines} rows, beside Polars", make_query, run_query, close(1e-10),
+        Row("query", f"sums of 1,000 groups of {lines} rows, beside Polars", make_query, run_query, close(1e-10),
             needs="polars"),
         Row("small", "20 small operations on 1,000 numbers", make_small, run_small, close(1e-12), repeat=100),
         Row("add", "adding 1,000,000 integers", make_add, run_add, close(0.0), repeat=10),
