@@ -22,6 +22,25 @@ pub(super) fn in_locale(page: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// Returns the columns of the terminal, by `COLUMNS` if it is set; nothing if standard output is not a terminal.
+pub(super) fn columns() -> Option<usize> {
+    if let Some(columns) = setting("COLUMNS").and_then(|text| text.parse().ok()).filter(|&columns| columns > 0) {
+        return Some(columns);
+    }
+    #[cfg(unix)]
+    {
+        // SAFETY: zeros are a valid `winsize`, and the call writes nothing else.
+        let (result, size) = unsafe {
+            let mut size: libc::winsize = std::mem::zeroed();
+            (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size), size)
+        };
+        if result == 0 && size.ws_col > 0 {
+            return Some(usize::from(size.ws_col));
+        }
+    }
+    None
+}
+
 /// Returns the value of an environment variable that is set and not empty.
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
