@@ -123,7 +123,10 @@ def test_the_conda_recipe_agrees_with_the_package() -> None:
     assert recipe["about"]["summary"] == project["description"]
     assert recipe["about"]["license_file"] == project["license-files"]
     urls = project["urls"]
-    assert (recipe["about"]["repository"], recipe["about"]["documentation"]) == (urls["Repository"], urls["Documentation"])
+    assert (recipe["about"]["repository"], recipe["about"]["documentation"]) == (
+        urls["Repository"],
+        urls["Documentation"],
+    )
     assert set(needed["run"]) == {python} | listed(project["dependencies"])
     extras = [name for names in project["optional-dependencies"].values() for name in names]
     assert set(needed["run_constraints"]) == listed(extras) - listed(project["dependencies"])

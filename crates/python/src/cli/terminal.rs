@@ -27,18 +27,7 @@ pub(super) fn columns() -> Option<usize> {
     if let Some(columns) = setting("COLUMNS").and_then(|text| text.parse().ok()).filter(|&columns| columns > 0) {
         return Some(columns);
     }
-    #[cfg(unix)]
-    {
-        // SAFETY: zeros are a valid `winsize`, and the call writes nothing else.
-        let (result, size) = unsafe {
-            let mut size: libc::winsize = std::mem::zeroed();
-            (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size), size)
-        };
-        if result == 0 && size.ws_col > 0 {
-            return Some(usize::from(size.ws_col));
-        }
-    }
-    None
+    terminal_size::terminal_size_of(io::stdout()).map(|(terminal_size::Width(columns), _)| usize::from(columns))
 }
 
 /// Returns the value of an environment variable that is set and not empty.
