@@ -272,7 +272,9 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("file", metavar="PROGRAM.py", help="the program, which is run")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="the program's own").required = False
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="the program's own"
+    ).required = False
     try:
         options = parser.parse_args(list(argv))
     except SystemExit as stop:
