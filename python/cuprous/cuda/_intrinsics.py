@@ -119,10 +119,7 @@ class _Half(_Group):
 
 threadIdx, blockIdx = Dim3("cuda.threadIdx"), Dim3("cuda.blockIdx")
 blockDim, gridDim = Dim3("cuda.blockDim"), Dim3("cuda.gridDim")
-if TYPE_CHECKING:
-    laneid: int
-else:
-    laneid = _Intrinsic("cuda.laneid")
+laneid: int = _Intrinsic("cuda.laneid")  # type: ignore[assignment]  # in kernels it is a number
 warpsize = 32
 shared, local = _Arrays("cuda.shared"), _Arrays("cuda.local")
 const, atomic = _Constants("cuda.const"), _Atomic("cuda.atomic")
