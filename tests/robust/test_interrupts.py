@@ -182,7 +182,7 @@ def test_only_the_main_thread_is_interrupted() -> None:
 
 
 def test_a_profile_counts_what_was_interrupted() -> None:
-    """The host computed until then: that time is not told as the program's own."""
+    """The host computed until then: that time does not count as the program's own."""
     _, lines = interrupted(
         "x = cp.ones((1500, 1500)); p = cp.profile(); p.start()",
         "for k in range(10000): x = cp.sin(x) @ x * 1e-3",
