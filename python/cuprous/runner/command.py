@@ -29,7 +29,7 @@ def add_bind_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bind", type=names, default=[], metavar="NAMES",
                         help="packages to bind beside the default ones, such as numpy")  # fmt: skip
     parser.add_argument("--keep", type=names, default=[], metavar="NAMES",
-                        help=f"packages to leave as they are, of {','.join(PACKAGES)}")  # fmt: skip
+                        help=f"packages to leave as they are, of {', '.join(PACKAGES)}")  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
