@@ -37,7 +37,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="cuprous run",
         description=f"Runs a program with {', '.join(DEFAULT)} bound to Cuprous: for the program, for the libraries "
                     "that it imports and for the Python processes that it starts.",
-        usage="cuprous run [--bind NAMES] [--keep NAMES] [--quiet] PROGRAM.py | -m MODULE | -c CODE [ARGUMENTS ...]",
+        usage="cuprous run [--bind NAMES] [--keep NAMES] [--quiet]\n"
+              "                   PROGRAM.py | -m MODULE | -c CODE\n"
+              "                   [ARGUMENTS ...]",
         epilog="The exit code is the program's own. `cuprous doctor PROGRAM.py` lists beforehand what is missing.",
         allow_abbrev=False,
     )  # fmt: skip

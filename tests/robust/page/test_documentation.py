@@ -69,10 +69,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     (folder / "html" / "versions.json").write_text("[]")
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder / "html"))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"http://127.0.0.1:{server.server_port}/html"
     server.shutdown()
 
 
