@@ -117,6 +117,14 @@ def test_limits(name: str, x: list[float]) -> None:
     close(getattr(special, name)(cp.asarray(host)), getattr(scipy_special, name)(host), 1e-14)
 
 
+def test_limits_of_powm1() -> None:
+    """SciPy's 0.5 ** -inf - 1 is 0 and its sign of -0.0 ** -1 is positive, so bases have neither."""
+    y = np.array([-np.inf, -2.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])
+    x = np.array([-np.inf, -2.0, -0.5, 0.0, 1.0, 2.0, np.inf, np.nan])[:, None]
+    with np.errstate(all="ignore"):
+        close(special.powm1(cp.asarray(x), cp.asarray(y)), scipy_special.powm1(x, y), 1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32"])
 def test_result_dtypes(dtype: str) -> None:
     """float32 for float32, otherwise float64. SciPy has the same from 1.16 on, but not for every function: those whose

@@ -285,7 +285,9 @@ macro_rules! for_each_fun {
                 cost 150, vector Never, prelude Math,
                 cpu |a, b| {
                     let (x, y) = (a.to_f64(), b.to_f64());
-                    let (power, exponent) = (x.powf(y), y * x.abs().ln());
+                    // As in SciPy, and unlike `power`, NaN also for -inf ** 0.5 and -2 ** inf.
+                    let power = if x < 0.0 && y.fract() != 0.0 { f64::NAN } else { x.powf(y) };
+                    let exponent = y * x.abs().ln();
                     Float::from_f64(if power > 0.0 && exponent.abs() < 0.5 { exponent.exp_m1() } else { power - 1.0 })
                 },
                 cuda "powm1({0}, {1})")

@@ -60,7 +60,9 @@ CUPROUS_REAL2(logaddexp2,
 // In double precision, because float32's logarithm is too coarse for exponents that are large.
 template <class T> DEV_FAR T powm1(T a, T b) {
     const double x = cast<double>(a), y = cast<double>(b);
-    const double p = power(x, y), exponent = y * log(fabs(x));
+    // As in SciPy, and unlike `power`, NaN also for -inf ** 0.5 and -2 ** inf.
+    const double p = x < 0 && y - trunc(y) != 0 ? __longlong_as_double(0x7ff8000000000000ll) : power(x, y);
+    const double exponent = y * log(fabs(x));
     return cast<T>(p > 0 && fabs(exponent) < 0.5 ? expm1(exponent) : p - 1);
 }
 
