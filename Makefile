@@ -130,19 +130,22 @@ $(VENV)/.checked: $(VENV)/.dev $(SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop $(CHECKED) --quiet
 	touch $@
 
-# The simulated GPU under the names of NVIDIA's libraries, for CUPROUS_TEST_DEVICE=sim:32 and sim:64.
+# The simulated GPU under the names of NVIDIA's libraries, for CUPROUS_TEST_DEVICE=sim:32 and sim:64. Cargo builds the library
+# for a test in Rust: with the whole workspace, dependencies have the features that they have in all other builds, and so are
+# not compiled a second time.
+LIBRARY_TESTS := $(CARGO) test $(CHECKED) --workspace --test library --no-run --quiet
 build/sim/.built: $(SOURCES)
-	$(CARGO) build $(CHECKED) --package cuprous-sim --quiet
+	$(LIBRARY_TESTS)
 	rm -rf build/sim; mkdir -p build/sim
 	for name in cuda.so.1 nvrtc.so.13 cublasLt.so.13 cufft.so.12 cusolver.so.12 cusparse.so.12 nccl.so.2; do \
-	  ln -sf ../../target/checked/libcuprous_sim.so build/sim/lib$$name; done
+	  ln -sf ../../target/checked/deps/libcuprous_sim.so build/sim/lib$$name; done
 	touch $@
 
 # HIP on CUDA's driver, for CUPROUS_TEST_DEVICE=hip:32 and hip:64: what the device does on a GPU of AMD, on the simulated GPU.
 build/fake-hip/.built: $(SOURCES)
-	$(CARGO) build $(CHECKED) --package cuprous-fake-hip --quiet
+	$(LIBRARY_TESTS)
 	rm -rf build/fake-hip; mkdir -p build/fake-hip
-	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
+	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/deps/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
 	touch $@
 
 build/site/.installed: $(WHEEL)

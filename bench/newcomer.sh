@@ -15,23 +15,14 @@ step() {
   [ $status = 0 ] || { echo "# failed with $status"; exit 1; }
 }
 begin=$(now)
-WHEEL=$(realpath "$1"); cd "$(mktemp -d)"
+WHEEL=$(realpath "$1") TUTORIAL=$(realpath "$(dirname "$0")/../docs/tutorial.md"); cd "$(mktemp -d)"
 export CUPROUS_CACHE_DIR=$PWD/cache
 unset PYTHONPATH
 step python3 -m venv v
 export WHEEL; step 'v/bin/pip install -q --disable-pip-version-check $WHEEL && v/bin/pip list 2>/dev/null && du -sh v'
 step v/bin/cuprous doctor
-cat > tutorial.py <<'P'
-import numpy as np
-import cuprous as cp
-
-a = cp.arange(12, dtype=cp.float64).reshape(3, 4)
-print(a.sum(axis=0), a.device)
-b = cp.asarray(np.linspace(0, 1, 4))
-c = cp.sqrt(a) + b
-print(c.shape, round(float(c.mean()), 4))
-print(np.asarray(c)[0])
-P
+# The program that the tutorial's blocks are.
+sed -n '/^```python$/,/^```$/{/^```/d;p}' "$TUTORIAL" > tutorial.py
 step v/bin/python tutorial.py
 cat > own.py <<'P'
 import cuprous as cp

@@ -28,6 +28,10 @@ from cuprous._ufuncs.two_outputs import TwoOutputs
 from cuprous._unsupported import Unsupported
 from cuprous.scipy.special import SpecialFunction
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from docs import accessible
+
 project = "Cuprous"
 author = copyright = "the Cuprous developers"
 version = release = cuprous.__version__
@@ -49,7 +53,8 @@ html_theme_options = {  # the pencil beside a page's title
 }
 nitpicky = True  # a reference to what is not there is a warning, and warnings are errors
 myst_heading_anchors = 3
-pygments_style = "friendly"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 
 #: Parts of a docstring that list names.
 SECTION = re.compile(r"^(Args|Shapes|Returns|Yields|Raises|Notes|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE)
@@ -243,3 +248,4 @@ def setup(app: Sphinx) -> None:
     app.add_directive("reference", Reference)
     app.add_directive("commands", Commands)
     app.add_directive("results", Results)
+    app.connect("build-finished", accessible.mend)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,11 +76,15 @@ def _kernels() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
-    """Restores the replay mode and the device after each test."""
+    """Restores the replay mode and the device after each test, and checks that it left no setting of PyTorch's."""
     yield
     from cuprous import _core
 
     _core.set_replay("auto")
+    settings_of_torch = sys.modules.get("cuprous.torch._settings")
+    if settings_of_torch is not None and settings_of_torch.are_deterministic_algorithms_enabled():
+        settings_of_torch.use_deterministic_algorithms(False)
+        pytest.fail("the test left deterministic algorithms on")
     if _core.get_device().split(":")[0] != DEVICE.split(":")[0]:
         _core.set_device(DEVICE)
 

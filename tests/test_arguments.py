@@ -90,7 +90,8 @@ _HINTS = {
     "a signature that all workloads have": "_tools.bench.workloads._small.xp _tools.bench.workloads.<lambda>.xp",
     "text without colors": "_tools.charts.<lambda>.code",
     "the import system's and IPython's protocols": """
-        runner._finder.create_module.spec runner._finder.find_spec.target runner._real._rule.name
+        _common.same_module.create_module.spec cupyx._scipy.find_spec.path cupyx._scipy.find_spec.target
+        runner._finder.find_spec.target runner._real._rule.name
         runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",

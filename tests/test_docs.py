@@ -30,6 +30,7 @@ LINKED = [
         "README.md",
         "CONTRIBUTING.md",
         "ARCHITECTURE.md",
+        "DECISIONS.md",
         "CHANGELOG.md",
         "bench/RESULTS.md",
         "bench/attempts.md",

@@ -41,3 +41,20 @@ def test_a_star_import_has_every_name_and_an_import_is_lazy() -> None:
         "assert {*cuprous.__all__} <= {*names}\n"
     )
     output(code)
+
+
+def test_modules_of_cupyx_scipy_are_those_of_scipy() -> None:
+    """Under both names, in whatever order they are imported, a class exists once."""
+    code = """
+        import cuprous.cupyx.scipy.sparse.linalg as under_cupyx
+        from cuprous.cupyx.scipy import ndimage
+        from cuprous.cupyx.scipy.sparse import csr_matrix
+        import cuprous.cupyx, cuprous.scipy.ndimage, cuprous.scipy.sparse.linalg
+        assert under_cupyx is cuprous.scipy.sparse.linalg and ndimage is cuprous.scipy.ndimage
+        assert csr_matrix is cuprous.scipy.sparse.csr_matrix and cuprous.cupyx.scipy is cuprous.scipy
+        try:
+            import cuprous.cupyx.scipy.nothing
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    assert output(code) == "No module named 'cuprous.cupyx.scipy.nothing'"

@@ -303,3 +303,18 @@ def test_paced_takes_what_a_loop_takes() -> None:
             cp.paced([], interval=wrong)
     bar = pytest.importorskip("tqdm").tqdm(cp.paced(range(3)), file=io.StringIO())
     assert bar.total == 3 and list(bar) == [0, 1, 2]
+
+
+def test_profiles_name_cells_as_the_prompts_do(tmp_path: Path) -> None:
+    """The file of a cell has a number that nobody sees; the columns keep their places."""
+    run = "with cp.profile() as profile:\n    total = float((cp.ones((500, 500)) @ cp.ones((500, 500))).sum())"
+    outputs = executed(["import cuprous as cp", run, "print(profile)", "profile"], tmp_path)
+    text = outputs[2][0]["text"]
+    assert "In[2]:2 <module>" in text
+    assert ".py" not in text
+    line = next(line for line in text.splitlines() if line.startswith("In[2]"))
+    head = text.splitlines()[0]
+    assert line.rindex(re.split(r"\s{2,}", line)[1]) + len(re.split(r"\s{2,}", line)[1]) == head.index("device") + 6
+    html = outputs[3][0]["data"]["text/html"]
+    assert "In[2]:2 " in html
+    assert ".py:" not in html

@@ -16,7 +16,8 @@ from cuprous import _core
 from tests import symbols
 
 ROOT = Path(__file__).resolve().parents[1]
-YAML = sorted([*(ROOT / ".github").rglob("*.yml"), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"])
+RECIPE = ROOT / "conda" / "recipe.yaml"
+YAML = sorted([*(ROOT / ".github").rglob("*.yml"), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff", RECIPE])
 WORKFLOWS = [path for path in YAML if path.parent.name == "workflows"]
 #: Files for people and external services, without code.
 OUTSIDE = [*YAML, *sorted(ROOT.glob("*.md")), *sorted((ROOT / ".github").rglob("*.md"))] + [
@@ -88,6 +89,53 @@ def test_versions_of_python_agree() -> None:
     assert [int(minor) for minor in tested if minor.isdigit()] == named
     assert f'"abi3-py3{oldest}"' in read("Cargo.toml")
     assert f'target-version = "py3{oldest}"' in project
+
+
+#: Packages whose names in conda are other ones.
+IN_CONDA = {
+    "nvidia-cuda-nvrtc": "cuda-nvrtc",
+    "nvidia-cublas": "libcublas",
+    "nvidia-cufft": "libcufft",
+    "nvidia-cusolver": "libcusolver",
+    "nvidia-cusparse": "libcusparse",
+    "nvidia-cudnn-cu13": "cudnn",
+    "nvidia-nccl-cu13": "nccl",
+}
+
+
+def test_the_conda_recipe_agrees_with_the_package() -> None:
+    """Its version, requirements, optional libraries, commands and addresses are those of the package for pip."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with `make docs`")
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.11 reads TOML")
+    recipe = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
+    pyproject = tomllib.loads(read("pyproject.toml"))
+    project, cargo = pyproject["project"], tomllib.loads(read("Cargo.toml"))["workspace"]["package"]
+
+    def listed(requirements: list[str]) -> set[str]:
+        """Returns requirements as conda writes them, without those of the package itself."""
+        parts = [re.fullmatch(r"([\w-]+)(\[.*\])?(.*)", text.split(";")[0].strip()) for text in requirements]
+        return {f"{IN_CONDA.get(part[1], part[1])} {part[3]}" for part in parts if part}
+
+    python = f"python {project['requires-python']}"
+    needed = recipe["requirements"]
+    assert recipe["context"]["version"] == cargo["version"]
+    assert (recipe["package"]["name"], recipe["about"]["license"]) == (project["name"], project["license"])
+    assert recipe["about"]["summary"] == project["description"]
+    assert recipe["about"]["license_file"] == project["license-files"]
+    urls = project["urls"]
+    assert (recipe["about"]["repository"], recipe["about"]["documentation"]) == (
+        urls["Repository"],
+        urls["Documentation"],
+    )
+    assert set(needed["run"]) == {python} | listed(project["dependencies"])
+    extras = [name for names in project["optional-dependencies"].values() for name in names]
+    assert set(needed["run_constraints"]) == listed(extras) - listed(project["dependencies"])
+    assert set(needed["host"]) == {python, "pip"} | listed(pyproject["build-system"]["requires"])
+    assert f"rust >={cargo['rust-version']}" in needed["build"]
+    tested = {line.split()[0] for test in recipe["tests"] for line in test.get("script", ())}
+    assert tested == set(project["scripts"])
+    for module in recipe["tests"][0]["python"]["imports"]:
+        assert (ROOT / "python" / Path(*module.split("."), "__init__.py")).exists(), module
 
 
 def test_versions_of_cuprous_agree() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,8 +15,17 @@ ROOT = Path(__file__).resolve().parents[1]
 CRATES = sorted(path.parent.name for path in ROOT.glob("crates/*/src"))
 #: Modules that may use each other, by crate, with the reason.
 CYCLES: dict[str, list[tuple[set[str], str]]] = {}
+#: Imports of modules of python/cuprous that close a cycle, each used within functions only, with the reason.
+PYTHON_CYCLES = {
+    ("cuprous._array.interop", "cuprous"): "NumPy's protocols find our function by its public name",
+    ("cuprous._array.methods", "cuprous"): "`__array_namespace__` returns the package",
+    ("cuprous._array.interop", "cuprous.cuda._ipc"): "a method of arrays whose module imports NumPy",
+    ("cuprous.cuda._arrays", "cuprous.cuda._ipc"): "a method of contexts whose module imports NumPy",
+    ("cuprous.cuda._arrays", "cuprous.cuda._dates"): "arrays of dates are made by the same functions, with NumPy",
+    ("cuprous.cuda._arrays", "cuprous.cuda._records"): "arrays of records are made by the same functions, with NumPy",
+}
 #: Imports of our own modules inside functions, in all of python/cuprous.
-LATE_IMPORTS = 40
+LATE_IMPORTS = 30
 #: Words that only this project used for what the field has names for, and where they mean something else.
 WORDS = {
     r"[Ff]olds?|[Ff]old(?:ed|ing)": r"\.fold\(|_fold|fold_constants|_FoldFunction|[Uu]nfold|modules\.fold|\bFold\b|"
@@ -75,6 +85,8 @@ def uses(modules: dict[str, str]) -> dict[str, set[str]]:
 
 def cycles(graph: dict[str, set[str]]) -> list[set[str]]:
     """The strongly connected sets of more than one node."""
+    while ends := {node for node, others in graph.items() if not others & graph.keys()}:  # in no cycle
+        graph = {node: others - ends for node, others in graph.items() if node not in ends}
     reach = {node: {node} for node in graph}
     changed = True
     while changed:
@@ -101,20 +113,53 @@ def test_cycles_are_found() -> None:
     assert cycles(uses(modules)) == [{"a", "b"}]
 
 
-def test_few_imports_stand_in_functions() -> None:
-    found = []
+def imports(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The imports of a file that are not for types only, and whether each stands in a function."""
+    nodes: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    while nodes:
+        node, late = nodes.pop()
+        late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node, late
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+            nodes += [(child, late) for child in inner]
+
+
+@functools.cache
+def package() -> dict[str, list[tuple[str, bool, str]]]:
+    """The imports of each module of python/cuprous: what is imported, if in a function, and where."""
+    paths = {}
     for path in (ROOT / "python/cuprous").rglob("*.py"):
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for node in ast.walk(function):
-                    names = (
-                        [node.module or "."] if isinstance(node, ast.ImportFrom)
-                        else [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                    )  # fmt: skip
-                    relative = isinstance(node, ast.ImportFrom) and node.level > 0
-                    if relative or any(name.split(".")[0] == "cuprous" for name in names):
-                        found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert len(set(found)) < LATE_IMPORTS, sorted(set(found))
+        parts = path.relative_to(ROOT / "python").with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    result: dict[str, list[tuple[str, bool, str]]] = {}
+    for module, path in paths.items():
+        home = module.split(".") if path.stem == "__init__" else module.split(".")[:-1]
+        found = result[module] = []
+        for node, late in imports(path):
+            names = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                base = home[: len(home) - node.level + 1] if node.level else []
+                source = ".".join([*base, *filter(None, [node.module])])
+                parts_of = [f"{source}.{name}" for name in names]
+                names = [x if x in paths or x.startswith("cuprous._core") else source for x in parts_of]
+            found += [(name, late, f"{path.relative_to(ROOT)}:{node.lineno}") for name in names]
+    return result
+
+
+def test_modules_of_the_package_have_few_cycles() -> None:
+    found = package()
+    graph = {name: {other for other, _, _ in found[name] if other in found and other != name} for name in found}
+    for module, other in PYTHON_CYCLES:
+        graph[module].remove(other)
+    assert [sorted(group) for group in cycles(graph)] == []
+
+
+def test_few_imports_stand_in_functions() -> None:
+    everything = (one for found in package().values() for one in found)
+    places = {place for name, late, place in everything if late and name.split(".")[0] == "cuprous"}
+    assert len(places) < LATE_IMPORTS, sorted(places)
 
 
 def tracked() -> list[Path]:
@@ -131,11 +176,12 @@ def test_terms_are_the_fields() -> None:
         pytest.skip("not a clone")
     found = []
     for path in files:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            for word, elsewhere in WORDS.items():
-                # Also as a part of an identifier.
-                found_here = re.search(rf"(?<![A-Za-z])(?:{word})(?![a-z])", line)
-                if found_here and not (elsewhere and re.search(elsewhere, line)):
+        text = path.read_text(encoding="utf-8")
+        for word, elsewhere in WORDS.items():
+            for match in re.finditer(rf"(?<![A-Za-z])(?:{word})(?![a-z])", text):  # also as a part of an identifier
+                line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+                if not (elsewhere and re.search(elsewhere, line)):
+                    number = text.count("\n", 0, match.start()) + 1
                     found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
     assert found == []
 

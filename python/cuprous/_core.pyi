@@ -180,6 +180,8 @@ class ufunc:
     def reduceat(self, array: Any, /, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> ndarray: ...
     def at(self, a: ndarray, indices: Any, b: Any = None, /) -> None: ...
 
+__version__: str
+
 def set_hook(name: str, hook: Callable[..., Any]) -> None:
     """ "getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs),
     "operand"(array, other): converts the other operand of an operator, or returns None; "compare"(array, other, equal);

@@ -34,7 +34,7 @@ _CREATION = {
 }
 
 
-class _There:
+class There:
     """`cuprous`, but arrays are created on the other device."""
 
     def __getattr__(self, name: str) -> Any:
@@ -51,7 +51,7 @@ def _arrays(result: Any) -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TABLE)
 def test_functions_of_arrays(name: str) -> None:
-    call, there = TABLE[name], _There()
+    call, there = TABLE[name], There()
     for dtype in ("float32", "int32"):
         a = np.arange(12).reshape(3, 4).astype(dtype)
         try:

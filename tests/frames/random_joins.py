@@ -144,8 +144,9 @@ class Joins:
         options: dict[str, Any] = {"strategy": random.choice(["backward", "forward", "nearest"])}
         if by and random.random() < 0.5:
             options["by_left"], options["by_right"] = random.choice(by)
-        if query.schema[left] == pl.Date and options["strategy"] == "nearest":
-            return None
+        if random.random() < 0.4:
+            is_date = query.schema[left] == pl.Date
+            options["tolerance"] = random.choice(["1d", "3d", "60h"] if is_date else [0, 1, 3])
         sides = (lf.lf.drop_nulls(on).sort(on, maintain_order=True) for lf, on in ((query, left), (other, right)))
         one, two = sides
         lf = one.join_asof(two, left_on=left, right_on=right, coalesce=False, **options)

@@ -12,13 +12,13 @@ from polars.exceptions import PolarsError
 
 from tests.frames.random_frames import WORDS, frame, value
 from tests.frames.random_joins import NUMBERS, Joins, Query, is_number
+from tests.frames.random_windows import CLOSED, Windows
 
 INTERPOLATIONS: list[Any] = ["nearest", "higher", "lower", "midpoint", "linear", "equiprobable"]
 RANKS: list[Any] = ["average", "dense", "max", "min", "ordinal"]
-CLOSED: list[Any] = ["both", "left", "right", "none"]
 
 
-class Plans(Joins):
+class Plans(Joins, Windows):
     """A source of random queries.
 
     Args:
@@ -329,7 +329,9 @@ class Plans(Joins):
             column.shift(random.randint(-3, 3)), column.diff(), column.cum_count(),
             column.rank(random.choice(RANKS), descending=random.random() < 0.4),
             column.cast(pl.Int64, strict=False).cum_sum(reverse=random.random() < 0.3),
-            column - column.shift(1), column - column.min(),
+            column - column.shift(1), column - column.min(), column.cum_max(reverse=random.random() < 0.3),
+            column.cum_min(), column.rolling_max(random.randint(1, 5), min_samples=1),
+            column.rolling_min(random.randint(1, 5), center=random.random() < 0.3),
         ])  # fmt: skip
 
     def union(self, query: Query) -> Query | None:
@@ -347,5 +349,5 @@ class Plans(Joins):
 STEPS: list[Callable[[Plans, Query], Query | None]] = [
     Plans.filter, Plans.filter, Plans.with_columns, Plans.with_columns, Plans.select, Plans.reduce, Plans.sort,
     Plans.slice, Plans.unique, Plans.group_by, Plans.group_by, Plans.join, Plans.join, Plans.join_where, Plans.cross,
-    Plans.union, Plans.row_index, Plans.window, Plans.as_of,
+    Plans.union, Plans.row_index, Plans.window, Plans.as_of, Plans.windows,
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +84,7 @@ def test_a_lazy_frame_runs_on_the_engine(table: Any, monkeypatch: pytest.MonkeyP
     query = nw.from_native(table).lazy().filter(nw.col("x") > 1).group_by("k").agg(nw.col("x").max()).sort("k")
     assert query.collect(engine=engine).to_native().rows() == [(1, 4.0), (2, 3.0), (3, 5.0)]
     assert engine.last_report is not None and engine.last_report.complete
-    monkeypatch.setattr("cuprous._clients.for_narwhals.Engine", lambda: engine)
+    monkeypatch.setattr("cuprous.frames.narwhals_frames.Engine", lambda: engine)
     assert query.collect(backend="polars").shape == (3, 2)
     assert engine.last_report.complete
 
@@ -91,6 +93,29 @@ def test_an_estimator_of_scikit_learn_takes_a_table(table: Any) -> None:
     preprocessing = pytest.importorskip("sklearn.preprocessing")
     scaled = preprocessing.StandardScaler().fit(nw.from_native(table).select("x", "k").to_native())
     assert list(scaled.feature_names_in_) == ["x", "k"]
+
+
+def test_without_polars_other_libraries_still_work_with_narwhals(tmp_path: Path) -> None:
+    """scikit-learn asks narwhals about each input, and narwhals loads all plugins for that."""
+    code = """
+import sys
+
+class WithoutPolars:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == "polars":
+            raise ModuleNotFoundError("No module named 'polars'")
+
+sys.meta_path.insert(0, WithoutPolars)
+import narwhals, numpy as np, sklearn.preprocessing
+assert narwhals.plugins._discover_entrypoints()["cuprous"].load().is_native(np.ones(3)) is False
+assert sklearn.preprocessing.StandardScaler().fit(np.eye(3)).n_features_in_ == 3
+"""
+    pytest.importorskip("sklearn.preprocessing")
+    path = os.pathsep.join([entry for entry in sys.path if entry])
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_other_objects_are_not_taken() -> None:

@@ -248,7 +248,7 @@ ONE = (
 )  # fmt: skip
 TWO = (
     "beta", "betaln", "binom", "xlogy", "xlog1py", "rel_entr", "kl_div", "huber", "pseudo_huber", "boxcox",
-    "inv_boxcox", "boxcox1p", "inv_boxcox1p", "poch", "agm", "comb", "perm", "zeta", "gammainc", "gammaincc",
+    "inv_boxcox", "boxcox1p", "inv_boxcox1p", "poch", "agm", "comb", "perm", "zeta", "gammainc", "gammaincc", "powm1",
 )  # fmt: skip
 SPECIAL: dict[str, Call] = {
     **plain("special", *ONE), **doubled("special", *TWO),

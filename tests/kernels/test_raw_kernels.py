@@ -119,6 +119,14 @@ def test_elementwise_kernel() -> None:
         np.testing.assert_array_equal(out.get(), [2, 3])
 
 
+@pytest.mark.parametrize("name", ["norm", "max", "pow", "round", "main"])
+def test_a_name_may_be_one_that_cuda_has_taken(name: str) -> None:
+    x = cp.asarray([3.0, 4.0], dtype=cp.float32)
+    with on_gpu():
+        assert cp.ElementwiseKernel("T x", "T y", "y = x * x", name)(x).tolist() == [9, 16]
+        assert float(cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", name)(x)) == 5
+
+
 def test_raw_arrays_keep_their_axes() -> None:
     turned = cp.ElementwiseKernel(
         "raw T x", "T y", "int at[2] = {(int)(i % x.shape()[0]), (int)(i / x.shape()[0])}; y = x[at]", "turned"

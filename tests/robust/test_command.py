@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import cuprous as cp
+from cuprous import cli
 from cuprous._tools.demo import main, measure
 
 from .helpers import command, started
@@ -221,3 +223,44 @@ def test_demo_shows_progress_in_a_terminal() -> None:
     assert "[1/2]" in printed
     assert "[2/2]" in printed
     assert printed.rstrip().endswith("\x1b[2K")  # the line is cleared at the end
+
+
+@pytest.mark.parametrize("line", ["demo --plot", "bench --plot", "profile -o"])
+@pytest.mark.parametrize("file", ["no-such-folder/picture.svg", "picture.png"])
+def test_files_that_cannot_be_written_are_refused_before_the_work(
+    line: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text("print('ran')")
+    name, option = line.split()
+    assert cli.main([name, option, file, *(["program.py"] if name == "profile" else [])]) == 2
+    done = capsys.readouterr()
+    assert done.out == ""
+    assert done.err.startswith(f"cuprous {name}: {file!r} must end with ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["profile", "kernels", "run", "doctor"])
+def test_a_program_that_does_not_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, "nothing.py"]) == 2
+    assert "file 'nothing.py' does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["profile", "kernels"])
+def test_arguments_of_the_program_are_not_required(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse counts the rest of the line among the required arguments, whose names an error lists."""
+    assert cli.main([name]) == 2
+    assert "ARGS" not in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", [*cli.MODULES, "calibrate", "doctor", "estimate", "serve", "top", "version"])
+def test_help_fits_narrow_terminals(name: str) -> None:
+    """Lines are broken between words, and have no characters that a terminal may lack."""
+    done = command(name, "--help", COLUMNS="60", LC_ALL="C")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) > 3
+    assert done.stdout.isascii()
+    # What has no place for a break stays whole: an option with its choices, a line to be copied.
+    whole = re.compile(r"\s*\[?\S+(?: \S+\]| +cuprous completions .*)?$")
+    assert [line for line in lines if len(line) > 60 and not whole.match(line)] == []

@@ -71,6 +71,16 @@ def test_in_words() -> None:
     assert "Cost unknown on the CPU (--cpu-price), 0.0" in rent
 
 
+@pytest.mark.parametrize(("columns", "longest"), [("50", 50), ("200", 80), ("1", 40), ("none", 80)])
+def test_bars_fit_the_terminal(columns: str, longest: int) -> None:
+    """Lines of bars are no longer than the terminal, down to bars of 4 characters."""
+    lines = [line for line in command(*TASK, COLUMNS=columns).stdout.splitlines() if "█" in line]
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= longest
+    bars = [line.count("█") for line in lines]
+    assert max(bars) == {"50": 27, "1": 4}.get(columns, 48) and min(bars) >= 1
+
+
 def test_a_gpu_without_float64() -> None:
     task = ("estimate", "--flops", "10T", "--data", "1GB", "--cpu", "5600X", "--gpu", "Arc A770")
     assert command(*task).returncode == 0
@@ -81,7 +91,7 @@ def test_a_gpu_without_float64() -> None:
 
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (50, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (52, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout
@@ -91,6 +101,7 @@ def test_lists_name_their_sources() -> None:
     others += ["Intel Max 1550", "Intel Arc B580"]
     narrow = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"]
     narrow += ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"]
+    narrow += ["Apple M3 Max 40-core", "Apple M3 Ultra 80-core"]
     assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, *narrow]
     assert [line[:23].rstrip() for line in text.splitlines() if line[23:33].strip() == "-"] == narrow
     assert "compute capability 7.5" in text

@@ -179,3 +179,16 @@ def test_only_the_main_thread_is_interrupted() -> None:
     seconds, lines = interrupted(setup, "z = cp.ones(5) + 1\nfloat(z.sum())\nwhile True: time.sleep(0.01)", after)
     assert seconds < SOON
     assert lines == ["[True]"]
+
+
+def test_a_profile_counts_what_was_interrupted() -> None:
+    """The host computed until then: that time does not count as the program's own."""
+    _, lines = interrupted(
+        "x = cp.ones((1500, 1500)); p = cp.profile(); p.start()",
+        "for k in range(10000): x = cp.sin(x) @ x * 1e-3",
+        "p.stop(); t = p.total; print(t.run_time, t.device_time, t.python, t.wall)",
+        wait=0.5,
+    )
+    computing, device, python, wall = map(float, lines[0].split())
+    assert computing >= 0.9 * device > 0
+    assert python < 0.5 * wall

@@ -50,6 +50,7 @@ BINARY: dict[str, tuple[Any, Any, float]] = {
     "huber": (np.array([0.0, 0.5, 1.5, -1.0]), np.linspace(-3, 3, 25)[:, None], 1e-14),
     "pseudo_huber": (np.array([0.0, 0.5, 1.5, -1.0]), np.linspace(-3, 3, 25)[:, None], 1e-13),
     "boxcox": (A, np.array([0.0, 0.5, -1.0, 2.0])[:, None], 1e-12),
+    "powm1": (np.concatenate([A, -A, [0.0, 1 + 1e-9]]), np.array([0.0, 1e-12, -0.02, 0.5, 3.0, -4.0])[:, None], 1e-14),
     "inv_boxcox": (np.linspace(0.1, 0.9, 9), np.array([0.0, 0.5, -1.0, 2.0])[:, None], 1e-12),
 }
 
@@ -114,6 +115,14 @@ def test_nan_stays_nan(name: str) -> None:
 def test_limits(name: str, x: list[float]) -> None:
     host = np.array(x, dtype=float)
     close(getattr(special, name)(cp.asarray(host)), getattr(scipy_special, name)(host), 1e-14)
+
+
+def test_limits_of_powm1() -> None:
+    """SciPy's 0.5 ** -inf - 1 is 0 and its sign of -0.0 ** -1 is positive, so bases have neither."""
+    y = np.array([-np.inf, -2.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])
+    x = np.array([-np.inf, -2.0, -0.5, 0.0, 1.0, 2.0, np.inf, np.nan])[:, None]
+    with np.errstate(all="ignore"):
+        close(special.powm1(cp.asarray(x), cp.asarray(y)), scipy_special.powm1(x, y), 1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "uint16", "int32", "uint64", "float16", "float32"])

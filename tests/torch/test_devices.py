@@ -135,3 +135,32 @@ def test_optimizers() -> None:
             p.grad = torch.ones(3)
             optimizer.step()
         at_home([p, *(v for v in optimizer.state[p].values() if isinstance(v, torch.Tensor))])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda i: (i,), lambda i: (i, i), lambda i: (slice(None), i), lambda i: (i > 0,), lambda i: (None, i),
+        lambda i: (slice(1, None), i[:, None]), lambda i: (..., i), lambda i: (i[:0],), lambda i: (1, i),
+    ],
+)  # fmt: skip
+def test_keys(key: Callable[[Any], Any]) -> None:
+    index = torch.tensor([0, 1, 0])
+    items = key(index)
+    for x in (
+        torch.arange(9.0).reshape(3, 3),
+        torch.arange(9.0).reshape(3, 3).t(),
+        torch.arange(18.0).reshape(3, 6)[:, ::2],
+    ):
+        want = x.numpy()[tuple(t.numpy() if isinstance(t, torch.Tensor) else t for t in items)]
+        found = x[items]
+        at_home(found)
+        np.testing.assert_array_equal(found.numpy(), want)
+        written = x.clone()
+        written[items] = 5.0
+        at_home(written)
+        assert (written[items] == 5).all()
+        if all(isinstance(t, torch.Tensor) for t in items):
+            put = x.index_put(items, torch.tensor(1.0), accumulate=True)
+            at_home(put)
+            assert put.sum() == x.sum() + want.size

@@ -23,7 +23,7 @@ SIGNATURES = {
 #: How Python and the extension say that they do not know a keyword.
 REFUSAL = re.compile(r"unexpected keyword|takes no keyword|takes no arg|invalid keyword|positional-only")
 #: Functions that begin processes, load files or keep what they are given without a look at it.
-NOT_CALLED = re.compile(r"multiprocessing\.|hub\.|cuda\.|(.*\.)?set_|autograd\.detect_anomaly")
+NOT_CALLED = re.compile(r"multiprocessing\.|hub\.|cuda\.|(.*\.)?(set|use)_|autograd\.detect_anomaly")
 
 
 def _found(path: str) -> Any:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cuprous.torch as torch
@@ -220,32 +223,84 @@ def test_the_profiler(tmp_path: Path) -> None:
         work()
 
 
-def test_deterministic_mode_reports_unordered_gpu_sums() -> None:
-    device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
-    x, index, one = torch.zeros(3, device=device), torch.tensor([0, 0, 2], device=device), torch.ones(3, device=device)
-    asked = [
-        lambda: x.scatter_add(0, index, one), lambda: x.index_add(0, index, one), lambda: torch.cumsum(one, 0),
-        lambda: x.index_put((index,), one, accumulate=True), lambda: x.scatter_reduce(0, index, one, "sum"),
-    ]  # fmt: skip
+@contextlib.contextmanager
+def deterministic(**more: bool) -> Iterator[None]:
+    torch.use_deterministic_algorithms(True, **more)
     try:
-        torch.use_deterministic_algorithms(True)
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+#: A device where deterministic mode makes a difference.
+UNORDERED = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
+
+
+def test_deterministic_mode_reports_what_has_no_order() -> None:
+    x, index, one = (torch.zeros(3, device=UNORDERED), torch.tensor([0, 0, 2], device=UNORDERED),
+                     torch.ones(3, device=UNORDERED))  # fmt: skip
+    asked = [lambda: torch.cumsum(one, 0), lambda: x.scatter_reduce(0, index, one, "prod")]
+    with deterministic():
         assert torch.are_deterministic_algorithms_enabled()
         assert not torch.is_deterministic_algorithms_warn_only_enabled()
         for ask in asked:
             with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
                 ask()
-        torch.zeros(3, dtype=torch.int64, device=device).scatter_add(0, index, index)
-        torch.zeros(3, device="cpu").scatter_add(0, index.cpu(), one.cpu())
-        table = torch.zeros(4, 2, device=device).requires_grad_(True)
+        torch.zeros(3, dtype=torch.int64, device=UNORDERED).scatter_reduce(0, index, index, "prod")
+        torch.cumsum(one.cpu(), 0)
+        table = torch.zeros(4, 2, device=UNORDERED).requires_grad_(True)
         torch.nn.functional.embedding(index, table).sum().backward()
         assert table.grad.tolist() == [[2, 2], [0, 0], [1, 1], [0, 0]]
-        torch.use_deterministic_algorithms(True, warn_only=True)
+    with deterministic(warn_only=True):
         for ask in asked:
             with pytest.warns(UserWarning, match="does not have a deterministic implementation"):
                 ask()
-    finally:
-        torch.use_deterministic_algorithms(False)
-    assert x.scatter_add(0, index, one).tolist() == [2, 0, 1]
+    for wrong in (1, "yes", None):
+        with pytest.raises(TypeError, match="must be bool"):
+            torch.use_deterministic_algorithms(wrong)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.complex64])
+@pytest.mark.parametrize(("n", "places"), [(1, 1), (7, 3), (1000, 1), (1000, 7), (333, 333)])
+def test_deterministic_sums_of_equal_indices(n: int, places: int, dtype: Any) -> None:
+    random = np.random.default_rng(n + places)
+    at, values = random.integers(0, places, n), random.standard_normal(n)
+    want = np.zeros(places)
+    np.add.at(want, at, values)
+    weights = np.arange(1.0, places + 1)
+    index = torch.tensor(at, device=UNORDERED)
+    with deterministic():
+        results = []
+        for _ in range(2):
+            given = torch.tensor(values, device=UNORDERED).to(dtype).requires_grad_(True)
+            x = torch.zeros(places, dtype=dtype, device=UNORDERED).requires_grad_(True)
+            y = x.scatter_add(0, index, given)
+            (y * torch.tensor(weights, device=UNORDERED).to(dtype)).real.sum().backward()
+            results.append((y, x.grad, given.grad))
+    for one, other in zip(*results, strict=True):
+        assert one.tolist() == other.tolist()
+    y, of_x, of_given = (np.asarray(t.detach().cpu().to(torch.complex64).numpy()) for t in results[0])
+    # Pairs are added in float32; the result of float16 is rounded, as the values are.
+    np.testing.assert_allclose(y, want, atol=(2e-3 * np.abs(values).sum() if dtype == torch.float16 else 1e-4))
+    np.testing.assert_allclose(of_x, weights, rtol=1e-3)
+    np.testing.assert_allclose(of_given, weights[at], rtol=1e-3)
+
+
+def test_deterministic_sums_of_other_functions() -> None:
+    x, index = torch.zeros(3, 4, device=UNORDERED).t(), torch.tensor([0, 1, 0], device=UNORDERED)
+    two, rows = torch.tensor(2.0, device=UNORDERED), torch.ones(3, 3, device=UNORDERED)
+    infinite = torch.tensor([float("inf"), 1.0, 1.0], device=UNORDERED)
+    calls = [
+        lambda: x.index_add(0, index, rows, alpha=3), lambda: x.index_put((index,), two, accumulate=True),
+        lambda: x.scatter_reduce(0, index[:, None], two.expand(3, 1), "sum"),
+        lambda: x.index_add(0, index[:0], rows[:0]),
+        lambda: torch.zeros(3, device=UNORDERED).scatter_add(0, index, infinite),
+        lambda: torch.nn.functional.embedding_bag(index, rows, torch.tensor([0, 2], device=UNORDERED), mode="sum"),
+        lambda: torch.bincount(index, weights=infinite),
+    ]  # fmt: skip
+    usual = [call().tolist() for call in calls]
+    with deterministic():
+        assert [call().tolist() for call in calls] == usual
 
 
 def test_one_hint_where_cudnn_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

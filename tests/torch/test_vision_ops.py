@@ -55,7 +55,7 @@ def test_blocks_are_dropped(ndim: int) -> None:
     function = (ops.drop_block2d, ops.drop_block3d)[ndim - 2]
     ones = torch.ones(4, 8, *[18] * ndim)
     found = function(ones, 0.3, 3)
-    dropped = (found == 0).numpy()
+    dropped = (found == 0).cpu().numpy()
     assert abs(dropped.mean() - 0.3) < 0.06 and abs(float(found.mean()) - 1) < 1e-4
     alone = np.pad(dropped, [(0, 0), (0, 0)] + [(1, 1)] * ndim)  # each dropped element has a dropped neighbor
     beside = np.roll(alone, 1, -1) | np.roll(alone, -1, -1)

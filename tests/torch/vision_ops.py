@@ -45,7 +45,7 @@ class Calls:
             if isinstance(value, str):
                 self.results[f"{name}.{k}"] = value
                 continue
-            a = np.asarray(value.detach().numpy())
+            a = np.asarray(value.detach().cpu().numpy())
             some = a.reshape(-1)[:: max(1, a.size // 24)][:24]
             facts = [list(a.shape), str(a.dtype), float(a.sum(dtype="f8")), float(np.abs(a).sum(dtype="f8"))]
             self.results[f"{name}.{k}"] = [*facts, [float(f"{x:.6g}") for x in some.tolist()]]

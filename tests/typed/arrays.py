@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -256,6 +257,47 @@ def tools() -> str:
     return f"{profile.events} {profile.total.launches} {pool.used_bytes()} {cp.explain()}"
 
 
+def stored(a: cp.ndarray) -> list[str]:
+    """Writes arrays to files and reads them."""
+    with TemporaryDirectory() as folder:
+        cp.save(f"{folder}/one.npy", a)
+        cp.savez(f"{folder}/two.npz", first=a, second=a + 1)
+        one = cp.load(f"{folder}/one.npy")
+        two = cp.load(f"{folder}/two.npz")
+        names = sorted(two.files)
+        cp.savetxt(f"{folder}/text.csv", one, delimiter=",")
+        text = cp.loadtxt(f"{folder}/text.csv", delimiter=",")
+    assert bool(cp.array_equal(two["first"], a)) and text.shape == a.shape
+    return names
+
+
+def sets(a: cp.ndarray, b: cp.ndarray) -> tuple[int, ...]:
+    """Compares collections of numbers."""
+    both = cp.intersect1d(a, b)
+    either = cp.union1d(a, b)
+    inside = cp.isin(a, b)
+    sides = cp.digitize(a, cp.asarray([1.0, 3.0]))
+    rolled = cp.roll(cp.flip(either), 1)
+    tiled = cp.tile(rolled, (2, 1))
+    return both.size, either.size, int(inside.sum()), int(sides.max()), *tiled.shape
+
+
+def masks(a: cp.ndarray) -> dict[str, float]:
+    """Leaves out what is missing."""
+    missing = cp.isnan(a)
+    filled = cp.nan_to_num(a, nan=0.0)
+    rows, columns = cp.nonzero(~missing)
+    spread: dict[str, float] = {
+        "mean": float(cp.nanmean(a)),
+        "deviation": float(cp.nanstd(a, ddof=1)),
+        "share": float(missing.mean()),
+        "last": float(filled[rows[-1], columns[-1]]),
+    }
+    if not missing.any():
+        raise ValueError("nothing is missing")
+    return spread
+
+
 def main() -> None:
     """Runs everything."""
     rng = random.default_rng(0)
@@ -266,6 +308,7 @@ def main() -> None:
     print(clusters(rng.random((30, 2)), 3, 4)[0].shape, walk(10, [1, 2]), legacy().shape)
     print(bool(cp.allclose(derivative(cp.sin, a), cp.cos(a), atol=1e-6)), exchange(np.ones(3)).tolist())
     print(functions(a[0]).shape, [round(c, 6) for c in fitted(cp.arange(5.0), cp.arange(5.0) ** 2)], bool(tools()))
+    print(stored(a), sets(cp.asarray([1, 2, 3]), cp.asarray([2, 3, 4])), masks(cp.asarray([[1.0, cp.nan], [3.0, 4.0]])))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import cuprous as cp
-from cuprous import cuda, scipy
+from cuprous import cuda, cupyx, scipy
+from cuprous.cuda import random as cuda_random
 from cuprous.scipy import ndimage, signal, sparse, special, stats
 
 THREADS = 64
@@ -171,10 +172,129 @@ def probabilities() -> tuple[float, float]:
     return float(area), float(result.pvalue) + float(correlation[0])
 
 
+@cuda.jit
+def diffuse(old: cp.ndarray, new: cp.ndarray, rate: float) -> None:
+    """Takes a step of heat on a grid."""
+    y, x = cuda.grid(2)
+    if 0 < y < old.shape[0] - 1 and 0 < x < old.shape[1] - 1:
+        around = old[y - 1, x] + old[y + 1, x] + old[y, x - 1] + old[y, x + 1]
+        new[y, x] = old[y, x] + rate * (around - 4.0 * old[y, x])
+
+
+@cuda.jit
+def estimate_pi(states: cp.ndarray, rounds: int, out: cp.ndarray) -> None:
+    """Throws points at a square, each thread with random numbers of its own."""
+    thread = cuda.grid(1)
+    inside = 0
+    for _ in range(rounds):
+        x = cuda_random.xoroshiro128p_uniform_float32(states, thread)
+        y = cuda_random.xoroshiro128p_uniform_float32(states, thread)
+        if x * x + y * y <= 1.0:
+            inside += 1
+    out[thread] = 4.0 * inside / rounds
+
+
+@cuda.jit
+def warp_sums(values: cp.ndarray, out: cp.ndarray) -> None:
+    """Sums the elements of each warp by shuffles."""
+    i = cuda.grid(1)
+    value = values[i]
+    offset = 16
+    while offset > 0:
+        value += cuda.shfl_down_sync(0xFFFFFFFF, value, offset)
+        offset //= 2
+    if cuda.laneid == 0:
+        out[i // 32] = value
+
+
+@cuda.reduce
+def larger(a: float, b: float) -> float:
+    """Returns the larger of two numbers."""
+    return a if a > b else b
+
+
+def heat(size: int, steps: int) -> float:
+    """Runs a stencil with two buffers in turn."""
+    old = cp.zeros((size, size), dtype=cp.float32)
+    old[size // 2, size // 2] = 100.0
+    new = old.copy()
+    blocks = (math.ceil(size / 8), math.ceil(size / 8))
+    for _ in range(steps):
+        diffuse[blocks, (8, 8)](old, new, 0.1)
+        old, new = new, old
+    return float(old.sum())
+
+
+def randomness(threads: int) -> float:
+    """Averages estimates of pi."""
+    states = cuda_random.create_xoroshiro128p_states(threads, seed=1)
+    out = cuda.device_array(threads, dtype=np.float32)
+    estimate_pi[threads // 32, 32](states, 200, out)
+    return float(out.copy_to_host().mean())
+
+
+@cuda.jit
+def smooth(x: cp.ndarray, out: cp.ndarray) -> None:
+    """Averages neighbors, which a block shares."""
+    tile = cuda.shared.array(THREADS + 2, dtype=cuda.float32)
+    i = cuda.grid(1)
+    lane = cuda.threadIdx.x + 1
+    tile[lane] = x[i] if i < x.size else 0.0
+    if lane == 1:
+        tile[0] = x[i - 1] if i > 0 else x[0]
+        tile[THREADS + 1] = x[min(i + THREADS, x.size - 1)]
+    cuda.syncthreads()
+    if i < x.size:
+        out[i] = (tile[lane - 1] + tile[lane] + tile[lane + 1]) / 3
+
+
+def reduced() -> tuple[float, list[float]]:
+    """Reduces by a function, and in warps."""
+    values = cp.arange(64, dtype=cp.float32)
+    largest = float(larger(values))
+    sums = cp.zeros(2, dtype=cp.float32)
+    warp_sums[1, 64](values, sums)
+    listed: list[float] = sums.tolist()
+    return largest, listed
+
+
+def streams(n: int) -> int:
+    """Copies on a stream, and measures memory."""
+    stream = cuda.stream()
+    with stream.auto_synchronize():
+        device = cuda.to_device(np.ones(n), stream=stream)
+        scale[Grid.over(n).blocks, THREADS, stream](device, device, 3.0)
+    host = device.copy_to_host(stream=stream)
+    with cp.cuda.Stream() as other:
+        total = cp.asarray(host).sum()
+    other.synchronize()
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
+    assert pool.used_bytes() >= 0 and pool.total_bytes() >= 0
+    return int(total)
+
+
+def cupy_names() -> cp.ndarray:
+    """Uses what CuPy adds to NumPy."""
+    a = cp.zeros(4)
+    cupyx.scatter_add(a, cp.asarray([0, 0, 3]), 1.0)
+    xp = cp.get_array_module(a)
+    assert xp is cp and isinstance(cp.asnumpy(a), np.ndarray)
+    roots: cp.ndarray = cupyx.rsqrt(a + 1)
+    with cupyx.errstate(linalg="raise"):
+        solved = cp.linalg.solve(cp.eye(4), roots)
+    return solved
+
+
 def main() -> None:
     """Runs everything."""
     print(launches(256), fused().tolist(), timed(), compiled() if cuda.is_available() else "CUDA C++ needs a GPU")
     print(filters(16).shape, matrices(20) < 1e-3, [math.isfinite(p) for p in probabilities()])
+    print(heat(16, 4), 2.5 < randomness(64) < 3.8, reduced(), streams(32), cupy_names().shape)
+    line = cp.arange(2 * THREADS, dtype=cp.float32)
+    smoothed = cp.empty_like(line)
+    smooth[2, THREADS](line, smoothed)
+    print(bool(cp.allclose(smoothed[1:-1], line[1:-1])))
 
 
 if __name__ == "__main__":

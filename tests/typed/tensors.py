@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -232,8 +233,74 @@ def devices() -> str:
     x = torch.ones(1, 2, device=device, dtype=torch.float32).to(torch.float64).float()
     with torch.autocast(device_type=device.type, enabled=False):
         y = model(x)
-    assert y.device == device and y.dtype is torch.float32
+    assert y.device.type == device.type and y.dtype is torch.float32
     return device.type
+
+
+class Clipped(torch.autograd.Function):
+    """The identity, whose gradient is clipped."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, limit: float) -> Tensor:
+        """Returns a copy of the input."""
+        ctx.limit = limit
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        """Clips the gradient."""
+        return gradients[0].clamp(-ctx.limit, ctx.limit), None
+
+
+def transformed() -> Tensor:
+    """Differentiates functions of functions."""
+
+    def energy(x: Tensor) -> Tensor:
+        return (x**2).sum()
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    each = torch.func.vmap(torch.func.grad(energy))(x)
+    hessian = torch.func.hessian(energy)(x[0])
+    clipped = x.clone().requires_grad_()
+    Clipped.apply(clipped * 10, 0.5).sum().backward()
+    assert clipped.grad is not None
+    result: Tensor = each + hessian + clipped.grad
+    return result
+
+
+def sampled() -> float:
+    """Draws from distributions and compares them."""
+    normal = torch.distributions.Normal(torch.zeros(3), torch.ones(3))
+    wide = torch.distributions.Normal(0.0, 2.0)
+    draws = normal.rsample((100,))
+    likelihood = normal.log_prob(draws).sum(-1).mean()
+    distance = torch.distributions.kl_divergence(normal, wide).sum()
+    labels = torch.distributions.Categorical(logits=torch.zeros(4)).sample((5,))
+    assert labels.dtype is torch.int64
+    return float(likelihood + distance)
+
+
+def grouped(model: nn.Module) -> list[float]:
+    """Trains the parts of a model at rates of their own, with hooks."""
+    seen: list[torch.Size] = []
+
+    def note(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        seen.append(output.shape)
+
+    handle = model.register_forward_hook(note)
+    parameters = list(model.parameters())
+    optimizer = optim.Adam(
+        [{"params": parameters[:1], "lr": 1e-4}, {"params": parameters[1:]}], lr=1e-3, betas=(0.9, 0.99)
+    )
+    scheduler = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=[1e-3, 1e-2], total_steps=4)
+    loss = model(torch.randn(4, 2)).square().mean()
+    loss.backward()
+    optimizer.step()
+    scheduler.step()
+    handle.remove()
+    assert len(seen) == 1 and optimizer.state_dict()["param_groups"]
+    return [group["lr"] for group in optimizer.param_groups]
 
 
 def main() -> None:
@@ -247,6 +314,7 @@ def main() -> None:
     print(len(creation()), operations(torch.ones(2, 4), torch.ones(2, 4)).shape, len(gradients()))
     print(last < settings.losses[0] * 2, accuracy(network, inputs, labels) > 0, regression() >= 0, sequences())
     print(Convolutions(3)(torch.randn(2, 1, 8, 8)).shape, algebra(torch.eye(3)).shape, stored(network), devices())
+    print(transformed().shape, sampled() < 0, len(grouped(nn.Linear(2, 3))))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,9 @@ def kernel(out: cp.ndarray) -> None:
     """Misspells names of kernels."""
     out[cuda.gird(1)] = 1  # wrong
     cuda.syncthread()  # wrong
+    out[cuda.threadIdx.w] = 1  # wrong
+    cuda.atomic.ad(out, 0, 1)  # wrong
+    cuda.shared.aray(3, cuda.float32)  # wrong
 
 
 def launches() -> None:

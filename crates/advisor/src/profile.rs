@@ -67,11 +67,11 @@ pub enum ComputeUnit {
 /// How well a program uses the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Plain code.
+    /// Straightforward code that nobody has optimized.
     Low,
-    /// Typical code.
+    /// Code with the usual optimizations.
     Typical,
-    /// The best code.
+    /// The best code known, such as that of the vendor's libraries.
     High,
 }
 
@@ -371,7 +371,8 @@ mod tests {
     #[test]
     fn some_gpus_have_no_float64_or_no_slot() {
         let names = |lacks: fn(&Gpu) -> bool| gpus().iter().filter(move |gpu| lacks(gpu)).map(|gpu| gpu.name);
-        let apple = ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"];
+        let apple = ["M1 Max", "M1 Ultra 48-core", "M2 Ultra 76-core", "M3 Max 40-core", "M3 Ultra 80-core"];
+        let apple = apple.map(|chip| format!("Apple {chip}"));
         let arc = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"];
         assert_eq!(names(|gpu| gpu.fp64.is_none()).collect::<Vec<_>>(), [arc, apple].concat());
         assert_eq!(names(|gpu| gpu.pcie.is_none()).collect::<Vec<_>>(), apple);

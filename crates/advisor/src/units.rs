@@ -176,7 +176,8 @@ fn read(text: &str, kind: Kind, given: Option<&str>) -> Result<f64> {
         return if digits.contains(['e', 'E']) {
             Ok(value)
         } else {
-            wrong(format!("it has no unit; write {digits} {shown}, or {digits} {unit}"))
+            let other = if shown == unit { String::new() } else { format!(", or {digits} {unit}") };
+            wrong(format!("it has no unit; write {digits} {shown}{other}"))
         };
     }
     if let Some(factor) = kind.unit(rest) {

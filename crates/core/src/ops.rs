@@ -280,6 +280,17 @@ macro_rules! for_each_fun {
                 },
                 cuda "cast<decltype(neg({0}))>(cast<double>({0}) == 0 || isinf_({0}) ? exp(cast<double>({0})) \
                       : expm1(cast<double>({0})) / cast<double>({0}))")
+            // In double precision, because float32's logarithm is too coarse for exponents that are large.
+            (Powm1, "powm1", 2, Float => Same, "Returns x**y - 1, precise where x**y is near 1.",
+                cost 150, vector Never, prelude Math,
+                cpu |a, b| {
+                    let (x, y) = (a.to_f64(), b.to_f64());
+                    // As in SciPy, and unlike `power`, NaN also for -inf ** 0.5 and -2 ** inf.
+                    let power = if x < 0.0 && y.fract() != 0.0 { f64::NAN } else { x.powf(y) };
+                    let exponent = y * x.abs().ln();
+                    Float::from_f64(if power > 0.0 && exponent.abs() < 0.5 { exponent.exp_m1() } else { power - 1.0 })
+                },
+                cuda "powm1({0}, {1})")
             (Log, "log", 1, Inexact => Same, "Returns the natural logarithm.",
                 cost 20, vector Real, prelude Math, cpu |a| a.ln(), cuda "log_({0})")
             (Log2, "log2", 1, Inexact => Same, "Returns the logarithm to base two.",

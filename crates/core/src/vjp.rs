@@ -372,6 +372,7 @@ rules! {
     Exp2(x) => g * (y * LN_2).conj();
     Expm1(x) => g * (y + 1.0).conj();
     Exprel(x) => exprel_gradient(g, x, y);
+    Powm1(a, b) => base_of_power(g, a, b), exponent_of_power(g, a, b, &(y + 1.0));
     Log(x) => g / x.conj();
     Log2(x) => g / (x * LN_2).conj();
     Log10(x) => g / (x * LN_10).conj();

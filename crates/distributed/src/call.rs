@@ -7,10 +7,10 @@ use crate::failure::{Failure, Result};
 /// Bytes of an encoded [`Call`].
 pub const BYTES: usize = 256;
 /// Room for the source line.
-const LINE: usize = BYTES - 56;
+const LINE: usize = BYTES - 64;
 /// The most bytes of a message: those of an address space.
 const MAX_MESSAGE: u64 = 1 << 47;
-const MAGIC: u32 = u32::from_le_bytes(*b"CuD1");
+const MAGIC: u32 = u32::from_le_bytes(*b"CuD2");
 
 macro_rules! names {
     ($(#[$doc:meta])* $type:ident { $($name:ident = $text:literal),* $(,)? }) => {
@@ -74,6 +74,8 @@ pub struct Call {
     pub root: i32,
     /// Elements of each rank.
     pub count: u64,
+    /// Hash of the group's earlier collectives, as far as they must be equal; 0 where each is compared by itself.
+    pub history: u64,
     /// Bytes that follow for the rank that receives this message.
     pub bytes: u64,
     /// The source line, as `file:line`.
@@ -104,6 +106,7 @@ impl Call {
         let line = &self.line.as_bytes()[start..];
         put(&(line.len() as u64).to_le_bytes());
         put(&self.tag.to_le_bytes());
+        put(&self.history.to_le_bytes());
         put(line);
         out
     }
@@ -133,7 +136,8 @@ impl Call {
             count: u64_at(24),
             bytes: u64_at(32),
             tag: u64_at(48),
-            line: match bytes[56..].get(..length) {
+            history: u64_at(56),
+            line: match bytes[64..].get(..length) {
                 Some(line) => String::from_utf8_lossy(line).into_owned(),
                 None => return Err(bad("source line")),
             },
@@ -145,10 +149,20 @@ impl Call {
         self.count.checked_mul(self.dtype.size() as u64) == Some(self.bytes) && self.bytes <= MAX_MESSAGE
     }
 
-    /// Returns true if another rank's call belongs to this one.
+    /// Returns true if another rank's call belongs to this one, whatever came before.
     pub fn agrees(&self, other: &Call) -> bool {
         let key = |c: &Call| (c.op, c.dtype, c.reduce, c.group, c.seq, c.root, c.count, c.tag);
         key(self) == key(other)
+    }
+
+    /// Returns the `history` of the call after this one.
+    pub(crate) fn next_history(&self) -> u64 {
+        let kinds = [self.op as u64, self.dtype as u64, self.reduce.map_or(u64::MAX, |kind| kind as u64)];
+        let words = kinds.into_iter().chain([self.root as u64, self.count]);
+        // Ranks may run on different machines, so the hash depends on nothing but the words.
+        words.fold(self.history ^ self.seq, |hash, word| {
+            (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        })
     }
 
     /// Returns the call in words, such as `all_reduce float32[1024] sum at train.py:31`.
@@ -195,6 +209,7 @@ mod tests {
             group: 3,
             seq: 417,
             tag: 0,
+            history: 0,
             root: -1,
             count: 1024,
             bytes: 4096,

@@ -95,6 +95,7 @@ impl Request {
             group,
             seq,
             tag: 0,
+            history: 0,
             root: self.root.map_or(-1, |root| root as i32),
             count: count as u64,
             bytes: 0,

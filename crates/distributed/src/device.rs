@@ -25,7 +25,7 @@ use crate::store::Store;
 /// How often the thread looks at what was submitted, and without that.
 const LOOK: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_millis(200);
-/// How often calls are sent to the other ranks.
+/// How often calls are sent to the other ranks, unless there are many.
 const TELL: Duration = Duration::from_millis(200);
 /// How long the calls and messages of a rank that has left may still be on their way.
 const LAST_CALLS: Duration = Duration::from_millis(500);
@@ -227,7 +227,7 @@ impl DeviceGroup {
             if let Some(verdict) = self.session.verdict() {
                 return self.stop(&verdict);
             }
-            if said.elapsed() >= TELL || end.is_some() {
+            if said.elapsed() >= TELL || end.is_some() || self.ledger.is_late() {
                 said = Instant::now();
                 self.ledger.unsent().iter().for_each(|(rank, calls)| self.session.send_calls(*rank, calls));
             }
@@ -261,7 +261,7 @@ impl DeviceGroup {
                 let seq = *self.seq.lock().unwrap_or_else(|e| e.into_inner());
                 self.ranks.iter().for_each(|&rank| self.session.send_end(rank, self.number, seq));
             }
-            // The library's own end waits for all ranks; it is stopped instead if some go on, as it is if they fail.
+            // The library's close() waits for all ranks. If some ranks have not ended in time, it is aborted instead.
             let all_end = self.ledger.have_ended();
             if all_end || is_late {
                 self.apart(CLOSE, if all_end { |library| library.close() } else { |library| library.abort() });
@@ -430,6 +430,7 @@ impl Backend for Arc<DeviceGroup> {
                 group: self.number,
                 seq: message.tag,
                 tag: message.tag,
+                history: 0,
                 root: -1,
                 count,
                 bytes: message.memory.bytes as u64,

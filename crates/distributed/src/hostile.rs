@@ -40,6 +40,7 @@ fn frames(random: &mut Random) -> Vec<u8> {
         group: 0,
         seq: 3,
         tag: 0,
+        history: 0,
         root: -1,
         count: 4,
         bytes: 16,

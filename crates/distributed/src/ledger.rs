@@ -3,7 +3,8 @@
 //!
 //! Ranks send each other their calls over the control plane some moments later. The next rank of the group gets all of
 //! them, so that all ranks agree if each agrees with the one before it; the others get the latest, so that all know who
-//! is where. Nothing here waits.
+//! is where. Nothing here waits. A call that is no longer kept when another rank's arrives is compared by the history of
+//! the calls after it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -13,6 +14,8 @@ use crate::call::{Call, Op, disagreement};
 
 /// Calls of this rank that are kept for comparison, and calls of a rank that is ahead.
 const KEPT: usize = 4096;
+/// From so many calls on they are sent before it is time.
+const MANY: u64 = KEPT as u64 / 4;
 
 /// A call with the bytes for and from each rank, where those differ.
 pub(crate) struct Entry {
@@ -25,6 +28,10 @@ pub(crate) struct Entry {
 struct Book {
     /// Collectives of this rank, the latest last.
     own: VecDeque<Entry>,
+    /// The history of the next one.
+    history: u64,
+    /// The number of the last call of the rank before this one that was compared.
+    compared: u64,
     /// Calls by rank that this one has not made yet.
     ahead: Vec<VecDeque<Call>>,
     /// The number of the latest call of each rank.
@@ -53,6 +60,8 @@ impl Ledger {
         let queues = || (0..n).map(|_| VecDeque::new()).collect();
         let book = Book {
             own: VecDeque::new(),
+            history: 0,
+            compared: 0,
             ahead: queues(),
             latest: vec![0; n],
             sent: vec![0; n],
@@ -69,15 +78,18 @@ impl Ledger {
     }
 
     /// Notes a collective of this rank. Returns what is wrong if another rank is known to call something else.
-    pub(crate) fn record(&self, entry: Entry) -> Option<String> {
+    pub(crate) fn record(&self, mut entry: Entry) -> Option<String> {
         let mut book = self.book();
+        entry.call.history = book.history;
+        book.history = entry.call.next_history();
         let seq = entry.call.seq;
         let mut wrong = None;
         for peer in 0..self.ranks.len() {
             while book.ahead[peer].front().is_some_and(|call| call.seq <= seq) {
                 let call = book.ahead[peer].pop_front().expect("it has a front");
                 if call.seq == seq {
-                    wrong = wrong.or_else(|| self.compare(&entry, peer, &call));
+                    let skipped = self.skipped(&mut book, peer, seq);
+                    wrong = wrong.or_else(|| self.compare(&entry, peer, &call, skipped));
                 }
             }
         }
@@ -117,7 +129,8 @@ impl Ledger {
             Some(last) if call.seq <= last => {
                 let back = (last - call.seq) as usize;
                 let at = book.own.len().checked_sub(1 + back)?;
-                self.compare(&book.own[at], peer, &call)
+                let skipped = self.skipped(&mut book, peer, call.seq);
+                self.compare(&book.own[at], peer, &call, skipped)
             }
             _ => {
                 if book.ahead[peer].len() < KEPT {
@@ -128,13 +141,29 @@ impl Ledger {
         }
     }
 
-    fn compare(&self, own: &Entry, peer: usize, call: &Call) -> Option<String> {
+    /// Notes that a call is compared. Returns true if it is the first after some that were not, of the rank that sends
+    /// all of its calls to this one.
+    fn skipped(&self, book: &mut Book, peer: usize, seq: u64) -> bool {
+        let before = (self.me + self.ranks.len() - 1) % self.ranks.len();
+        peer == before && std::mem::replace(&mut book.compared, seq) + 1 < seq
+    }
+
+    /// Compares calls of the same number, and their histories if calls before them were `skipped`.
+    fn compare(&self, own: &Entry, peer: usize, call: &Call, skipped: bool) -> Option<String> {
         let expected = own.bytes[1].get(peer).copied();
+        let (me, other) = (self.ranks[self.me], self.ranks[peer]);
         let agrees = own.call.agrees(call);
+        if agrees && skipped && call.history != own.call.history {
+            return Some(format!(
+                "the ranks disagree before #{}, which is {} on rank {me} and rank {other}: an earlier call of theirs had \
+                 another operation, shape, dtype or root. All ranks of a group must make the same calls in the same order",
+                call.seq,
+                own.call.text()
+            ));
+        }
         if agrees && expected.is_none_or(|bytes| bytes == call.bytes) {
             return None;
         }
-        let (me, other) = (self.ranks[self.me], self.ranks[peer]);
         let sizes = match expected {
             Some(bytes) if agrees => {
                 format!(" (rank {other} sends {} bytes to rank {me}, which expects {bytes})", call.bytes)
@@ -163,6 +192,13 @@ impl Ledger {
             book.announced[peer].pop_front();
         }
         None
+    }
+
+    /// Returns true if the next rank lacks so many calls that some may be forgotten before it compares them.
+    pub(crate) fn is_late(&self) -> bool {
+        let book = self.book();
+        let sent = book.sent[(self.me + 1) % self.ranks.len()];
+        book.own.back().is_some_and(|entry| entry.call.seq - sent >= MANY)
     }
 
     /// Returns what each other rank has not been sent yet, by world rank.
@@ -237,6 +273,7 @@ mod tests {
             tag: 0,
             root: -1,
             count,
+            history: 0,
             bytes: 0,
             line: format!("a.py:{seq}"),
         };
@@ -270,6 +307,21 @@ mod tests {
             wrong.extend(talk(&all));
             assert!(!wrong.is_empty() && wrong.iter().all(|text| text.contains("#7: ")), "{late}: {wrong:?}");
             assert!(wrong[0].contains("rank 1 calls all_reduce float32[5] at a.py:7"), "{}", wrong[0]);
+        }
+    }
+
+    #[test]
+    fn a_different_call_is_found_when_its_own_comparison_comes_too_late() {
+        for (one, other) in [(0, 1), (1, 0)] {
+            let all: Vec<Ledger> = (0..2).map(|me| Ledger::new(vec![0, 1], me)).collect();
+            for seq in 1..=3 * KEPT as u64 {
+                assert!(all[one].record(entry(seq, if seq == 7 { 5 } else { 4 })).is_none());
+                assert!(all[other].record(entry(seq, 4)).is_none());
+            }
+            assert!(all[one].is_late());
+            let wrong = talk(&all);
+            assert!(!wrong.is_empty() && wrong.iter().all(|text| text.contains("disagree before #")), "{wrong:?}");
+            assert!(!all[one].is_late());
         }
     }
 

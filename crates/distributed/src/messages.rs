@@ -133,6 +133,7 @@ impl Messages {
             group: shared.number,
             seq: message.tag,
             tag: message.tag,
+            history: 0,
             root: shared.me as i32,
             count: (message.memory.bytes / message.dtype.size()) as u64,
             bytes: message.memory.bytes as u64,

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 /// Where it answers unless the environment names another address.
 const ADDRESS: &str = "localhost:28028";
 const QUESTION: &[u8] = b"verbose status\n";
-/// How long connecting and answering may take. NCCL asks the other processes meanwhile.
+/// How long connecting and answering may take. NCCL asks the other processes meanwhile, and waits for one that is stopped;
+/// the failure of this rank waits for the answer.
 const CONNECT: Duration = Duration::from_millis(200);
-const ANSWER: Duration = Duration::from_secs(2);
+const ANSWER: Duration = Duration::from_millis(500);
 /// The longest answer that is shown.
 const MOST: usize = 8 << 10;
 

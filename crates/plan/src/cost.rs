@@ -51,22 +51,10 @@ fn title(kernel: &Kernel) -> String {
 fn operation_name(inst: &Inst) -> Option<&'static str> {
     match inst {
         Inst::Map { fun, .. } => Some(fun.op().name),
-        Inst::Reduce { op, .. } => Some(reduction_name(*op)),
+        Inst::Reduce { op, .. } => Some(op.name()),
         Inst::Gather { .. } => Some("gather"),
         Inst::Scatter { .. } => Some("scatter"),
         _ => None,
-    }
-}
-
-pub(crate) fn reduction_name(op: ReduceOp) -> &'static str {
-    match op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Prod => "prod",
-        ReduceOp::Max => "max",
-        ReduceOp::Min => "min",
-        ReduceOp::ArgMax => "argmax",
-        ReduceOp::ArgMin => "argmin",
-        ReduceOp::M2 => "m2",
     }
 }
 
@@ -178,7 +166,7 @@ fn add_kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let from = &kernel.body[*arg as usize];
                 let width = if from.dtype.is_complex() { 2.0 } else { 1.0 };
                 let what = match (across, op) {
-                    (false, _) => reduction_name(*op),
+                    (false, _) => op.name(),
                     (true, ReduceOp::M2) => "m2 across",
                     (true, _) => "reduce across",
                 };
@@ -344,7 +332,7 @@ mod tests {
             assert!(cuprous_advisor::weights::known(fun.op().name), "{}", fun.op().name);
         }
         for op in ReduceOp::ALL {
-            assert!(cuprous_advisor::weights::known(reduction_name(op)));
+            assert!(cuprous_advisor::weights::known(op.name()));
         }
     }
 }

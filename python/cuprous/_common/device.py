@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-import cuprous
 from cuprous import _core
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -305,7 +304,7 @@ def show_config() -> None:
 def config() -> dict[str, Any]:
     """Returns the names and values that `show_config` prints."""
     facts: dict[str, Any] = {
-        "Cuprous version": cuprous.__version__,
+        "Cuprous version": _core.__version__,
         "Python version": sys.version.split()[0],
         "Default device": _core.get_device(),
         "Usable GPUs": _core.device_count(),

@@ -372,6 +372,7 @@ def is_basic_key(key: Any) -> bool:
     return _basic_key(key) is not None
 
 
+@on_array_device
 def plan(a: ndarray, key: Any) -> _ResolvedKey:
     """Resolves any key to the offsets of the selected elements."""
     basic = _basic_key(key)

@@ -55,6 +55,13 @@ def shown(text: str) -> str:
     return text.replace("µ", "u") if plain() else text
 
 
+def unwritable(path: str, *suffixes: str) -> str:
+    """Returns what is wrong with a file to be written, or an empty text. Better before the work than after it."""
+    if path.endswith(suffixes) and os.path.isdir(os.path.dirname(path) or "."):
+        return ""
+    return f"{path!r} must end with {' or '.join(suffixes)}, in a folder that is there"
+
+
 def duration(ms: float | None, ascii_only: bool = False) -> str:
     """A time to three digits, in the unit that suits it."""
     if ms is None:

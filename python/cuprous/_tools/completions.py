@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     uses = "\n".join(f"  {shell:<5} {use}" for shell, use in SHELLS.items())
     parser = argparse.ArgumentParser(
         prog="cuprous completions", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Prints a script with which a shell completes commands and options.", epilog=f"To use it:\n{uses}",
+        description="Prints a script with which a shell completes\ncommands and options.", epilog=f"To use it:\n{uses}",
     )  # fmt: skip
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     try:

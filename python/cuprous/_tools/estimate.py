@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.device import device_word
 from cuprous._tools.estimate_result import Estimate, On, Program, SimpleEstimate, Step
+from cuprous._tools.queries import as_function, is_query
 from cuprous._tools.timing import disturbance, settled_runs
 
 _hinted = False
@@ -52,7 +53,7 @@ def estimate(
     recorded before stays as it is. Figures are those of `cuprous calibrate` where it was run, else of data sheets.
 
     Args:
-        fn: a function of arrays or tensors.
+        fn: a function of arrays or tensors; or a query of Polars, a `LazyFrame`, which `cuprous.frames` runs.
         *args: its positional arguments.
         device: where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as
             "H200" or "EPYC 9654", or one of each.
@@ -68,6 +69,7 @@ def estimate(
 
     Raises:
         TypeError: if `fn` is not callable, or calling it only makes a generator or a coroutine.
+        NotImplementedError: if a part of a query would run in Polars.
         ValueError: for a device that is not listed or does not compute in float64 that `fn` needs, or a number out of
             range.
         RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
@@ -80,6 +82,10 @@ def estimate(
     """
     from numbers import Real
 
+    if is_query(fn):
+        if args or kwargs:
+            raise TypeError("[estimate] a query has no arguments")
+        fn = as_function(fn)
     if not callable(fn):
         raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
     for name, value in (("repeats", repeats), ("start-up", startup)):

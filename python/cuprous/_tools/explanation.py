@@ -10,6 +10,7 @@ from cuprous._common import transfers
 from cuprous._tools import pictures
 from cuprous._tools.estimate import estimate
 from cuprous._tools.estimate_result import Program
+from cuprous._tools.queries import is_query
 
 
 class Explanation(str):
@@ -33,8 +34,11 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
     With a function, it is called once with the arguments. What it records is planned, but not computed unless it reads
     values on the host, as for `estimate`. Each kernel is a line that names the operations fused into it.
 
+    Of a query of Polars it says first which parts run here, as `cuprous.frames.report` does. If all do, it is run, and
+    its kernels follow.
+
     Args:
-        fn: a function of arrays or tensors.
+        fn: a function of arrays or tensors, or a query of Polars, a `LazyFrame`.
         *args: its positional arguments.
         **kwargs: its keyword arguments.
 
@@ -56,8 +60,15 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
         if args or kwargs:
             raise TypeError("[explain] the first argument is the function whose arguments follow")
         return Explanation(_core.explain() + transfers.report())
+    lines: list[str] = []
+    if is_query(fn):
+        from cuprous.frames import Engine, report
+
+        found = report(fn, Engine(take="all"))
+        if not found.complete:
+            return Explanation(str(found))
+        lines.append(str(found))
     programs = estimate(fn, *args, kwargs=kwargs).programs
-    lines = []
     for number, program in enumerate(programs, 1):
         kernels = f"{len(program.steps)} kernel{'s' * (len(program.steps) != 1)}"
         lines.append(f"program {number}: {program.operations} operations in {kernels}")

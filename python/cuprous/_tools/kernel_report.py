@@ -25,7 +25,7 @@ from cuprous.cuda._jit import Dispatcher
 from cuprous.cuda._occupancy import occupancy
 from cuprous.cuda._raw_kernels import RawKernel
 
-HELP = "what each kernel of a program costs on a GPU: registers, memory, spills, occupancy, and what to do"
+HELP = "Reports what each kernel of a program costs on a GPU: registers, memory, spills, occupancy, and what to do."
 _DEFAULT_ARCH = "sm_90"
 
 
@@ -271,8 +271,10 @@ def main(argv: Sequence[str]) -> int:
         "--arch", help=f"the GPU to compile for, as sm_90 (default: this machine's, or {_DEFAULT_ARCH})"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("file", help="the program; it is run, with what follows as its arguments")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("file", metavar="PROGRAM.py", help="the program, which is run")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="the program's own"
+    ).required = False
     try:
         options = parser.parse_args(list(argv))
     except SystemExit as stop:

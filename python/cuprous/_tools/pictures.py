@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cuprous import _core
 from cuprous._common import markup
 from cuprous._common.markup import BLUE, GRAY, GREEN, ORANGE, PURPLE
+from cuprous._tools.cells import file_name
 
 if TYPE_CHECKING:
     from cuprous._tools.estimate_result import Estimate, Program
@@ -142,7 +143,7 @@ def line_parts(row: ProfileRow) -> Parts:
 
 def line_label(row: ProfileRow) -> str:
     """Returns file, line and function of a row."""
-    return f"{os.path.basename(row.file)}:{row.line} {row.function}" if row.line else row.file
+    return f"{file_name(row.file)}:{row.line} {row.function}" if row.line else row.file
 
 
 def by_time(rows: Sequence[ProfileRow]) -> list[ProfileRow]:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from cuprous import _core
-from cuprous._tools import pictures, trace_sources
+from cuprous._tools import cells, pictures, trace_sources
 from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
 
 
@@ -104,7 +104,7 @@ class profile:
     @property
     def advice(self) -> list[str]:
         """What to do about what is slow, a sentence or two each, the most important first."""
-        return self._done().advice()
+        return [cells.named(sentence, self.rows) for sentence in self._done().advice()]
 
     @property
     def events(self) -> int:
@@ -132,7 +132,7 @@ class profile:
         """
         if limit < 0:
             raise ValueError(f"[profile] limit={limit} is negative")
-        return self._done().table(min(limit, sys.maxsize), sort_by)
+        return cells.named(self._done().table(min(limit, sys.maxsize), sort_by), self.rows)
 
     def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and

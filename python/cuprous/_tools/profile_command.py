@@ -29,15 +29,15 @@ def _parser() -> argparse.ArgumentParser:
                              "ui.perfetto.dev) or the flame graph (FILE.svg); may be given twice")  # fmt: skip
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="lines in the table (default: 20)")
     parser.add_argument("--sort-by", default="time", metavar="COLUMN",
-                        help="time, device_time, launches, bytes_in, bytes_out, wait_time, plan_time, … "
-                             "(default: time)")  # fmt: skip
+                        help="time, device_time, launches, bytes_in, bytes_out, wait_time, plan_time, or "
+                             "another column of --json (default: time)")  # fmt: skip
     parser.add_argument(
         "--json", action="store_true", help="write the profile as JSON in place of the table, to standard error"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no table and no advice")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("script", metavar="SCRIPT")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own").required = False
     return parser
 
 
@@ -59,9 +59,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"cuprous profile: --sort-by is {', '.join(columns)}, and not {options.sort_by!r}", file=sys.stderr)
         return 2
     for path in options.output:
-        # Better now than after an hour's run.
-        if not path.endswith((".json", ".svg")) or not os.path.isdir(os.path.dirname(path) or "."):
-            print(f"cuprous profile: {path!r} must end with .json or .svg, in a folder that is there", file=sys.stderr)
+        if wrong := charts.unwritable(path, ".json", ".svg"):
+            print(f"cuprous profile: {wrong}", file=sys.stderr)
             return 2
     sys.argv = [options.script, *options.arguments]
     taken, process = profile(), os.getpid()

@@ -113,6 +113,8 @@ class Typed:
         self.params = self.in_params + self.out_params
         self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
         self.name, self.preamble, self.options = name, preamble, tuple(options)
+        #: The function's name in CUDA C++, where `norm` and many other names are taken.
+        self._symbol = f"{name}_kernel"
         self._kernels: dict[tuple[Any, ...], RawKernel] = {}
 
     @property
@@ -295,7 +297,7 @@ class ElementwiseKernel(Typed):
         types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
         code = f"""{source(self.preamble + self.operation, dtypes)}
 {types}{self.preamble}
-extern "C" __global__ void {self.name}({", ".join([*heads, "long long _count"])}) {{
+extern "C" __global__ void {self._symbol}({", ".join([*heads, "long long _count"])}) {{
     const Indexer _ind = {{_count}};
     {" ".join(views)}
     {self.loop_prep};
@@ -307,7 +309,7 @@ extern "C" __global__ void {self.name}({", ".join([*heads, "long long _count"])}
     {self.after_loop};
 }}
 """
-        return RawKernel(code, self.name, self.options)
+        return RawKernel(code, self._symbol, self.options)
 
 
 __all__ = ["ElementwiseKernel"]

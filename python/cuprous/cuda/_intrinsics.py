@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 #: The module of docstrings. It is for people, not for programs, so it is imported when it is needed.
 _DOCS = "cuprous.cuda._intrinsic_docs"
@@ -59,15 +59,17 @@ class Vector(_Intrinsic):
 
 
 class _Group:
-    """A namespace of intrinsics, such as `cuda.atomic`."""
+    """A namespace of intrinsics, such as `cuda.atomic`. Members are what its class annotates, and `members`."""
 
-    def __init__(self, name: str, members: str) -> None:
+    def __init__(self, name: str, members: str = "") -> None:
         self._group = name
-        for member in members.split():
+        for member in [*type(self).__annotations__, *members.split()]:
             setattr(self, member, _Intrinsic(f"{name}.{member}"))
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self._group} has no {name!r}")
+    if not TYPE_CHECKING:  # which would hide misspelled names
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{self._group} has no {name!r}")
 
     def __repr__(self) -> str:
         return f"<{self._group} of kernels>"
@@ -75,22 +77,54 @@ class _Group:
 
 class Dim3(_Group):
     __doc__ = _Documentation("An index or extent in three dimensions: `cuda.threadIdx.x`.")
+    x: int
+    y: int
+    z: int
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "x y z")
+        super().__init__(name)
         self._kernel_name = name
+
+
+class _Arrays(_Group):
+    array: Any
+
+
+class _Constants(_Group):
+    array_like: Any
+
+
+class _Atomic(_Group):
+    add: Any
+    sub: Any
+    and_: Any
+    or_: Any
+    xor: Any
+    inc: Any
+    dec: Any
+    exch: Any
+    max: Any
+    min: Any
+    nanmax: Any
+    nanmin: Any
+    cas: Any
+    compare_and_swap: Any
+
+
+class _Half(_Group):
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 threadIdx, blockIdx = Dim3("cuda.threadIdx"), Dim3("cuda.blockIdx")
 blockDim, gridDim = Dim3("cuda.blockDim"), Dim3("cuda.gridDim")
-laneid = _Intrinsic("cuda.laneid")
+laneid: int = _Intrinsic("cuda.laneid")  # type: ignore[assignment]  # in kernels it is a number
 warpsize = 32
-shared = _Group("cuda.shared", "array")
-local = _Group("cuda.local", "array")
-const = _Group("cuda.const", "array_like")
-atomic = _Group("cuda.atomic", "add sub and_ or_ xor inc dec exch max min nanmax nanmin cas compare_and_swap")
+shared, local = _Arrays("cuda.shared"), _Arrays("cuda.local")
+const, atomic = _Constants("cuda.const"), _Atomic("cuda.atomic")
 
-fp16 = _Group(
+fp16 = _Half(
     "cuda.fp16",
     "hadd hsub hmul hdiv hneg habs hfma heq hne hge hgt hle hlt hmax hmin hsin hcos hlog hlog2 hlog10 hexp hexp2 "
     "hexp10 hsqrt hrsqrt hrcp hceil hfloor htrunc hrint htanh htanh_approx",

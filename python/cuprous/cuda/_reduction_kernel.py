@@ -125,7 +125,7 @@ class ReductionKernel(Typed):
         code = f"""{source(self.preamble + self.map_expr, dtypes)}
 {types}{self.preamble}
 typedef {reduce_dtype} _type_reduce;
-extern "C" __global__ void {self.name}({", ".join(heads)}) {{
+extern "C" __global__ void {self._symbol}({", ".join(heads)}) {{
     __shared__ __align__(16) unsigned char _memory[256 * sizeof(_type_reduce)];
     __shared__ bool _there[256];
     _type_reduce* _shared = (_type_reduce*)_memory;
@@ -163,7 +163,7 @@ extern "C" __global__ void {self.name}({", ".join(heads)}) {{
     }}
 }}
 """
-        return RawKernel(code, self.name, self.options)
+        return RawKernel(code, self._symbol, self.options)
 
 
 __all__ = ["ReductionKernel"]

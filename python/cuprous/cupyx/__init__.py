@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cuprous import rsqrt
 from cuprous._exports import Exports as _Exports
 from cuprous._functions.selection import scatter_add, scatter_max, scatter_min
+from cuprous.cupyx import _scipy
 from cuprous.cupyx._errors import allow_synchronize, errstate, geterr, seterr
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ else:
             return importlib.import_module("cuprous.scipy")
         return _EXPORTS.get(name)
 
+
+_scipy.install()
 
 __all__ = [
     "allow_synchronize", "empty_like_pinned", "empty_pinned", "errstate", "geterr", "rsqrt", "scatter_add",

@@ -47,6 +47,7 @@ _ONE_KEY, _TEXT_KEY, _SEVERAL_KEYS = Rate(3.0, 4.0), Rate(3.0, 16.0), Rate(10.0,
 _WINDOW = Rate(22.0, 15.0)
 #: Functions of other rows sort, or gather for each row of a window.
 _SEQUENCE = Rate(150.0, 10.0)
+_OF_WINDOWS = Rate(60.0, 15.0)
 #: A part runs here if it is faster by this factor: rates depend on the data.
 _MARGIN = 1.2
 #: Nanoseconds for a node apart from its rows.
@@ -103,6 +104,7 @@ _RATES: dict[type[nodes.Node], Callable[[Any], Iterator[Rate]]] = {
     nodes.Distinct: lambda _: iter([Rate(15.0, 75.0)]),
     nodes.Filter: _of_filter,
     nodes.GroupBy: _of_groups,
+    nodes.IndexWindows: lambda node: iter([_OF_WINDOWS, *_of_expressions(node.aggregates, grouped=True)]),
     nodes.Join: lambda node: iter([Rate(17.0, 20.0) if len(node.left_on) < 2 else Rate(120.0, 40.0)]),
     nodes.Select: lambda node: _of_expressions(node.columns),
     nodes.Sort: _of_sort,

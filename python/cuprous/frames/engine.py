@@ -18,6 +18,7 @@ from cuprous._common.device import device_word
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.cost import Costs, refuse_few
+from cuprous.frames.operations.blocks import in_blocks
 from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.translate import Translator
@@ -47,9 +48,13 @@ class Engine(pl.InMemoryEngine):
             all that can be run.
         strict: whether a query that is not wholly run here is an error.
         cache_bytes: the most bytes of columns that stay on the device between queries; None is 2 GiB, 0 keeps none.
+        block_rows: the most rows of Parquet files that are in memory at a time, where the query aggregates them; None
+            is what a quarter of the free memory holds. Other queries of more rows run in Polars' streaming engine.
+        reader: what reads Parquet files; "polars" is the only one that is supported.
 
     Raises:
-        ValueError: if `take` is something else.
+        ValueError: if an option is something else.
+        NotImplementedError: if `reader` is "pylibcudf".
 
     Examples:
         >>> import cuprous.frames
@@ -68,13 +73,22 @@ class Engine(pl.InMemoryEngine):
         take: Literal["measured", "all"] = "measured",
         strict: bool = False,
         cache_bytes: int | None = None,
+        block_rows: int | None = None,
+        reader: Literal["polars"] = "polars",
     ) -> None:
         super().__init__()
+        if reader == "pylibcudf":
+            raise NotImplementedError("reader='pylibcudf' is not supported; Polars reads the files")
+        if reader != "polars":
+            raise ValueError(f"reader must be 'polars', not {reader!r}")
+        if block_rows is not None and block_rows < 1:
+            raise ValueError(f"block_rows must be positive, not {block_rows}")
         if take not in ("measured", "all"):
             raise ValueError(f"take must be 'measured' or 'all', not {take!r}")
         self._device = device
         self._take = take
         self._strict = strict
+        self._block_rows = block_rows
         self._residency = Residency(_CACHE_BYTES if cache_bytes is None else cache_bytes)
         #: The report of the last query; None before the first.
         self.last_report: Report | None = None
@@ -230,7 +244,7 @@ class Engine(pl.InMemoryEngine):
         with self._on_device():
             run = Run(self._residency, self._device_name())
             try:
-                found = run.result(node)
+                found = run.result(in_blocks(node, self._block_rows, self._device_name(), run.result))
                 found = run.owned(found) if owned else found
                 report.entries += run.entries
                 return found

@@ -182,8 +182,6 @@ class GPUArray:
         return bool(self.size and self.get().any())
 
     def __reduce__(self) -> Any:
-        from cuprous.pycuda.gpuarray import to_gpu  # which imports this module
-
         return to_gpu, (self.get(),)
 
     # --- copies to and from the host
@@ -590,3 +588,18 @@ for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
     setattr(GPUArray, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ["neg", "pos", "abs", "invert"]:
     setattr(GPUArray, f"__{_name}__", _unary(getattr(operator, _name)))
+
+
+def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
+    """Copies a NumPy array to the default device.
+
+    Examples:
+        >>> gpuarray.to_gpu(np.array([1.0, 2.0]))
+        array([1., 2.])
+    """
+    ary = np.asarray(ary)
+    if ary.dtype.names is None:
+        return wrap(cuprous.array(ary, order="K"), allocator)
+    result = GPUArray(ary.shape, ary.dtype, allocator)
+    result.set(ary)
+    return result

@@ -11,24 +11,9 @@ import numpy as np
 import cuprous
 from cuprous._common.naming import named
 from cuprous.pycuda import _vectors as vec
-from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, raw, wrap
+from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, raw, to_gpu, wrap
 
 # --- creation
-
-
-def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
-    """Copies a NumPy array to the default device.
-
-    Examples:
-        >>> gpuarray.to_gpu(np.array([1.0, 2.0]))
-        array([1., 2.])
-    """
-    ary = np.asarray(ary)
-    if ary.dtype.names is None:
-        return wrap(cuprous.array(ary, order="K"), allocator)
-    result = GPUArray(ary.shape, ary.dtype, allocator)
-    result.set(ary)
-    return result
 
 
 def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:

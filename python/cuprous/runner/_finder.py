@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 
+from cuprous._common.same_module import spec_of
 from cuprous.runner._extensions import refuse_extension
 from cuprous.runner._metadata import BoundDistribution
 from cuprous.runner._packages import PACKAGES, below, counterpart
 
 #: What stands for `numba` itself if it is not installed: `numba.cuda` has to lie in a package.
 _PARENTS = {"numba": "cuprous.runner.numba_package"}
-
-
-class SameModule(Loader):
-    """Loads a module of Cuprous under a second name. It is the same object, so that classes exist once."""
-
-    def __init__(self, ours: str) -> None:
-        self.ours = ours
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Leaves the module to `exec_module`, so that its own specification stays."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Replaces the new module by the existing one."""
-        sys.modules[module.__name__] = importlib.import_module(self.ours)
 
 
 class Finder(MetaPathFinder):
@@ -55,12 +40,7 @@ class Finder(MetaPathFinder):
             if "torch" in self.packages:
                 refuse_extension(name, path)
             return None
-        found = importlib.util.find_spec(ours)
-        if found is None:
-            return None
-        spec = ModuleSpec(name, SameModule(ours), origin=found.origin)
-        spec.submodule_search_locations = found.submodule_search_locations
-        return spec
+        return spec_of(name, ours)
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterator[Distribution]:
         """Yields the metadata of bound packages, before those of packages that are installed."""

@@ -19,7 +19,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from cuprous.runner._finder import SameModule
+from cuprous._common.same_module import spec_of
 from cuprous.runner._packages import below
 
 _VARIABLE = "KERAS_BACKEND"
@@ -69,7 +69,7 @@ class KerasFinder(MetaPathFinder):
             ImportError: if the installed Keras is older than Keras 3.
         """
         if name.startswith("cuprous.keras."):
-            return _second_name(name, name.removeprefix("cuprous."))
+            return spec_of(name, name.removeprefix("cuprous."))
         if not below(name, "keras"):
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
@@ -98,15 +98,6 @@ class KerasFinder(MetaPathFinder):
 
 #: The hook of this process. It is in `sys.meta_path` if Keras is bound or `cuprous.keras` was imported.
 FINDER = KerasFinder()
-
-
-def _second_name(name: str, real: str) -> ModuleSpec | None:
-    found = importlib.util.find_spec(real)
-    if found is None:
-        return None
-    spec = ModuleSpec(name, SameModule(real), origin=found.origin)
-    spec.submodule_search_locations = found.submodule_search_locations
-    return spec
 
 
 def _check_version() -> None:

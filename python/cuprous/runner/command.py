@@ -29,7 +29,7 @@ def add_bind_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bind", type=names, default=[], metavar="NAMES",
                         help="packages to bind beside the default ones, such as numpy")  # fmt: skip
     parser.add_argument("--keep", type=names, default=[], metavar="NAMES",
-                        help=f"packages to leave as they are, of {','.join(PACKAGES)}")  # fmt: skip
+                        help=f"packages to leave as they are, of {', '.join(PACKAGES)}")  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,7 +37,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="cuprous run",
         description=f"Runs a program with {', '.join(DEFAULT)} bound to Cuprous: for the program, for the libraries "
                     "that it imports and for the Python processes that it starts.",
-        usage="cuprous run [--bind NAMES] [--keep NAMES] [--quiet] PROGRAM.py | -m MODULE | -c CODE [ARGUMENTS ...]",
+        usage="cuprous run [--bind NAMES] [--keep NAMES] [--quiet]\n"
+              "                   PROGRAM.py | -m MODULE | -c CODE\n"
+              "                   [ARGUMENTS ...]",
         epilog="The exit code is the program's own. `cuprous doctor PROGRAM.py` lists beforehand what is missing.",
         allow_abbrev=False,
     )  # fmt: skip

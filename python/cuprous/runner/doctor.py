@@ -185,6 +185,9 @@ def main(argv: Sequence[str]) -> int:
     for program in options.programs:
         try:
             found, read = uses(program, packages)
+        except FileNotFoundError:
+            print(f"cuprous doctor: file {str(program)!r} does not exist", file=sys.stderr)
+            return 2
         except (OSError, SyntaxError) as error:
             print(f"cuprous doctor: {error}", file=sys.stderr)
             return 2

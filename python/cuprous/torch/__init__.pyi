@@ -206,10 +206,10 @@ from cuprous.torch.func._vmap import vmap as vmap
 from cuprous.torch.futures import Future as Future
 from cuprous.torch.library import classes as classes
 from cuprous.torch.library import ops as ops
+from cuprous.torch.linalg._determinants import logdet as logdet
 from cuprous.torch.linalg._lu import geqrf as geqrf
 from cuprous.torch.linalg._lu import pca_lowrank as pca_lowrank
 from cuprous.torch.linalg._lu import svd_lowrank as svd_lowrank
-from cuprous.torch.linalg._solving import logdet as logdet
 from cuprous.torch.nn._activation import celu as celu
 from cuprous.torch.nn._activation import celu_ as celu_
 from cuprous.torch.nn._activation import prelu as prelu

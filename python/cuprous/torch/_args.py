@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch._memory_format import layout, memory_format
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def named(function: F, name: str, doc: str) -> F:
-    """Gives a function made by another one its name and docstring."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+from cuprous.torch._types import number_dtype, resolve_device
 
 
 def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
@@ -83,9 +76,8 @@ def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
     if isinstance(x, _core.ndarray):
         return _core.t_wrap(x)
     if isinstance(x, (bool, int, float, complex)):
-        from cuprous.torch._creation import tensor  # which imports this module
-
-        return tensor(x, device=None if like is None else like.device)
+        device = resolve_device(None if like is None else like.device)
+        return _core.t_full([], x, number_dtype(type(x)), device)
     raise TypeError(f"expected Tensor as argument, but got {type(x).__name__}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -127,12 +128,10 @@ def get_device_module(device: Any = None) -> Any:
         >>> torch.get_device_module("cpu").__name__
         'cuprous.torch.cpu'
     """
-    from cuprous import torch  # which imports this module
-
     kind = _types.device(device or _types.default_device()).type
     if kind not in ("cpu", "cuda"):
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
-    return getattr(torch, kind)
+    return importlib.import_module(f"cuprous.torch.{kind}")
 
 
 def typename(obj: Any, /) -> str:

@@ -9,11 +9,21 @@ from typing import Any, Union
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
+from cuprous._common.naming import named
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, named, sizes, unsupported, write_out
+from cuprous.torch._args import astype, sizes, unsupported, write_out
 from cuprous.torch._memory_format import in_format
 from cuprous.torch._storage import FileStorage
-from cuprous.torch._types import DTYPES, LEGACY, Size, dtype_name, is_meta_default, resolve_device, set_default_device
+from cuprous.torch._types import (
+    DTYPES,
+    LEGACY,
+    Size,
+    dtype_name,
+    is_meta_default,
+    number_dtype,
+    resolve_device,
+    set_default_device,
+)
 from cuprous.torch._types import device as device_class
 
 
@@ -88,18 +98,10 @@ def tensor(
         copy = _core.t_cast(data.detach(), name or data.dtype_name)
         result = _core.t_to_device(copy, resolve_device(data.device if device is None else device))
     elif isinstance(data, (bool, int, float, complex)):
-        result = _core.t_full([], data, name or _number_dtype(type(data)), resolve_device(device))
+        result = _core.t_full([], data, name or number_dtype(type(data)), resolve_device(device))
     else:
         result = _core.t_wrap(_core.from_numpy(_host(data, name), resolve_device(device)))
     return _configured(result, requires_grad, pin_memory)
-
-
-def _number_dtype(kind: type) -> str:
-    if kind is float:
-        return _core.t_default_dtype()
-    if kind is complex:
-        return "complex128" if _core.t_default_dtype() == "float64" else "complex64"
-    return {bool: "bool", int: "int64"}[kind]
 
 
 def _host(data: Any, name: str | None) -> Any:
@@ -112,7 +114,7 @@ def _host(data: Any, name: str | None) -> Any:
         if host.dtype.kind == "O":
             raise ValueError(f"expected sequence of equal length at every dimension, got {data!r:.60}")
         if name is None and host.dtype.kind in "fc" and not _has_numpy(data):
-            name = _number_dtype(float if host.dtype.kind == "f" else complex)
+            name = number_dtype(float if host.dtype.kind == "f" else complex)
         if name is None and not host.size and host.dtype.kind == "f":
             name = _core.t_default_dtype()
     else:
@@ -324,7 +326,7 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
     """
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, device_name = _options("full", out, dtype, device, layout, _number_dtype(type(fill_value)))
+    name, device_name = _options("full", out, dtype, device, layout, number_dtype(type(fill_value)))
     return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory, out)
 
 

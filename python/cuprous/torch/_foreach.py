@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
-from cuprous.torch._args import named
 from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.linalg import vector_norm
 

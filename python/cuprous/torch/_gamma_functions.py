@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
-from cuprous.torch._args import by_name, in_place, named, write_out
+from cuprous.torch._args import by_name, in_place, write_out
 
 
 def _special(name: str) -> Callable[..., Tensor]:

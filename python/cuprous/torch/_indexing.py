@@ -8,11 +8,11 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import by_name, in_place, named, tensor_of, unsupported, wrap_dim
+from cuprous.torch._args import by_name, in_place, tensor_of, unsupported, wrap_dim
 from cuprous.torch._creation import tensor
-from cuprous.torch._joining import stack
 from cuprous.torch._shape import broadcast_tensors
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
@@ -524,10 +524,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
                 [2]])
     """
     found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
-    parts = tuple(map(_core.t_wrap, found))
     if as_tuple:
-        return parts
-    return stack(parts, 1) if input.ndim else parts[0].reshape(-1, 1)[:, :0]
+        return tuple(map(_core.t_wrap, found))
+    return _core.t_wrap(cp.stack(found, 1) if input.ndim else found[0].reshape(-1, 1)[:, :0])
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

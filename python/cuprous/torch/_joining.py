@@ -11,6 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, by_name, sizes, wrap_dim, write_out
 from cuprous.torch._creation import from_numpy
+from cuprous.torch._indexing import index_select
 from cuprous.torch._shape import flatten, narrow, ravel, transpose, unsqueeze
 
 
@@ -281,8 +282,6 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
     if not isinstance(repeats, int):
         import numpy as np
-
-        from cuprous.torch._indexing import index_select  # which imports this module
 
         counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
         index = from_numpy(np.repeat(np.arange(input.dims[dim]), counts)).to(input.device)

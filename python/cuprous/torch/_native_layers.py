@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
-from cuprous.torch._args import named, write_out
+from cuprous.torch._args import write_out
 from cuprous.torch.nn import functional as F
 
 _Maybe: TypeAlias = "Tensor | None"

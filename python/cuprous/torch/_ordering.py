@@ -115,6 +115,31 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
 
 
 @on_array_device
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Returns the median. Of two middle elements it is the lower one.
+
+    Args:
+        input: a tensor of any shape, of a real dtype.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep reduced dimensions with extent 1.
+
+    Returns:
+        A tensor without dimensions; with `dim` the named tuple `(values, indices)`.
+
+    Examples:
+        >>> torch.median(torch.tensor([4, 1, 3, 2]))
+        tensor(2)
+    """
+    if dim is None:
+        flat = input.reshape(-1)
+        order = argsort(flat)
+        return take_along_dim(flat, order[(flat.numel() - 1) // 2 : (flat.numel() - 1) // 2 + 1], 0).reshape(())
+    if not input.ndim:
+        return only(input)
+    n = input.dims[wrap_dim(dim, input.ndim)]
+    return picked(input, argsort(input, dim).narrow(dim, (n - 1) // 2, 1), dim, keepdim)
+
+
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the indices at which elements would be inserted into sorted sequences: a vector, or one for each row.
@@ -270,5 +295,5 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return found[0] if len(found) == 1 else tuple(found)
 
 
-METHODS = by_name(argsort, sort, msort, topk, kthvalue, bincount, unique, unique_consecutive)
+METHODS = by_name(argsort, sort, msort, topk, kthvalue, median, bincount, unique, unique_consecutive)
 FUNCTIONS = METHODS | by_name(searchsorted)

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import astype, by_name, in_place, named, tensor_of, write_out
+from cuprous.torch._args import astype, by_name, in_place, tensor_of, write_out
 from cuprous.torch._indexing import nonzero
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise_docs import docstrings

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import by_name, in_place, named, wrap_dim, write_out
+from cuprous.torch._args import by_name, in_place, wrap_dim, write_out
 from cuprous.torch._joining import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map

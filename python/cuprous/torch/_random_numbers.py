@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
-from cuprous.torch._args import astype, named, sizes, write_out
+from cuprous.torch._args import astype, sizes, write_out
 from cuprous.torch._creation import _configured, _extents, _like, _options, from_numpy
 from cuprous.torch._types import resolve_device
 

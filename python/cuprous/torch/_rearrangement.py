@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
-from cuprous.torch._args import by_name, named, sizes, unsupported, wrap_dim
+from cuprous.torch._args import by_name, sizes, unsupported, wrap_dim
 from cuprous.torch._creation import _configured, from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
 from cuprous.torch.nn._padding import pad

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import astype, by_name, dims_of, in_place, named, wrap_dim, write_out, write_outs
+from cuprous.torch._args import astype, by_name, dims_of, in_place, wrap_dim, write_out, write_outs
 from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
@@ -671,33 +672,6 @@ def cummin(input: Tensor, dim: int) -> values_indices:
     return _running_extreme("min", input, dim)
 
 
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Returns the median. Of two middle elements it is the lower one.
-
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
-
-    Returns:
-        A tensor without dimensions; with `dim` the named tuple `(values, indices)`.
-
-    Examples:
-        >>> torch.median(torch.tensor([4, 1, 3, 2]))
-        tensor(2)
-    """
-    from cuprous.torch._ordering import argsort  # which imports this module
-
-    if dim is None:
-        flat = input.reshape(-1)
-        order = argsort(flat)
-        return take_along_dim(flat, order[(flat.numel() - 1) // 2 : (flat.numel() - 1) // 2 + 1], 0).reshape(())
-    if not input.ndim:
-        return only(input)
-    n = input.dims[wrap_dim(dim, input.ndim)]
-    return picked(input, argsort(input, dim).narrow(dim, (n - 1) // 2, 1), dim, keepdim)
-
-
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns `exp(x) / sum(exp(x))` along a dimension.
 
@@ -743,7 +717,7 @@ def _implicit(ndim: int) -> int:
 
 _BOTH = by_name(
     sum, prod, mean, var, std, amax, amin, argmax, argmin, max, min, all, any, count_nonzero, nansum, nanmean,
-    logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, median, softmax, log_softmax, aminmax
+    logsumexp, norm, dist, cumsum, cumprod, cummax, cummin, softmax, log_softmax, aminmax
 )  # fmt: skip
 METHODS = _BOTH | by_name(
     in_place(cumsum, "torch.tensor([1.0, 2.0]).cumsum_(0) -> tensor([1., 3.])"),

@@ -15,13 +15,17 @@ _precision = ["highest"]
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Requests the same bits in every run.
 
-    The CPU always gives them. On a GPU, operations that add floats in an unspecified order then raise an error or
-    warn: `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`, `cumsum` and functions that use them. If
-    several values are written at one index, it is unspecified which remains.
+    The CPU always gives them. On a GPU, `scatter_add_`, `index_add_`, `index_put_(accumulate=True)` and functions that
+    use them then sort what they add, which takes longer. Cumulative sums of floats and `scatter_reduce("prod")` have no
+    deterministic implementation and raise an error or warn. If several values are written at one index, it is
+    unspecified which remains.
 
     Args:
         mode: whether deterministic algorithms are requested.
-        warn_only: whether such operations warn instead of raising.
+        warn_only: whether operations that have none warn instead of raising.
+
+    Raises:
+        TypeError: if an argument is not a bool.
 
     Examples:
         >>> torch.use_deterministic_algorithms(True)
@@ -29,7 +33,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         True
         >>> torch.use_deterministic_algorithms(False)
     """
-    _determinism.state.update(deterministic=bool(mode), warn_only=bool(warn_only))
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(f"use_deterministic_algorithms(): {name} must be bool, not {type(value).__name__}")
+    _determinism.state.update(deterministic=mode, warn_only=warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -189,9 +189,7 @@ def adjoint(input: Tensor) -> Tensor:
         tensor([[1.-1.j],
                 [2.-0.j]])
     """
-    from cuprous.torch._pointwise import conj  # which imports this module
-
-    return conj(input.mT)
+    return _core.t_map("conjugate", input.mT) if input.is_complex() else input.mT
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:

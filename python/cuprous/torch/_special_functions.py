@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.scipy import special as _special
 from cuprous.torch import _reductions
-from cuprous.torch._args import astype, named, tensor_of, write_out
+from cuprous.torch._args import astype, tensor_of, write_out
 from cuprous.torch._gamma_functions import polygamma
 from cuprous.torch.autograd import Function
 

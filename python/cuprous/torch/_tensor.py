@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import (
     _conversions,
@@ -29,7 +30,7 @@ from cuprous.torch import (
     _statistics,
     _types,
 )
-from cuprous.torch._args import astype, by_name, in_place, named, unsupported, wrap_dim
+from cuprous.torch._args import astype, by_name, in_place, unsupported, wrap_dim
 from cuprous.torch._keywords import complete
 from cuprous.torch._memory_format import LAYOUTS
 from cuprous.torch._storage import TypedStorage, UntypedStorage

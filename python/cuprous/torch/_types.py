@@ -111,6 +111,15 @@ def dtype_name(given: Any) -> str:
     raise TypeError(f"dtype must be a torch.dtype, not {given!r}")
 
 
+def number_dtype(kind: type) -> str:
+    """Returns the engine's name of the dtype of tensors that are created from numbers of a Python type."""
+    if kind is float:
+        return _core.t_default_dtype()
+    if kind is complex:
+        return "complex128" if _core.t_default_dtype() == "float64" else "complex64"
+    return {bool: "bool", int: "int64"}[kind]
+
+
 class device(Immutable):
     """The device of a tensor: the CPU, a GPU, or "auto", which picks the faster device for each program.
 

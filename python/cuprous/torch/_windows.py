@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._args import by_name, named, unsupported
+from cuprous.torch._args import by_name, unsupported
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._types import DTYPES
 

@@ -241,8 +241,9 @@ def test_the_monitor(page: Browser) -> None:
         "[...document.querySelectorAll('#gpu-cards .card')].map(c => c.querySelectorAll('.plot').length)"
     ) == [4, 0]
     assert "utilization, memory, power, temperature" in shown
-    first = page.run("document.querySelector('#host path').getAttribute('d').length")
-    page.until(f"document.querySelector('#host path').getAttribute('d').length > {first}")  # the graph keeps growing
+    # The graph moves on: it grows, and when it is full its oldest samples leave it.
+    first = json.dumps(page.run("document.querySelector('#host path').getAttribute('d')"))
+    page.until(f"document.querySelector('#host path').getAttribute('d') !== {first}")
     page.run("document.querySelectorAll('#processes thead button')[1].click()")
     assert page.run("document.querySelectorAll('#processes th')[1].getAttribute('aria-sort')") == "descending"
     numbers = [int(row[1]) for row in cells(page, "processes")]

@@ -378,16 +378,7 @@ pub(crate) fn map_expression(fun: Fun, to: DType, first: DType, args: &[String])
 
 /// Returns the prelude's name of a reduction, with its accumulator type.
 pub(crate) fn reduction_name(op: ReduceOp, d: DType) -> String {
-    let name = match op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Prod => "prod",
-        ReduceOp::Max => "max",
-        ReduceOp::Min => "min",
-        ReduceOp::ArgMax => "argmax",
-        ReduceOp::ArgMin => "argmin",
-        ReduceOp::M2 => "m2",
-    };
-    format!("reduce_{name}<{}>", ctype(d.accumulator()))
+    format!("reduce_{}<{}>", op.name(), ctype(d.accumulator()))
 }
 
 /// Returns the bytes of a reduction's state.
@@ -401,14 +392,8 @@ pub(crate) fn state_bytes(op: ReduceOp, d: DType) -> usize {
 }
 
 /// Returns the prelude's name of a scatter's operation.
-pub(crate) fn combination(op: ScatterOp) -> &'static str {
-    match op {
-        ScatterOp::Add => "combine_add",
-        ScatterOp::Multiply => "combine_multiply",
-        ScatterOp::Maximum => "combine_maximum",
-        ScatterOp::Minimum => "combine_minimum",
-        ScatterOp::Set => "combine_set",
-    }
+pub(crate) fn combination(op: ScatterOp) -> String {
+    format!("combine_{}", op.name())
 }
 
 /// Returns true if 32-bit indices could overflow. The limit leaves room for indices past the end, which the last blocks

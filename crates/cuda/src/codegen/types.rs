@@ -119,7 +119,7 @@ pub struct Options {
     pub fast_math: bool,
     /// True if every buffer starts at a multiple of 16 bytes. Vector accesses need it.
     pub aligned: bool,
-    /// Launch shapes.
+    /// Numbers of threads, blocks and elements per thread that measurements chose.
     pub tuning: Tuning,
 }
 

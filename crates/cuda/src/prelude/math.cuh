@@ -57,6 +57,14 @@ CUPROUS_REAL2(logaddexp, a == b ? a + (T)0.69314718055994530942 : a > b ? a + lo
 CUPROUS_REAL2(logaddexp2,
     a == b ? a + 1 : a > b ? a + (T)1.44269504088896340736 * log1p(exp2(b - a)) : b + (T)1.44269504088896340736 * log1p(exp2(a - b)))
 #undef CUPROUS_REAL2
+// In double precision, because float32's logarithm is too coarse for exponents that are large.
+template <class T> DEV_FAR T powm1(T a, T b) {
+    const double x = cast<double>(a), y = cast<double>(b);
+    // As in SciPy, and unlike `power`, NaN also for -inf ** 0.5 and -2 ** inf.
+    const double p = x < 0 && y - trunc(y) != 0 ? __longlong_as_double(0x7ff8000000000000ll) : power(x, y);
+    const double exponent = y * log(fabs(x));
+    return cast<T>(p > 0 && fabs(exponent) < 0.5 ? expm1(exponent) : p - 1);
+}
 
 template <class T> DEV T nextafter_(T a, T b) {
     if constexpr (half_float<T>) return nextafter_low(a, b);

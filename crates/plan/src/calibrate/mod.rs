@@ -24,7 +24,7 @@ mod routines;
 pub struct DeviceSetup {
     /// Its name.
     pub name: String,
-    /// Bytes of its caches, nearest first, as far as all cores can use them at once. Memory is measured after the last.
+    /// Bytes of its caches, the fastest first: what all cores together can use. Main memory is measured after the last.
     pub caches: Vec<f64>,
     /// Bytes of its memory, or 0 if it does not matter.
     pub memory: f64,

@@ -22,7 +22,7 @@ impl Bench<'_> {
                     continue;
                 }
                 let seconds = self.time_beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
-                rates.work.entry(cost::reduction_name(op).into()).or_default()[group as usize] = n as f64 / seconds;
+                rates.work.entry(op.name().into()).or_default()[group as usize] = n as f64 / seconds;
             }
             let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
             for (what, op) in [("reduce across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {

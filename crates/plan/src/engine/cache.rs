@@ -172,7 +172,12 @@ impl Programs {
             Assignment::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
         let _range = nvtx::range(|| program_span::range(hash, tape));
-        if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
+        let result = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto);
+        if let Some(span) = span {
+            // The time was spent even if the run failed or was interrupted.
+            span.end();
+        }
+        if let Err(error) = result {
             // Memory that is shared with code outside may change before the program continues, so such a program never
             // does.
             let interrupted = error.kind == ErrorKind::Interrupted;
@@ -194,9 +199,6 @@ impl Programs {
             }
             let kind = if interrupted && !continues { ErrorKind::Aborted } else { error.kind };
             return Err(Error { kind, ..error });
-        }
-        if let Some(span) = span {
-            span.end();
         }
         self.remember_early(hash, at, &program, &leaf_buffers, &outputs);
         hand_over(&program, outputs, tape);

@@ -190,8 +190,8 @@ impl Options {
     }
 }
 
-/// The longest bar, in characters.
-const BAR: f64 = 48.0;
+/// The longest bar, in characters, and the one that the narrowest terminals show.
+const BAR: [usize; 2] = [48, 4];
 
 /// Writes the answer in characters that the locale has.
 fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
@@ -203,8 +203,12 @@ fn show(out: &mut dyn Write, answer: &Answer) -> io::Result<()> {
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
     let (gray, blue, plain) = if terminal::colored() { ("\x1b[90m", "\x1b[34m", "\x1b[0m") } else { ("", "", "") };
     let longest = a.cpu_seconds.max(a.gpu_seconds).max(f64::MIN_POSITIVE);
-    let bar = |t: f64| "█".repeat(((t / longest * BAR).round() as usize).max(1));
     let width = a.cpu.len().max(a.gpu.len());
+    // A line is the name, two spaces, the bar, a space and the time.
+    let times = seconds(a.cpu_seconds).chars().count().max(seconds(a.gpu_seconds).chars().count());
+    let room = terminal::columns().map_or(BAR[0], |columns| columns.saturating_sub(width + times + 3));
+    let full = room.clamp(BAR[1], BAR[0]) as f64;
+    let bar = |t: f64| "█".repeat(((t / longest * full).round() as usize).max(1));
     writeln!(out, "{:<width$}  {gray}{}{plain} {}", a.cpu, bar(a.cpu_seconds), seconds(a.cpu_seconds))?;
     writeln!(out, "{:<width$}  {blue}{}{plain} {}", a.gpu, bar(a.gpu_seconds), seconds(a.gpu_seconds))?;
     for (name, t) in &a.parts {

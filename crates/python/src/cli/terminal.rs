@@ -22,6 +22,14 @@ pub(super) fn in_locale(page: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// Returns the columns of the terminal, by `COLUMNS` if it is set; nothing if standard output is not a terminal.
+pub(super) fn columns() -> Option<usize> {
+    if let Some(columns) = setting("COLUMNS").and_then(|text| text.parse().ok()).filter(|&columns| columns > 0) {
+        return Some(columns);
+    }
+    terminal_size::terminal_size_of(io::stdout()).map(|(terminal_size::Width(columns), _)| usize::from(columns))
+}
+
 /// Returns the value of an environment variable that is set and not empty.
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

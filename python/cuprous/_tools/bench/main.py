@@ -38,6 +38,9 @@ def main(argv: Sequence[str]) -> int:
         if unknown := [name for name in given if name not in known]:
             print(f"cuprous bench: {unknown[0]!r} does not exist; choose from {', '.join(known)}", file=sys.stderr)
             return 2
+    if options.plot and (wrong := charts.unwritable(options.plot, ".svg")):
+        print(f"cuprous bench: {wrong}", file=sys.stderr)
+        return 2
     begin, load = time.time(), current_load()
     peers, absent = comparison.installed(("numpy", "cuprous", *options.beside))
     chosen = [workload for workload in chosen if workload.name in wanted]

@@ -25,6 +25,9 @@ measured here: a time well below it would be reported as an error."""
 def main(argv: Sequence[str]) -> int:
     """Runs the workloads; 1 where a result was wrong or a time impossible."""
     arguments = parse(argv)
+    if arguments.plot and (wrong := charts.unwritable(arguments.plot, ".svg")):
+        print(f"cuprous demo: {wrong}", file=sys.stderr)
+        return 2
     # NumPy and the rows are imported after the arguments are read, so that `--help` is quick.
     import numpy as np
 

@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -97,12 +98,9 @@ def measure(row: Row, cp: Any, gpu: bool, quick: bool, tell: Callable[[str], Non
     result = Result(row.name, row.title)
     budget = 0.3 if quick else 2.5
     host = row.make(quick)
-    if row.needs_scipy:
-        try:
-            import scipy.ndimage  # noqa: F401
-        except ImportError:
-            result.note = "needs SciPy for the comparison: pip install scipy"
-            return result
+    if row.needs and find_spec(row.needs) is None:
+        result.note = f"needs another package for the comparison: pip install {row.needs}"
+        return result
     tell("NumPy")
     expected = row.run(np, *host)
     result.nbytes = bytes_of(expected) + sum(a.nbytes for a in host if isinstance(a, np.ndarray))

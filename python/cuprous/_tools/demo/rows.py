@@ -17,7 +17,8 @@ class Row:
     """One line of the table.
 
     `make` draws the inputs as NumPy arrays; `run(xp, *inputs)` computes; `check(numpy's, cuprous's)` raises where they
-    differ. `repeat`: how often the work is done in one timing, so that short work is measured well.
+    differ. `repeat`: how often the work is done in one timing, so that short work is measured well. `needs`: the module
+    that it is compared with, if that is not NumPy.
     """
 
     name: str
@@ -26,7 +27,7 @@ class Row:
     run: Callable[..., Any]
     check: Callable[[Any, Any], None]
     repeat: int = 1
-    needs_scipy: bool = False
+    needs: str = ""
     transfers: bool = True
 
 
@@ -185,18 +186,51 @@ def check_same_normals(cp: Any) -> None:
     close(1e-5)(host, cp.asnumpy(s))
 
 
+# --- a query of tables, in Polars and on its engine here
+
+
+def make_query(quick: bool) -> Arrays:
+    """A key with 1,000 values, and two columns of numbers."""
+    rng = np.random.default_rng(7)
+    n = 200_000 if quick else 4_000_000
+    return rng.integers(0, 1000, n), rng.random(n), rng.random(n)
+
+
+def run_query(xp: Any, key: Any, price: Any, discount: Any) -> Any:
+    import polars as pl
+
+    columns = {"key": key, "price": price, "discount": discount}
+    c = pl.col
+    revenue = (c("price") * (1 - c("discount"))).sum()
+
+    def query(lf: Any) -> Any:
+        found = lf.filter(c("discount") < 0.5).group_by("key").agg(revenue.alias("revenue"), pl.len().alias("rows"))
+        return found.sort("key")
+
+    if xp is np:
+        found = query(pl.LazyFrame(columns)).collect()
+        return tuple(found[name].to_numpy() for name in found.columns)
+    from cuprous import frames
+
+    table = query(frames.from_arrays(columns)).execute(engine=frames.Engine(take="all", strict=True))
+    return tuple(table.to_arrays().values())
+
+
 def rows(quick: bool) -> list[Row]:
     """All workloads, in the order in which they are shown."""
     paths, steps = make_paths(quick)
     n = 500 if quick else 2000
     options = "100,000" if quick else "4,000,000"
     size = 512 if quick else 4096
+    lines = "200,000" if quick else "4,000,000"
     return [
         Row("matmul", f"matrix product {n} x {n}, float64", make_matmul, run_matmul, close(1e-12)),
         Row("options", f"Black-Scholes, {options} options, float64", make_options, run_options, close(1e-10)),
         Row("paths", f"Monte Carlo, {paths:,} paths x {steps} steps", make_paths, run_paths, check_paths(paths),
             transfers=False),
-        Row("blur", f"Gaussian blur of {size} x {size}", make_image, run_blur, close(1e-5), needs_scipy=True),
+        Row("blur", f"Gaussian blur of {size} x {size}", make_image, run_blur, close(1e-5), needs="scipy"),
+        Row("query", f"sums of 1,000 groups of {lines} rows, beside Polars", make_query, run_query, close(1e-10),
+            needs="polars"),
         Row("small", "20 small operations on 1,000 numbers", make_small, run_small, close(1e-12), repeat=100),
         Row("add", "adding 1,000,000 integers", make_add, run_add, close(0.0), repeat=10),
     ]  # fmt: skip

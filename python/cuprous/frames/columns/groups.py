@@ -109,12 +109,29 @@ class Groups:
     level = GROUPS
 
     def __init__(self, columns: list[Column], mask: Any = None) -> None:
-        self.height = len(columns[0])
         codes = combined(columns)
-        #: The number of the group of each row (-1 for none), the first row of each group, and how many there are.
-        self.ids, self.first, self.count = group_ids(codes.values, codes.domain, mask)
+        ids, self.first, count = group_ids(codes.values, codes.domain, mask)
+        self._set(ids, count)
         #: The columns of the keys, a row for each group.
         self.keys = [column.take(self.first).at_level(GROUPS) for column in columns]
+
+    @classmethod
+    def numbered(cls, ids: Any, count: int) -> Groups:
+        """Returns groups whose numbers are known; some may be empty. They have no keys and no first rows.
+
+        Args:
+            ids: the number of the group of each row.
+            count: the number of groups.
+        """
+        groups = cls.__new__(cls)
+        groups._set(ids, count)
+        groups.keys = []
+        return groups
+
+    def _set(self, ids: Any, count: int) -> None:
+        self.height = int(ids.shape[0])
+        #: The number of the group of each row (-1 for none), and how many there are.
+        self.ids, self.count = ids, count
         # By the identities of values and mask, which are held so that these are not used again.
         self._expected: dict[tuple[int, int], set[str]] = {}
         self._found: dict[tuple[int, int], dict[str, Any]] = {}

@@ -14,6 +14,7 @@ from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.groups import Groups, Whole
 from cuprous.frames.columns.segments import segments
 from cuprous.frames.columns.transfer import from_value
+from cuprous.frames.columns.windows import in_frame_order, rolling_members
 from cuprous.frames.expressions.aggregates import Rows, expect, reduce
 from cuprous.frames.expressions.functions import apply
 from cuprous.frames.expressions.sequences import SEQUENCES
@@ -149,6 +150,8 @@ def _where(context: Context, expression: Where) -> Column:
 def _window(context: Context, expression: Window) -> Column:
     keys = [context.evaluate(key) for key in expression.keys]
     refuse_unless(all(key.level == ROWS for key in keys), "over() of one value is not supported")
+    if expression.interval is not None and context.frame.height:
+        return _rolling(context, expression, keys[0])
     if context.frame.height == 0:
         groups: Rows = Whole(0)
     else:
@@ -159,6 +162,17 @@ def _window(context: Context, expression: Window) -> Column:
     if context.frame.height == 0:
         return found.at_level(ONE).to_height(0)
     return _to_rows(inner, found) if found.level == GROUPS else found.to_height(context.frame.height)
+
+
+def _rolling(context: Context, expression: Window, index: Column) -> Column:
+    """The function of the rows near each row."""
+    assert expression.interval is not None
+    refuse_unless(isinstance(context.rows, Whole) and context.mask is None, "rolling() inside groups is not supported")
+    near = rolling_members(in_frame_order(index), expression.interval)
+    inner = Context(context.frame.take(near.rows), Groups.numbered(near.windows, near.count))
+    found = inner.evaluate(expression.function)
+    refuse_unless(found.level != ROWS, "rolling() of values that are not aggregated is not supported")
+    return found.to_height(context.frame.height)
 
 
 #: Class of an expression -> its value in a context.

@@ -22,6 +22,7 @@ from cuprous.frames.reasons import refuse_unless
 _LARGEST_WINDOW = 64
 #: Integers up to this are float64 without a rounding.
 _EXACT = 2**53
+_WIDEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,34 @@ def _cum_sum(call: Call, columns: list[Column], of: Segments) -> Column:
 def _cum_count(call: Call, columns: list[Column], of: Segments) -> Column:
     numbers = validity(columns[0]).astype(array_dtype(call.dtype))
     return Column(_accumulated(numbers, call.options[0], of), None, call.dtype)
+
+
+def _cum_extreme(name: str) -> Callable[[Call, list[Column], Segments], Column]:
+    """The least or largest value so far in each group; nulls are left out, and stay."""
+
+    def compute(call: Call, columns: list[Column], of: Segments) -> Column:
+        (column,) = columns
+        if of.height == 0:
+            return column
+        codes = ordered(column)
+        refuse_unless(codes.domain is not None, f"{name} of values so far apart is not supported")
+        assert codes.domain is not None
+        width = codes.domain + 1
+        refuse_unless(width * of.height < _WIDEST, f"{name} of values so far apart is not supported")
+        # Code 0 is for nulls, which are passed by; positions of a group have numbers above those of the groups before.
+        known = codes.values + 1 if name == "cum_max" else codes.domain - codes.values
+        if column.valid is not None:
+            known = cp.where(column.valid, known, 0)
+        reverse = call.options[0]
+        group = of.height - of.end if reverse else of.begin
+        keys = group * width + known
+        found = cp.maximum.accumulate(keys[::-1])[::-1] if reverse else cp.maximum.accumulate(keys)
+        best = found - group * width
+        low = bounds(column)[0] if column.values.dtype.kind in "iu" else 0
+        values = (best - 1 if name == "cum_max" else codes.domain - best) + low
+        return column.with_values(values.astype(column.values.dtype), column.valid)
+
+    return compute
 
 
 def _rank(call: Call, columns: list[Column], of: Segments) -> Column:
@@ -178,6 +207,25 @@ def _rolling(name: str) -> Callable[[Call, list[Column], Segments], Column]:
     return compute
 
 
+def _rolling_extreme(better: Callable[[Any, Any], Any]) -> Callable[[Call, list[Column], Segments], Column]:
+    def compute(call: Call, columns: list[Column], of: Segments) -> Column:
+        size, least, _, center, _ = call.options
+        last = of.positions + (size - 1 - size // 2 if center else 0)
+        found: Any = None
+        count: Any = cp.zeros(of.height, "int64")
+        for k in range(size - 1, -1, -1):
+            one = _at(columns[0], last - k, of)
+            valid = validity(one)
+            if found is not None:
+                found = cp.where((count > 0) & valid, better(found, one.values), cp.where(valid, one.values, found))
+            else:
+                found = one.values
+            count = count + valid.astype("int64")
+        return Column(found.astype(array_dtype(call.dtype)), count >= max(1, least), call.dtype)
+
+    return compute
+
+
 def _refuse_rolling(call: Call) -> str:
     size, _, weights, _, parameters = call.options
     if weights is not None or parameters:
@@ -200,9 +248,13 @@ def _refuse_sum(call: Call) -> str:
 #: Name -> rule.
 SEQUENCES = {
     "cum_count": SequenceRule(_cum_count, lambda _: ""),
+    "cum_max": SequenceRule(_cum_extreme("cum_max"), only("bool", "int", "temporal")),
+    "cum_min": SequenceRule(_cum_extreme("cum_min"), only("bool", "int", "temporal")),
     "cum_sum": SequenceRule(_cum_sum, _refuse_sum),
     "diff": SequenceRule(_diff, _refuse_diff),
     "rank": SequenceRule(_rank, _refuse_rank),
+    "rolling.max": SequenceRule(_rolling_extreme(cp.maximum), _refuse_rolling),
+    "rolling.min": SequenceRule(_rolling_extreme(cp.minimum), _refuse_rolling),
     "rolling.mean": SequenceRule(_rolling("mean"), _refuse_rolling),
     "rolling.sum": SequenceRule(_rolling("sum"), _refuse_rolling),
     "shift": SequenceRule(_shift, _refuse_shift),

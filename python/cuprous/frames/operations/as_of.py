@@ -27,8 +27,6 @@ def refuse_as_of(node: AsOfJoin) -> None:
     refuse_unless(one.dtype == other.dtype, f"join keys of {one.dtype} and {other.dtype} are not supported")
     kind = kind_of(one)
     refuse_unless(kind in ("int", "float", "temporal"), f"join_asof on {one.dtype} is not supported")
-    measured = node.tolerance is not None or node.strategy == "nearest"
-    refuse_unless(not measured or kind != "temporal", f"distances of {one.dtype} are not supported")
     left, right = node.inputs
     for mine, theirs in zip(node.by_left, node.by_right, strict=True):
         dtypes = left.schema[mine], right.schema[theirs]

@@ -22,6 +22,7 @@ from cuprous.frames.operations.as_of import as_of_join
 from cuprous.frames.operations.join import join
 from cuprous.frames.operations.order import sorted_rows
 from cuprous.frames.operations.rows import distinct, union
+from cuprous.frames.operations.windows import index_windows
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.expressions import Aggregate, Expression, Length, Literal, Name, Named, Window, walk
 from cuprous.frames.reasons import refuse_unless
@@ -266,6 +267,7 @@ _NODES: dict[type[nodes.Node], Callable[[Run, Any, list[Frame]], Frame]] = {
     nodes.Distinct: lambda _, node, inputs: _sliced(distinct(node, inputs[0]), node.slice),
     nodes.Filter: _filter,
     nodes.GroupBy: _group_by,
+    nodes.IndexWindows: lambda _, node, inputs: _sliced(index_windows(node, inputs[0]), node.slice),
     nodes.Join: lambda _, node, inputs: _sliced(join(node, *inputs), node.slice),
     nodes.Project: lambda _, node, inputs: inputs[0].project(node.schema),
     nodes.RowIndex: _row_index,

@@ -76,12 +76,17 @@ def key_codes(left: list[Column], right: list[Column], nulls_equal: bool) -> tup
         next_one, next_other, width = joint(left_key, right_key, nulls_equal)
         if width is None or width >= _WIDE:
             next_one, next_other, width = _distinct(next_one, next_other, width)
-        one, other, end = one * width + next_one, other * width + next_other, end * width
+        one, other, end = _pair(one, next_one, width), _pair(other, next_other, width), end * width
     if end is None or end > 4 * (int(one.shape[0]) + int(other.shape[0])) + (1 << 20):
         one, other, end = _distinct(one, other, end)
     if nulls_equal:
         return one, other, end
     return _or_none(one, left), _or_none(other, right), end
+
+
+def _pair(first: Any, second: Any, width: int) -> Any:
+    """Codes of two codes of each row; -1 where one of them equals none."""
+    return cp.where((first < 0) | (second < 0), -1, first * width + second)
 
 
 def _or_none(codes: Any, keys: list[Column]) -> Any:
@@ -115,14 +120,20 @@ def joint(left: Column, right: Column, with_null: bool) -> tuple[Any, Any, int |
 
 
 def _distinct(left: Any, right: Any, end: int | None) -> tuple[Any, Any, int]:
-    """Codes that number the distinct ones of both sides, or of the shorter one alone if it is much shorter."""
+    """Codes that number the distinct ones of both sides, or of the shorter one alone if it is much shorter.
+
+    Of codes with an end, -1 stays -1.
+    """
     heights = int(left.shape[0]), int(right.shape[0])
     if 16 * min(heights) < max(heights):
-        if heights[0] < heights[1]:
-            return _narrowed(left, right)
-        right, left, number = _narrowed(right, left)
-        return left, right, number
-    found = group_ids(cp.concatenate([left, right]), end)
+        few_left = heights[0] < heights[1]
+        few, many = (left, right) if few_left else (right, left)
+        one, other, number = _narrowed(few, many)
+        if end is not None:
+            one, other = cp.where(few < 0, -1, one), cp.where(many < 0, -1, other)
+        return (one, other, number) if few_left else (other, one, number)
+    codes = cp.concatenate([left, right])
+    found = group_ids(codes, end, None if end is None else codes >= 0)
     ids, height = found.ids.astype("int64"), int(left.shape[0])
     return ids[:height], ids[height:], max(1, found.groups)
 

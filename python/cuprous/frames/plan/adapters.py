@@ -35,6 +35,7 @@ _FIELDS = {
     "Function": "function_data input options",
     "Len": "",
     "Literal": "dtype value",
+    "Rolling": "closed_window function index_column offset period",
     "Ternary": "falsy predicate truthy",
     "Window": "function options order_by order_by_descending order_by_nulls_last partition_by",
 }

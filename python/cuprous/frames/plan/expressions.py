@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cuprous.frames.plan.windows import Interval
+
 
 @dataclass(frozen=True, eq=False)
 class Expression:
@@ -77,10 +79,16 @@ class Where(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Window(Expression):
-    """An expression of each group's rows, given back to those rows."""
+    """An expression of each group's rows, given back to those rows.
+
+    Args:
+        keys: what groups rows; or the only one is an index that is in order.
+        interval: the rows beside each row by that index that are its group; None if the keys group rows.
+    """
 
     function: Expression
     keys: tuple[Expression, ...]
+    interval: Interval | None = None
 
     def inputs(self) -> tuple[Expression, ...]:
         """The function and the keys."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cuprous.frames.plan.expressions import Expression, Named
+from cuprous.frames.plan.windows import Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,30 @@ class GroupBy(Node):
     aggregates: tuple[Named, ...]
     maintain_order: bool
     slice: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class IndexWindows(Node):
+    """One row for each window over an index, of each combination of keys.
+
+    Args:
+        index: the column whose values are in order.
+        every: the distance of windows; None for a window for each row.
+        window: which rows a window has.
+        label: the index of the result: the "left" or "right" end of the window, or its first "data_point".
+        start_by: "window_bound", or "data_point" if the first window begins at the first row.
+        boundaries: whether both ends are columns, too.
+    """
+
+    keys: tuple[Named, ...]
+    aggregates: tuple[Named, ...]
+    index: str
+    every: int | None
+    window: Interval
+    label: str = "left"
+    start_by: str = "window_bound"
+    boundaries: bool = False
+    slice: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,12 @@ from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.as_of import refuse_as_of
 from cuprous.frames.operations.join import refuse_join
+from cuprous.frames.operations.windows import refuse_windows
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
 from cuprous.frames.plan.expressions import Expression, Literal, Named
 from cuprous.frames.plan.translate_expressions import ExpressionTranslator
+from cuprous.frames.plan.windows import Interval, count_of, origin_of
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
 
@@ -245,12 +247,36 @@ def _cache(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
 
 def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
     options = view.options
-    refuse_unless(options.dynamic is None and options.rolling is None, "windows over an index are not supported")
     keys, aggregates = to.named(view.keys, view.input), to.named(view.aggs, view.input)
-    refuse_unless(keys, "there are no keys")
     ordered = any(has_sequence(one.expression) for one in aggregates)
     refuse_unless(not ordered, "a function of other rows inside agg() is not supported")
+    if options.dynamic is not None or options.rolling is not None:
+        return _index_windows(options, schema, inputs, keys, aggregates)
+    refuse_unless(keys, "there are no keys")
     return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)
+
+
+def _index_windows(
+    options: Any, schema: dict[str, Any], inputs: Inputs, keys: tuple[Named, ...], aggregates: tuple[Named, ...]
+) -> nodes.Node:
+    """Groups of `group_by_dynamic` or of `rolling`."""
+    of = options.dynamic or options.rolling
+    dtype = inputs[0].schema[of.index_column]
+    offset, period = count_of(of.offset, dtype), count_of(of.period, dtype)
+    refuse_unless(period > 0, "windows without a length are left to Polars")
+    window = Interval(offset, period, of.closed_window)
+    node = nodes.IndexWindows(schema, inputs, keys, aggregates, of.index_column, None, window, slice=options.slice)
+    if options.dynamic is not None:
+        every = count_of(of.every, dtype)
+        refuse_unless(every > 0, "windows without a distance are left to Polars")
+        known = of.start_by in ("window_bound", "data_point") and of.label in ("left", "right", "data_point")
+        refuse_unless(known, f"group_by_dynamic(start_by={of.start_by!r}, label={of.label!r}) is not supported")
+        window = replace(window, origin=origin_of(of.every, dtype))
+        node = replace(
+            node, every=every, window=window, label=of.label, start_by=of.start_by, boundaries=of.include_boundaries
+        )
+    refuse_windows(node)
+    return node
 
 
 #: Joins whose pairs Polars filters by a condition of the resulting columns.
@@ -264,7 +290,7 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
         return _as_of(to, view, schema, inputs)
     operators = tuple(str(one).split(".")[-1] for one in details if one is not None) if kind == "IEJoin" else ()
     predicate = getattr(view, "predicate", None)
-    # A left or right join by inequalities looks like one by equal keys, but never unites its keys.
+    # In old plans a left or right join by inequalities looks like one by equal keys, unless it coalesces its keys.
     clear = to.names_inequalities or kind not in ("Left", "Right") or coalesce
     refuse_unless(clear, f"this version of Polars does not say whether a {kind.lower()} join is by equal keys")
     refuse_unless(view.left_on or kind == "Cross", "the join has no keys")
@@ -284,7 +310,8 @@ def _join(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> 
 
 def _as_of(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
     (_, strategy, tolerance, duration, by_left, by_right, equal, *_), _, slice, suffix, coalesce, _ = view.options
-    refuse_unless(duration is None, "join_asof with a tolerance of time is not supported")
+    # A tolerance of time comes as a count of the keys' unit, too.
+    refuse_unless(duration is None or isinstance(tolerance, int), "the join has a tolerance that is no count")
     left, right = to.named(view.left_on, view.input_left), to.named(view.right_on, view.input_right)
     by = tuple(by_left or ()), tuple(by_right or ())
     node = nodes.AsOfJoin(

@@ -11,9 +11,11 @@ from cuprous.frames.columns.dtypes import refuse_dtype
 from cuprous.frames.expressions.aggregates import refuse_aggregate
 from cuprous.frames.expressions.functions import refuse_call
 from cuprous.frames.expressions.rule import kind_of
+from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.plan.adapters import Adapter
 from cuprous.frames.plan.correlation import correlation
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Literal, Name, Where, Window, walk
+from cuprous.frames.plan.windows import Interval, count_of
 from cuprous.frames.reasons import refuse_unless
 
 #: Functions of Polars that are aggregates here, with the name of ours.
@@ -98,6 +100,8 @@ def _function(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     if not isinstance(name, str):  # BooleanFunction.IsNull
         family, _, member = str(name).partition(".")
         name = f"{family.removesuffix('Function').lower()}.{member.lower()}"
+    if name.startswith("rollingfunctionby."):
+        return _rolling_by(name.partition(".")[2], options, to.all(view.input), dtype)
     if name == "dynamic_pred":  # a hint of a sort above: rows that it may leave out already
         return Literal(dtype, True)
     arguments = to.all(view.input)
@@ -127,10 +131,44 @@ def _window(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     refuse_unless(
         view.options.kind == "groups_to_rows", f"over(mapping_strategy={view.options.kind!r}) is not supported"
     )
-    result = Window(dtype, to.expression(view.function), to.all(view.partition_by))
+    return _not_nested(Window(dtype, to.expression(view.function), to.all(view.partition_by)))
+
+
+def _not_nested(result: Window) -> Window:
     nested = [one for inner in result.inputs() for one in walk(inner) if isinstance(one, Window)]
     refuse_unless(not nested, "a window inside a window is not supported")
     return result
+
+
+def _rolling(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
+    index, function = to.expression(view.index_column), to.expression(view.function)
+    interval = Interval(count_of(view.offset, index.dtype), count_of(view.period, index.dtype), view.closed_window)
+    return _near(function, index, interval)
+
+
+def _near(function: Expression, index: Expression, interval: Interval) -> Expression:
+    """A function of the rows near each row, by an index."""
+    refuse_unless(interval.period > 0, "windows without a length are left to Polars")
+    refuse_unless(isinstance(index, Name), "windows over an expression are not supported")
+    refuse_unless(not has_sequence(function), "a function of other rows inside rolling() is not supported")
+    return _not_nested(Window(function.dtype, function, (index,), interval))
+
+
+#: Functions of the rows near each row, by the column that says how near -> the aggregate of those rows.
+_NEAR = {"sumby": "sum", "meanby": "mean", "minby": "min", "maxby": "max"}
+
+
+def _rolling_by(name: str, options: list[Any], arguments: tuple[Expression, ...], dtype: Any) -> Expression:
+    duration, least, closed, parameters = options
+    value, index = arguments
+    known = name in _NEAR and not parameters and kind_of(value) == "int"
+    refuse_unless(known, f"rolling_{name.removesuffix('by')}_by of {value.dtype} is not supported")
+    period = count_of(duration, index.dtype)
+    number = Aggregate(pl.UInt32(), "count", value, (False,))
+    enough = Call(pl.Boolean(), "op.GtEq", (number, Literal(pl.UInt32(), least)))
+    found = _aggregated(Aggregate(dtype, _NEAR[name], value))
+    function = Call(dtype, "ternary", (enough, found, Literal(dtype, None)))
+    return _near(function, index, Interval(-period, period, closed))
 
 
 def _checked(call: Call) -> Call:
@@ -154,6 +192,7 @@ _EXPRESSIONS: dict[str, Callable[[ExpressionTranslator, Any, Any], Expression]] 
     "Function": _function,
     "Len": _length,
     "Literal": _literal,
+    "Rolling": _rolling,
     "Ternary": _ternary,
     "Window": _window,
 }

@@ -17,6 +17,7 @@ from cuprous import _core
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 from cuprous._common.casting import astype
 from cuprous._common.naming import named
+from cuprous._common.operands import on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._transforms import count, divisor, fitted, is_complex
@@ -146,6 +147,7 @@ def _line(kind: str, type: int, x: ndarray, n: int, axis: int, by: str, orthogon
     return moveaxis(y, -1, axis)
 
 
+@on_array_device
 def _transform(
     kind: str, forward: bool, type: int, a: ndarray, points: list[int], axes: list[int], norm: str | None,
     orthogonalize: bool | None,

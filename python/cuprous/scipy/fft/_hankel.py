@@ -11,6 +11,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._common.casting import astype
+from cuprous._common.operands import on_array_device
 from cuprous._functions.rearrangement import flip
 from cuprous.scipy.fft._spectra import FUNCTIONS
 
@@ -86,6 +87,7 @@ def _line(a: ArrayLike) -> ndarray:
     return a
 
 
+@on_array_device
 def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> ndarray:
     """Returns the Hankel transform of logarithmically spaced values, along the last axis.
 
@@ -116,6 +118,7 @@ def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 
     return _filtered(a * _powers(a, dln, bias, 0.0, -1.0), u, False) * _powers(a, dln, bias, offset, -1.0)
 
 
+@on_array_device
 def ifht(A: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> ndarray:
     """Returns the values whose Hankel transform by `fht` is given.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cuprous import _core
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._plans import Plan, get_fft_plan, given
@@ -170,6 +171,7 @@ def ifftn(
     return _spectra.FUNCTIONS["ifftn"](x, shape, axes, plan=plan)
 
 
+@on_array_device
 def rfft(
     x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False, plan: Plan | None = None
 ) -> ndarray:
@@ -208,6 +210,7 @@ def rfft(
     return moveaxis(packed, -1, axis)
 
 
+@on_array_device
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False) -> ndarray:
     """Computes the inverse of `rfft`.
 

@@ -108,13 +108,53 @@ class Pieces:
         """Returns the values of the pieces `index` at distances `offset` from their left ends."""
         raise NotImplementedError
 
-    def derivative(self: _Self, nu: int = 1) -> _Self:
-        """Returns the derivative of order `nu`; for negative orders an antiderivative."""
+    def _differentiated(self, nu: int) -> ndarray:
+        """Returns the coefficients of the derivative of order `nu`, which is not negative."""
         raise NotImplementedError
 
-    def antiderivative(self: _Self, nu: int = 1) -> _Self:
-        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint."""
+    def _integrated(self, c: ndarray) -> ndarray:
+        """Returns the coefficients of the continuous antiderivative that is 0 at the first breakpoint."""
         raise NotImplementedError
+
+    def derivative(self: _Self, nu: int = 1) -> _Self:
+        """Returns the derivative of order `nu`; for negative orders an antiderivative.
+
+        Args:
+            nu: the order.
+
+        Returns:
+            A `BPoly` for a `BPoly`, otherwise a `PPoly`.
+
+        Examples:
+            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
+            >>> square.derivative()(1.5)
+            array(3.)
+        """
+        return self.antiderivative(-nu) if nu < 0 else self._like(self._differentiated(nu))
+
+    def antiderivative(self: _Self, nu: int = 1) -> _Self:
+        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
+
+        Args:
+            nu: the order.
+
+        Returns:
+            A `BPoly` for a `BPoly`, otherwise a `PPoly`.
+
+        Examples:
+            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
+            >>> square.antiderivative()(2.0)
+            array(8.)
+        """
+        if nu <= 0:
+            return self.derivative(-nu)
+        c = self.c
+        for _ in range(nu):
+            c = self._integrated(c)
+        result = self._like(c)
+        if result.extrapolate == "periodic":
+            result.extrapolate = False
+        return result
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
         """Evaluates the function, or its derivative of order `nu`, at `x`, whose shape replaces the axis in the

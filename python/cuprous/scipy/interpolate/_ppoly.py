@@ -92,51 +92,23 @@ class PPoly(Pieces):
         c = cp.tensordot(cp.asarray(matrix), bp.c, 1) / _powers_of_widths(bp)
         return cls.construct_fast(c, bp.x, bp.extrapolate if extrapolate is None else extrapolate, bp.axis)
 
-    def derivative(self, nu: int = 1) -> PPoly:
-        """Returns the derivative of order `nu`; for negative orders an antiderivative.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `PPoly`.
-
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.derivative()(1.5)
-            array(3.)
-        """
-        if nu < 0:
-            return self.antiderivative(-nu)
-        k = self.c.shape[0]
+    def _differentiated(self, nu: int) -> ndarray:
+        c, k = self.c, self.c.shape[0]
         if nu >= k:
-            return self._like(cp.zeros((1, *self.c.shape[1:]), self.c.dtype_name))
-        powers = range(k - 1, nu - 1, -1)
-        factors = cp.asarray([float(math.perm(p, nu)) for p in powers])
-        return self._like(self.c[: k - nu] * factors.reshape([k - nu] + [1] * (self.c.ndim - 1)))
+            return cp.zeros((1, *c.shape[1:]), c.dtype_name)
+        factors = cp.asarray([float(math.perm(p, nu)) for p in range(k - 1, nu - 1, -1)])
+        return c[: k - nu] * factors.reshape([k - nu] + [1] * (c.ndim - 1))
 
-    def antiderivative(self, nu: int = 1) -> PPoly:
-        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `PPoly`.
-
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.antiderivative()(2.0)
-            array(8.)
-        """
-        if nu <= 0:
-            return self.derivative(-nu)
-        result = self
-        for _ in range(nu):
-            result = result._like(_integrated(result.c, result.x))
-        if result.extrapolate == "periodic":
-            result.extrapolate = False
-        return result
+    def _integrated(self, c: ndarray) -> ndarray:
+        k, width = c.shape[0], _widths(self.x, c.ndim)[0]
+        divisors = cp.asarray([float(p) for p in range(k, 0, -1)]).reshape([k] + [1] * (c.ndim - 1))
+        raised = c / divisors
+        total = raised[0] * width
+        for power in range(1, k):
+            total = (total + raised[power]) * width
+        before = cp.cumsum(total, axis=0)[:-1]
+        start = cp.concatenate([cp.zeros((1, *c.shape[2:]), c.dtype_name), before], axis=0)
+        return cp.concatenate([raised, start[None]], axis=0)
 
 
 class BPoly(Pieces):
@@ -245,52 +217,16 @@ class BPoly(Pieces):
             pieces.append(cls._raised(cls.__new__(cls), c, k))
         return cls(cp.stack(pieces, axis=1), x, extrapolate)
 
-    def derivative(self, nu: int = 1) -> BPoly:
-        """Returns the derivative of order `nu`; for negative orders an antiderivative.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `BPoly`.
-
-        Examples:
-            >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 2.0])
-            >>> line.derivative()(0.5)
-            array(1.)
-        """
-        if nu < 0:
-            return self.antiderivative(-nu)
+    def _differentiated(self, nu: int) -> ndarray:
         c, width = self.c, _widths(self.x, self.c.ndim)
         for _ in range(nu):
             c = (c.shape[0] - 1) * (c[1:] - c[:-1]) / width if c.shape[0] > 1 else cp.zeros_like(c)
-        return self._like(c)
+        return c
 
-    def antiderivative(self, nu: int = 1) -> BPoly:
-        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
-
-        Args:
-            nu: the order.
-
-        Returns:
-            A `BPoly`.
-
-        Examples:
-            >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 2.0])
-            >>> line.antiderivative()(2.0)
-            array(4.)
-        """
-        if nu <= 0:
-            return self.derivative(-nu)
-        c, width = self.c, _widths(self.x, self.c.ndim)
+    def _integrated(self, c: ndarray) -> ndarray:
         zero = cp.zeros((1, *c.shape[1:]), c.dtype_name)
-        for _ in range(nu):
-            c = cp.concatenate([zero, cp.cumsum(c, axis=0) / c.shape[0]]) * width
-            c = c + cp.concatenate([zero[0, :1], cp.cumsum(c[-1], axis=0)[:-1]])
-        result = self._like(c)
-        if result.extrapolate == "periodic":
-            result.extrapolate = False
-        return result
+        c = cp.concatenate([zero, cp.cumsum(c, axis=0) / c.shape[0]]) * _widths(self.x, c.ndim)
+        return c + cp.concatenate([zero[0, :1], cp.cumsum(c[-1], axis=0)[:-1]])
 
 
 def _widths(x: ndarray, ndim: int) -> ndarray:
@@ -331,19 +267,6 @@ def _hermite(width: ndarray, first: ndarray, second: ndarray) -> ndarray:
         for j in range(q):
             c[n - q - 1] = c[n - q - 1] - (-1) ** (j + 1) * math.comb(q, j + 1) * c[n - q + j]
     return cp.stack([c[a] for a in range(n)])
-
-
-def _integrated(c: ndarray, x: ndarray) -> ndarray:
-    k = c.shape[0]
-    divisors = cp.asarray([float(p) for p in range(k, 0, -1)]).reshape([k] + [1] * (c.ndim - 1))
-    raised = c / divisors
-    width = (x[1:] - x[:-1]).reshape([c.shape[1]] + [1] * (c.ndim - 2))
-    total = raised[0] * width
-    for power in range(1, k):
-        total = (total + raised[power]) * width
-    before = cp.cumsum(total, axis=0)[:-1]
-    start = cp.concatenate([cp.zeros((1, *c.shape[2:]), c.dtype_name), before], axis=0)
-    return cp.concatenate([raised, start[None]], axis=0)
 
 
 PPoly._kind, BPoly._kind = PPoly, BPoly

@@ -14,6 +14,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.interpolate._pieces import real_or_complex
 from cuprous.scipy.special import xlogy
 
@@ -72,6 +73,7 @@ class RBFInterpolator:
         array([1.5])
     """
 
+    @on_array_device
     def __init__(
         self, y: Any, d: Any, neighbors: int | None = None, smoothing: Any = 0.0, kernel: str = "thin_plate_spline",
         epsilon: float | None = None, degree: int | None = None,
@@ -132,6 +134,7 @@ class RBFInterpolator:
                 ) from None
             raise error
 
+    @on_array_device
     def __call__(self, x: Any) -> ndarray:
         """Evaluates the function at the rows of `x`.
 
@@ -206,6 +209,7 @@ class NearestNDInterpolator:
         array(5.)
     """
 
+    @on_array_device
     def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
         if tree_options:
             raise NotImplementedError("[NearestNDInterpolator] tree_options= is not supported: there is no tree")
@@ -224,6 +228,7 @@ class NearestNDInterpolator:
         self.scale = cp.where(self.scale > 0, self.scale, 1.0) if rescale else 1.0
         self.points, self.values = (points - self.offset) / self.scale, values
 
+    @on_array_device
     def __call__(self, *args: Any, distance_upper_bound: float = math.inf) -> ndarray:
         """Returns the values at the nearest points.
 

@@ -13,6 +13,7 @@ from cuprous.scipy.ndimage._binary import (
     binary_hit_or_miss,
     binary_opening,
     binary_propagation,
+    iterate_structure,
 )
 from cuprous.scipy.ndimage._distance import distance_transform_bf, distance_transform_cdt, distance_transform_edt
 from cuprous.scipy.ndimage._fourier import fourier_ellipsoid, fourier_gaussian, fourier_shift, fourier_uniform
@@ -68,7 +69,7 @@ from cuprous.scipy.ndimage._rank import (
     rank_filter,
 )
 from cuprous.scipy.ndimage._spline import spline_filter, spline_filter1d
-from cuprous.scipy.ndimage._structures import generate_binary_structure, iterate_structure
+from cuprous.scipy.ndimage._structures import generate_binary_structure
 
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {

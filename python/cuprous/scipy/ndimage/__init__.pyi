@@ -7,6 +7,7 @@ from cuprous.scipy.ndimage._binary import binary_fill_holes as binary_fill_holes
 from cuprous.scipy.ndimage._binary import binary_hit_or_miss as binary_hit_or_miss
 from cuprous.scipy.ndimage._binary import binary_opening as binary_opening
 from cuprous.scipy.ndimage._binary import binary_propagation as binary_propagation
+from cuprous.scipy.ndimage._binary import iterate_structure as iterate_structure
 from cuprous.scipy.ndimage._distance import distance_transform_bf as distance_transform_bf
 from cuprous.scipy.ndimage._distance import distance_transform_cdt as distance_transform_cdt
 from cuprous.scipy.ndimage._distance import distance_transform_edt as distance_transform_edt
@@ -73,7 +74,6 @@ from cuprous.scipy.ndimage._rank import rank_filter as rank_filter
 from cuprous.scipy.ndimage._spline import spline_filter as spline_filter
 from cuprous.scipy.ndimage._spline import spline_filter1d as spline_filter1d
 from cuprous.scipy.ndimage._structures import generate_binary_structure as generate_binary_structure
-from cuprous.scipy.ndimage._structures import iterate_structure as iterate_structure
 
 __all__ = [
     "affine_transform",

@@ -9,10 +9,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import array
-from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbors, reflected
-from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, source
+from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, per_axis, source
 
 #: The largest structuring element that is processed in one pass, and the most iterations between two convergence
 #: checks.
@@ -115,6 +116,7 @@ def _delivered(kinds: tuple[str, ...], input: ArrayLike, output: Any, *options: 
     return deliver(x, out)
 
 
+@documented
 def binary_erosion(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
@@ -122,15 +124,9 @@ def binary_erosion(
     """Erodes an image: an element is True if the structure, centered on it, covers only nonzero elements.
 
     Args:
-        input: a real array of any shape.
         structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
-            occasionally.
-        mask: the elements that may change; others keep their values.
         output: the array for the result; by default a new bool array.
-        border_value: the value beyond the edges, 0 or 1.
         origin: the shift of the structure's center, one for all axes or one for each.
-        brute_force: ignored, as it does not affect SciPy's results either.
         axes: the axes that the structure applies to; None for all.
 
     Returns:
@@ -148,6 +144,7 @@ def binary_erosion(
     return _delivered(("minimum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
+@documented
 def binary_dilation(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
@@ -155,15 +152,9 @@ def binary_dilation(
     """Dilates an image: centers the structure on each nonzero element and marks what it covers.
 
     Args:
-        input: a real array of any shape.
         structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
-            occasionally.
-        mask: the elements that may change; others keep their values.
         output: the array for the result; by default a new bool array.
-        border_value: the value beyond the edges, 0 or 1.
         origin: the shift of the structure's center, one for all axes or one for each.
-        brute_force: ignored, as it does not affect SciPy's results either.
         axes: the axes that the structure applies to; None for all.
 
     Returns:
@@ -179,6 +170,7 @@ def binary_dilation(
     return _delivered(("maximum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
+@documented
 def binary_opening(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
@@ -186,15 +178,9 @@ def binary_opening(
     """Erodes, then dilates.
 
     Args:
-        input: a real array of any shape.
         structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
-            occasionally.
         output: the array for the result; by default a new bool array.
         origin: the shift of the structure's center, one for all axes or one for each.
-        mask: the elements that may change; others keep their values.
-        border_value: the value beyond the edges, 0 or 1.
-        brute_force: ignored, as it does not affect SciPy's results either.
         axes: the axes that the structure applies to; None for all.
 
     Returns:
@@ -210,6 +196,7 @@ def binary_opening(
     return _delivered(("minimum", "maximum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
+@documented
 def binary_closing(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
@@ -217,15 +204,9 @@ def binary_closing(
     """Dilates, then erodes.
 
     Args:
-        input: a real array of any shape.
         structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
-            occasionally.
         output: the array for the result; by default a new bool array.
         origin: the shift of the structure's center, one for all axes or one for each.
-        mask: the elements that may change; others keep their values.
-        border_value: the value beyond the edges, 0 or 1.
-        brute_force: ignored, as it does not affect SciPy's results either.
         axes: the axes that the structure applies to; None for all.
 
     Returns:
@@ -241,6 +222,7 @@ def binary_closing(
     return _delivered(("maximum", "minimum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
 
+@on_array_device
 def binary_hit_or_miss(
     input: ArrayLike, structure1: ArrayLike = None, structure2: ArrayLike = None, output: Any = None,
     origin1: Any = 0, origin2: Any = None, *, axes: Any = None,
@@ -277,6 +259,7 @@ def binary_hit_or_miss(
     return deliver(_core.map("logical_and", hits, misses), out)
 
 
+@documented
 def binary_propagation(
     input: ArrayLike, structure: ArrayLike = None, mask: ArrayLike = None, output: Any = None, border_value: int = 0,
     origin: Any = 0, *, axes: Any = None,
@@ -284,11 +267,8 @@ def binary_propagation(
     """Dilates repeatedly within `mask` until nothing changes.
 
     Args:
-        input: a real array of any shape.
         structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        mask: the elements that may change; others keep their values.
         output: the array for the result; by default a new bool array.
-        border_value: the value beyond the edges, 0 or 1.
         origin: the shift of the structure's center, one for all axes or one for each.
         axes: the axes that the structure applies to; None for all.
 
@@ -305,6 +285,7 @@ def binary_propagation(
     return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
 
 
+@on_array_device
 def binary_fill_holes(
     input: ArrayLike, structure: ArrayLike = None, output: Any = None, origin: Any = 0, *, axes: Any = None
 ) -> ndarray:
@@ -331,3 +312,30 @@ def binary_fill_holes(
     out = _target(a, output)
     outside = _morphed("maximum", _core.full(a.shape, False, "bool"), structure, -1, a == 0, 1, origin, axes)
     return deliver(_core.map("logical_not", outside), out)
+
+
+def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
+    """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
+
+    Args:
+        structure: the structuring element.
+        iterations: the number of steps.
+        origin: the shift of the structure's center, one for all axes or one for each.
+
+    Returns:
+        The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
+        and the list of its origins.
+
+    Examples:
+        >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
+        array([ True,  True,  True,  True,  True])
+    """
+    element = host(structure)
+    if iterations < 2:
+        return _core.from_numpy(element)
+    more = iterations - 1
+    before = [more * (n // 2) for n in element.shape]
+    after = [more * (n - 1) - b for n, b in zip(element.shape, before, strict=True)]
+    dilated = _core.pad(_core.from_numpy(element != 0), before, after, "constant", 0.0)
+    dilated = binary_dilation(dilated, element, iterations=more)
+    return dilated if origin is None else (dilated, [iterations * o for o in per_axis(origin, element.ndim)])

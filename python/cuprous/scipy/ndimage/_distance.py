@@ -16,7 +16,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.casting import astype
 from cuprous._common.convert import c_strides
-from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
 from cuprous._functions.index_routines import split_index
 from cuprous._functions.joining import stack
 from cuprous.scipy.ndimage._structures import host, neighbors
@@ -150,6 +150,7 @@ def _requested(
     return tuple(left) if len(left) == 2 else left[0] if left else None
 
 
+@on_array_device
 def distance_transform_edt(
     input: ArrayLike, sampling: Any = None, return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None, *, block_params: Any = None, float64_distances: bool = True,
@@ -187,6 +188,7 @@ def distance_transform_edt(
     return _requested(astype(_core.map("sqrt", far), dtype), near, count, return_distances, distances, indices)
 
 
+@on_array_device
 def distance_transform_cdt(
     input: ArrayLike, metric: Any = "chessboard", return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None,
@@ -235,6 +237,7 @@ def distance_transform_cdt(
     return _requested(steps, near, count, return_distances, distances, indices)
 
 
+@on_array_device
 def distance_transform_bf(
     input: ArrayLike, metric: str = "euclidean", sampling: Any = None, return_distances: bool = True,
     return_indices: bool = False, distances: Any = None, indices: Any = None,

@@ -8,6 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.operands import on_array_device
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
 from cuprous.scipy.special import j1, sinc
 
@@ -51,15 +53,15 @@ def _filtered(a: ndarray, name: str, out: ndarray | None, response: ndarray) -> 
     return deliver(result if result.dtype_name == name else _core.cast(result, name), out)
 
 
+@on_array_device
+@documented
 def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a Gaussian.
 
     Args:
         input: the Fourier transform.
         sigma: the standard deviations, one for all axes or one for each.
-        n: for a transform of real numbers, their number along `axis`; otherwise -1.
         axis: the axis of the real transform.
-        output: the result's dtype, or an array for the result.
 
     Returns:
         An array of the shape of `input`.
@@ -79,15 +81,15 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
     return _filtered(a, name, out, _map("exp", total))
 
 
+@on_array_device
+@documented
 def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a box.
 
     Args:
         input: the Fourier transform.
         size: the extents of the box, one for all axes or one for each.
-        n: for a transform of real numbers, their number along `axis`; otherwise -1.
         axis: the axis of the real transform.
-        output: the result's dtype, or an array for the result.
 
     Returns:
         An array of the shape of `input`.
@@ -106,15 +108,15 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
     return _filtered(a, name, out, total)
 
 
+@on_array_device
+@documented
 def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid.
 
     Args:
         input: the Fourier transform.
         size: the diameters, one for all axes or one for each.
-        n: for a transform of real numbers, their number along `axis`; otherwise -1.
         axis: the axis of the real transform.
-        output: the result's dtype, or an array for the result.
 
     Returns:
         An array of the shape of `input`.
@@ -143,15 +145,15 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
     return _filtered(a, name, out, _map("where", r == 0.0, 1.0, value))
 
 
+@on_array_device
+@documented
 def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Returns the Fourier transform of the shifted array.
 
     Args:
         input: the Fourier transform.
         shift: the number of elements, one for all axes or one for each.
-        n: for a transform of real numbers, their number along `axis`; otherwise -1.
         axis: the axis of the real transform.
-        output: the result's dtype, or an array for the result.
 
     Returns:
         A complex array of the shape of `input`.

@@ -8,7 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._linear import correlated, line
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -61,6 +63,7 @@ def _blurred(
     return correlated(a, line(_kernel(sigma, int(order), reach), axis, a.ndim), edge(mode), cval, middle, name)
 
 
+@documented
 def gaussian_filter1d(
     input: ArrayLike, sigma: float, axis: int = -1, order: int = 0, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
@@ -70,13 +73,8 @@ def gaussian_filter1d(
     Args:
         input: an array of any dtype and shape.
         sigma: the standard deviation, in elements.
-        axis: the axis.
         order: 0 for the Gaussian, n for its n-th derivative.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges, as for `correlate1d`.
-        cval: the value beyond the edges for "constant".
-        truncate: half the window's width, in standard deviations.
-        radius: half the window's width, in elements; overrides `truncate`.
 
     Returns:
         An array of the shape of `input`.
@@ -105,6 +103,7 @@ def _gaussian(
     return _core.cast(a, name) if result is None else result
 
 
+@documented
 def gaussian_filter(
     input: ArrayLike, sigma: Any, order: Any = 0, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
@@ -115,12 +114,8 @@ def gaussian_filter(
         input: an array of any dtype and shape.
         sigma: the standard deviation, in elements; one for all axes or one for each.
         order: 0 for the Gaussian, n for its n-th derivative; one for all axes or one for each.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
-        truncate: half the window's width, in standard deviations.
-        radius: half the window's width, in elements; overrides `truncate`.
         axes: the axes to filter along; None for all.
 
     Returns:
@@ -149,16 +144,14 @@ def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any
     return deliver(result, out)
 
 
+@documented
 def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0) -> ndarray:
     """Returns the derivative along `axis` by Sobel's stencil: (-1, 0, 1) along it, (1, 2, 1) along the other axes.
 
     Args:
         input: an array of any dtype and shape.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
 
     Returns:
         An array of the shape of `input`.
@@ -171,6 +164,7 @@ def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = 
     return _stencils(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
 
 
+@documented
 def prewitt(
     input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0
 ) -> ndarray:
@@ -178,11 +172,8 @@ def prewitt(
 
     Args:
         input: an array of any dtype and shape.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
 
     Returns:
         An array of the shape of `input`.
@@ -214,6 +205,7 @@ def _combined(
     return deliver(converted(_core.map("sqrt", total), name) if magnitude else total, out)
 
 
+@documented
 def laplace(
     input: ArrayLike, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> ndarray:
@@ -221,10 +213,8 @@ def laplace(
 
     Args:
         input: an array of any dtype and shape.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
         axes: the axes to filter along; None for all.
 
     Returns:
@@ -242,6 +232,7 @@ def laplace(
     return _combined(input, second_difference, output, mode, axes, False)
 
 
+@documented
 def gaussian_laplace(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
@@ -251,13 +242,9 @@ def gaussian_laplace(
     Args:
         input: an array of any dtype and shape.
         sigma: the standard deviation, in elements; one for all axes or one for each.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
         axes: the axes to filter along; None for all.
-        truncate: half the window's width, in standard deviations.
-        radius: half the window's width, in elements; overrides `truncate`.
 
     Returns:
         An array of the shape of `input`.
@@ -280,6 +267,7 @@ def gaussian_laplace(
     return _combined(a, derivative, output, mode, found, False)
 
 
+@documented
 def gaussian_gradient_magnitude(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
@@ -291,13 +279,9 @@ def gaussian_gradient_magnitude(
     Args:
         input: an array of any dtype and shape.
         sigma: the standard deviation, in elements; one for all axes or one for each.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
         axes: the axes of the derivatives; None for all.
-        truncate: half the window's width, in standard deviations.
-        radius: half the window's width, in elements; overrides `truncate`.
 
     Returns:
         An array of the shape of `input`.
@@ -343,6 +327,8 @@ def _generic(
     return total
 
 
+@on_array_device
+@documented
 def generic_laplace(
     input: ArrayLike, derivative2: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
@@ -353,10 +339,8 @@ def generic_laplace(
         input: an array of any dtype and shape.
         derivative2: `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`. In the first
             call `output` is the array for the result; in the others it is the dtype of the result to return.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
         extra_arguments: further arguments of the function.
         extra_keywords: keyword arguments of the function.
         axes: the axes to filter along; None for all.
@@ -373,6 +357,8 @@ def generic_laplace(
     return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
 
+@on_array_device
+@documented
 def generic_gradient_magnitude(
     input: ArrayLike, derivative: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
@@ -383,10 +369,8 @@ def generic_gradient_magnitude(
         input: an array of any dtype and shape.
         derivative: `derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, as for
             `generic_laplace`.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
             for all axes or one for each.
-        cval: the value beyond the edges for "constant".
         extra_arguments: further arguments of the function.
         extra_keywords: keyword arguments of the function.
         axes: the axes to filter along; None for all.

@@ -24,6 +24,7 @@ from cuprous.cuda._reduction_kernel import ReductionKernel
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy.ndimage._interpolation import _check, _transformed
 from cuprous.scipy.ndimage._kernel_functions import check_kernel, is_kernel, of_lines, of_windows, window_dtype
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._rank import _box_or_footprint, _padded, _warn_size, _Window, windows_in_pieces
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
@@ -76,6 +77,7 @@ def _doubles(a: ndarray, shape: Sequence[int], origins: Sequence[int], mode: str
     return _core.to_numpy(_padded(_core.cast(a, "float64"), shape, origins, mode, cval))
 
 
+@documented
 def generic_filter(
     input: ArrayLike, function: Callable[..., float], size: Any = None, footprint: Any = None, output: Output = None,
     mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, extra_arguments: tuple[Any, ...] = (),
@@ -88,7 +90,6 @@ def generic_filter(
     kernels stay on the GPU.
 
     Args:
-        input: a real array of any shape.
         function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a 1-d NumPy array
             of float64 with the window's elements that the footprint selects. Or a `RawKernel` of
             `void f(double* window, int size, double* value)`, or a `ReductionKernel` of one input and one output,
@@ -97,11 +98,8 @@ def generic_filter(
         footprint: instead of `size`, the elements that belong to a window; read on the host.
         output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
         mode: the extension beyond the edges, as for `correlate1d`.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
         extra_arguments: passed on to the function.
         extra_keywords: passed on to the function.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -159,6 +157,7 @@ def _by_kernel(function: Any, a: ndarray, window: _Window, mode: str, cval: Any,
     return result
 
 
+@documented
 def generic_filter1d(
     input: ArrayLike, function: Callable[..., Any], filter_size: int, axis: int = -1, output: Output = None,
     mode: str = "reflect", cval: Any = 0.0, origin: int = 0, extra_arguments: tuple[Any, ...] = (),
@@ -176,11 +175,7 @@ def generic_filter1d(
             value is ignored. Or a `RawKernel` of
             `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
         filter_size: the length of the filter.
-        axis: the axis.
         output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
         extra_arguments: further arguments of the function.
         extra_keywords: keyword arguments of the function.
 
@@ -230,6 +225,7 @@ def generic_filter1d(
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
 
 
+@documented
 def geometric_transform(
     input: ArrayLike, mapping: Callable[..., tuple[float, ...]], output_shape: Any = None, output: Output = None,
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
@@ -246,11 +242,8 @@ def geometric_transform(
             integers and returns one coordinate for each axis of the input.
         output_shape: the shape of the result; by default the input's.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
         extra_arguments: passed on to the mapping.
         extra_keywords: passed on to the mapping.
 
@@ -295,6 +288,7 @@ def _sequence(value: Any, count: int) -> tuple[Any, ...]:
     return (value,) * count if isinstance(value, numbers.Number) else tuple(value)
 
 
+@documented
 def vectorized_filter(
     input: ArrayLike, function: Callable[..., Any], *, size: Any = None, footprint: Any = None,
     output: ndarray | None = None, mode: str = "reflect", cval: Any = None, origin: Any = None, axes: Any = None,
@@ -314,8 +308,6 @@ def vectorized_filter(
             "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid", which uses only windows
             inside the array.
         cval: the value beyond the edges for "constant" (0).
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
         batch_memory: the greatest size in bytes of the windows that are passed to the function in one call.
 
     Returns:

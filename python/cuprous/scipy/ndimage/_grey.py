@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._rank import _extreme, _padded, _views, _Window, maximum_filter, minimum_filter
 from cuprous.scipy.ndimage._structures import host, reflected
 from cuprous.scipy.ndimage._support import (
@@ -59,6 +60,7 @@ def _check(size: Any, footprint: Any, structure: Any) -> None:
         raise ValueError("size, footprint, or structure must be specified")
 
 
+@documented
 def grey_erosion(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -66,15 +68,7 @@ def grey_erosion(
     """Returns the minimum over a window around each element.
 
     Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges, as for `correlate1d`.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -94,22 +88,12 @@ def grey_erosion(
     return _raised("minimum", input, footprint, structure, output, mode, cval, origin, axes)
 
 
+@documented
 def grey_dilation(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Returns the maximum over a mirrored window around each element.
-
-    Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -137,22 +121,12 @@ def grey_dilation(
     return _raised("maximum", a, used, heights, output, mode, cval, origins, axes)
 
 
+@documented
 def grey_opening(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Applies a grayscale erosion, then a dilation.
-
-    Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -168,22 +142,12 @@ def grey_opening(
     return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
 
+@documented
 def grey_closing(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Applies a grayscale dilation, then an erosion.
-
-    Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -210,6 +174,7 @@ def _extremes(
     return high, grey_erosion(a, size, footprint, structure, name, mode, cval, origin, axes=axes), out
 
 
+@documented
 def morphological_gradient(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -217,15 +182,7 @@ def morphological_gradient(
     """Returns dilation minus erosion.
 
     Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
         output: an array for the result; not a dtype, as in SciPy.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -241,6 +198,7 @@ def morphological_gradient(
     return deliver(high - low, out)
 
 
+@documented
 def morphological_laplace(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -248,15 +206,7 @@ def morphological_laplace(
     """Returns dilation plus erosion minus twice the input.
 
     Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
         output: an array for the result; not a dtype, as in SciPy.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -278,22 +228,12 @@ def _difference(a: ndarray, b: ndarray, name: str) -> ndarray:
     return converted(_core.map(kind, a, b), name)
 
 
+@documented
 def white_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Returns the input minus its opening.
-
-    Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -311,22 +251,12 @@ def white_tophat(
     return deliver(_difference(a, opened, name), out)
 
 
+@documented
 def black_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
     """Returns the closing minus the input.
-
-    Args:
-        input: a real array of any shape.
-        size: the extents of a flat box, one for all axes or one for each.
-        footprint: the elements that belong to the window, read on the host.
-        structure: heights that are subtracted (for dilations, added), read on the host.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.

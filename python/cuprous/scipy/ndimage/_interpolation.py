@@ -11,6 +11,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._spline import check_mode, coefficients, weights
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
@@ -235,6 +237,7 @@ def _check(a: ndarray, order: int, rank: int) -> None:
         raise RuntimeError("input and output rank must be > 0")
 
 
+@documented
 def map_coordinates(
     input: ArrayLike, coordinates: ArrayLike, output: Output = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True,
@@ -245,11 +248,9 @@ def map_coordinates(
         input: an array of any dtype.
         coordinates: one row for each axis of `input`, each with the shape of the result.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
     Returns:
         An array of the shape of a row of `coordinates`.
@@ -281,6 +282,8 @@ def _grid(shape: tuple[int, ...], axis: int) -> ndarray:
     return _core.cast(_core.iota(lined, [1 if i == axis else 0 for i in range(len(shape))], 0), "float64")
 
 
+@on_array_device
+@documented
 def affine_transform(
     input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, output_shape: Any = None, output: Output = None,
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True, *,
@@ -294,11 +297,9 @@ def affine_transform(
         offset: the offset, one for all axes or one for each.
         output_shape: the shape of the result; by default the output's or the input's.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
         texture_memory: for CuPy's programs: refuses what CuPy's texture memory cannot do, and takes orders above 1 for
             1, as CuPy. The values are those without it, not rounded to a texture's 1/256 of an element.
 
@@ -363,6 +364,8 @@ def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tup
     return reduce(operator.add, terms) + offset
 
 
+@on_array_device
+@documented
 def shift(
     input: ArrayLike, shift: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True,
@@ -373,11 +376,9 @@ def shift(
         input: an array of any dtype.
         shift: the number of elements, one for all axes or one for each.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
     Returns:
         An array of the shape of `input`.
@@ -396,6 +397,8 @@ def shift(
     return _transformed(a, coords, a.shape, output, order, mode, cval, prefilter)
 
 
+@on_array_device
+@documented
 def zoom(
     input: ArrayLike, zoom: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
@@ -406,11 +409,9 @@ def zoom(
         input: an array of any dtype.
         zoom: the factor, one for all axes or one for each.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
         grid_mode: whether distances are measured from the outer faces of the edge elements instead of their centers.
 
     Returns:
@@ -452,6 +453,8 @@ def _degrees(angle: float) -> tuple[float, float]:
     return math.cos(math.radians(angle)), math.sin(math.radians(angle))
 
 
+@on_array_device
+@documented
 def rotate(
     input: ArrayLike, angle: float, axes: Any = (1, 0), reshape: bool = True, output: Output = None, order: int = 3,
     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
@@ -464,11 +467,9 @@ def rotate(
         axes: the two axes of the plane.
         reshape: whether to enlarge the result to contain the whole rotated array.
         output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        order: the spline's order, from 0 (nearest) to 5.
         mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
             "grid-mirror", "wrap" or "grid-wrap".
         cval: the value beyond the edges for "constant" and "grid-constant".
-        prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
     Returns:
         An array.

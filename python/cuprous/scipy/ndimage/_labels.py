@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.convert import c_strides
-from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
 from cuprous.scipy.ndimage._structures import host, neighbors
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
 
@@ -42,6 +42,7 @@ def _roots(inside: ndarray, structure: Any) -> ndarray:
     return _core.components(edges, steps).reshape(shape)
 
 
+@on_array_device
 def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> Any:
     """Labels the connected components of nonzero elements, in the order of their first elements.
 

@@ -10,6 +10,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import normalize_axis
 from cuprous._common.convert import convert
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -127,6 +128,7 @@ def _check_origin(origin: int, length: int, what: str, which: str) -> None:
         raise ValueError(f"Invalid origin; origin must satisfy -({what} // 2) <= {which} <= ({what}-1) // 2")
 
 
+@documented
 def correlate1d(
     input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
@@ -136,10 +138,6 @@ def correlate1d(
     Args:
         input: an array of any dtype and shape.
         weights: a vector of real or complex numbers.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
         origin: the shift of the window's center.
 
     Returns:
@@ -156,6 +154,7 @@ def correlate1d(
     return _line_filter(input, weights, axis, output, mode, cval, origin, False)
 
 
+@documented
 def convolve1d(
     input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
@@ -165,11 +164,6 @@ def convolve1d(
     Args:
         input: an array of any dtype and shape.
         weights: a vector of real or complex numbers.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
 
     Returns:
         An array of the shape of `input`.
@@ -205,6 +199,7 @@ def _filter(
     return deliver(_any_weights(a, w, shape, not convolve, edge(mode), cval, middle, name), out)
 
 
+@documented
 def correlate(
     input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
@@ -214,10 +209,7 @@ def correlate(
     Args:
         input: an array of any dtype and shape.
         weights: real or complex, with as many axes as `input`, or as `axes` if given.
-        output: the result's dtype, or an array for the result.
         mode: one of the modes of `correlate1d`, for all axes.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes to filter along; None for all.
 
     Returns:
@@ -234,6 +226,7 @@ def correlate(
     return _filter(input, weights, output, mode, cval, origin, axes, False)
 
 
+@documented
 def convolve(
     input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
@@ -243,10 +236,6 @@ def convolve(
     Args:
         input: an array of any dtype and shape.
         weights: real or complex, with as many axes as `input`, or as `axes` if given.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes to filter along; None for all.
 
     Returns:
@@ -274,6 +263,7 @@ def averaged(a: ndarray, size: int, axis: int, mode: Mode, cval: Any, origin: in
     return converted(total / float(size), name)
 
 
+@documented
 def uniform_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
@@ -283,11 +273,6 @@ def uniform_filter1d(
     Args:
         input: an array of any dtype and shape.
         size: the number of elements of a window.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
 
     Returns:
         An array of the shape of `input`.
@@ -305,6 +290,7 @@ def uniform_filter1d(
     return deliver(averaged(a, size, axis, mode, cval, origin, name), out)
 
 
+@documented
 def uniform_filter(
     input: ArrayLike, size: Any = 3, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0,
     *, axes: Any = None,
@@ -314,10 +300,6 @@ def uniform_filter(
     Args:
         input: an array of any dtype and shape.
         size: the extents of the box, one for all axes or one for each.
-        output: the result's dtype, or an array for the result.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes to filter along; None for all.
 
     Returns:

@@ -15,7 +15,8 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous._common.casting import astype
-from cuprous._common.operands import is_scalar
+from cuprous._common.operands import is_scalar, on_array_device
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, source
 
 
@@ -116,13 +117,13 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
     return _core.cast(a, "float64") if several else a
 
 
+@on_array_device
+@documented
 def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
@@ -136,13 +137,13 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
     return groups.answer(groups.sums(groups.a))
 
 
+@on_array_device
+@documented
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region. This is a synonym of `sum_labels`.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise float64 of the shape of `index`; 0 for labels that do not occur.
@@ -154,13 +155,13 @@ def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarra
     return sum_labels(input, labels, index)
 
 
+@on_array_device
+@documented
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the mean over each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; NaN for labels that do not occur.
@@ -173,13 +174,13 @@ def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarr
     return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
 
 
+@on_array_device
+@documented
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the variance (divided by the number of elements) of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
@@ -200,13 +201,13 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
     return total / groups.answer(counts)
 
 
+@on_array_device
+@documented
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the standard deviation of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
@@ -234,13 +235,13 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
     return groups.picked(_flat(groups.a), position, there)
 
 
+@on_array_device
+@documented
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the minimum of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur,
@@ -253,13 +254,13 @@ def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
     return _extreme("min", input, labels, index)
 
 
+@on_array_device
+@documented
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the maximum of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
@@ -271,13 +272,13 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
     return _extreme("max", input, labels, index)
 
 
+@on_array_device
+@documented
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the median of each region.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
@@ -325,13 +326,13 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
     return groups.picked(order, first, there), groups.picked(order, last, there)
 
 
+@on_array_device
+@documented
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's minimum. It is copied to the host.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of integers, or a list of tuples for several labels.
@@ -344,13 +345,13 @@ def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     return _positions(groups, _extreme_places(groups)[0])
 
 
+@on_array_device
+@documented
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's maximum, the last among equal values. It is copied to the host.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of integers, or a list of tuples for several labels.
@@ -363,13 +364,13 @@ def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     return _positions(groups, _extreme_places(groups)[1])
 
 
+@on_array_device
+@documented
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
     """Returns minima, maxima and their positions.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of four, as `minimum`, `maximum`, `minimum_position` and `maximum_position` return them.
@@ -386,13 +387,13 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
     )  # fmt: skip
 
 
+@on_array_device
+@documented
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the center of mass of each region, weighted by the input.
 
     Args:
         input: an array.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         A tuple of 0-d arrays, or a list of tuples for several labels.
@@ -413,6 +414,8 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
     return [tuple(column[i] for column in flat) for i in range(total.size)]
 
 
+@on_array_device
+@documented
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns histograms of each region, counted like `numpy.histogram`.
 
@@ -421,8 +424,6 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
         min: the lower end of the bins.
         max: the upper end of the bins.
         bins: the number of bins.
-        labels: an array of labels that broadcasts with `input`; None for a single region.
-        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
         An array of counts; for several labels rows of one array (SciPy: an array of arrays). A label that does not
@@ -451,6 +452,7 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
     return rows[0] if groups.single else cp.take(rows, groups.index, axis=0).reshape([*groups.shape, bins])
 
 
+@on_array_device
 def labeled_comprehension(
     input: ArrayLike, labels: ArrayLike, index: Any, func: Callable[..., Any], out_dtype: Any, default: Any,
     pass_positions: bool = False,

@@ -17,6 +17,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import as_shape, normalize_axis
 from cuprous.scipy.ndimage._network import select
+from cuprous.scipy.ndimage._parameters import documented
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -268,6 +269,7 @@ def _rank_of(rank: int | None, percentile: float | None, count: int) -> int:
     return rank
 
 
+@documented
 def minimum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
@@ -275,14 +277,9 @@ def minimum_filter1d(
     """Returns minima over windows along one axis.
 
     Args:
-        input: a real array of any shape.
         size: the number of elements of a window.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
 
     Returns:
         An array of the shape of `input`.
@@ -297,6 +294,7 @@ def minimum_filter1d(
     return _extreme_filter1d("minimum", input, size, axis, output, mode, cval, origin)
 
 
+@documented
 def maximum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
@@ -304,14 +302,9 @@ def maximum_filter1d(
     """Returns maxima over windows along one axis.
 
     Args:
-        input: a real array of any shape.
         size: the number of elements of a window.
-        axis: the axis.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
 
     Returns:
         An array of the shape of `input`.
@@ -336,6 +329,7 @@ def _extreme_filter1d(kind: str, input: ArrayLike, size: int, axis: int, output:
     return deliver(_box_extreme(kind, a, [size], (axis,), mode, cval, origin, name), out)
 
 
+@documented
 def minimum_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -343,14 +337,9 @@ def minimum_filter(
     """Returns minima over windows.
 
     Args:
-        input: a real array of any shape.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges, as for `correlate1d`; for boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -367,6 +356,7 @@ def minimum_filter(
     return _extreme_filter("minimum", input, size, footprint, output, mode, cval, origin, axes)
 
 
+@documented
 def maximum_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -374,15 +364,10 @@ def maximum_filter(
     """Returns maxima over windows.
 
     Args:
-        input: a real array of any shape.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -397,6 +382,7 @@ def maximum_filter(
     return _extreme_filter("maximum", input, size, footprint, output, mode, cval, origin, axes)
 
 
+@documented
 def rank_filter(
     input: ArrayLike, rank: int, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -404,16 +390,11 @@ def rank_filter(
     """Returns the element of a rank in each window.
 
     Args:
-        input: a real array of any shape.
         rank: the rank, from 0; a negative one counts from the greatest.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -428,6 +409,7 @@ def rank_filter(
     return _rank_filter(input, operator.index(rank), None, size, footprint, output, mode, cval, origin, axes)
 
 
+@documented
 def median_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -435,15 +417,10 @@ def median_filter(
     """Returns the median (for even counts the upper one) of each window.
 
     Args:
-        input: a real array of any shape.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.
@@ -458,6 +435,7 @@ def median_filter(
     return _rank_filter(input, None, None, size, footprint, output, mode, cval, origin, axes)
 
 
+@documented
 def percentile_filter(
     input: ArrayLike, percentile: float, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
@@ -465,16 +443,11 @@ def percentile_filter(
     """Returns a percentile of each window, without interpolation.
 
     Args:
-        input: a real array of any shape.
         percentile: the percentile, 0 to 100; a negative one counts from 100.
         size: the extents of a box, one for all axes or one for each.
         footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype, or an array for the result.
         mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
             boxes also one for each axis.
-        cval: the value beyond the edges for "constant".
-        origin: the shift of the window's center, one for all axes or one for each.
-        axes: the axes that the window applies to; None for all.
 
     Returns:
         An array of the shape of `input`.

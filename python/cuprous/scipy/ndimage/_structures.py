@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cuprous import _core
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
     return _core.from_numpy(neighbors(rank, connectivity))
 
 
+@on_array_device
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
     """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
 

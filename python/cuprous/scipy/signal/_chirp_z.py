@@ -9,9 +9,11 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft import fft, ifft
 from cuprous.scipy.fft import next_fast_len
+from cuprous.scipy.signal._parameters import documented
 
 ndarray = _core.ndarray
 
@@ -159,6 +161,7 @@ def czt_points(m: int, w: complex | None = None, a: complex = 1 + 0j) -> ndarray
     return a * cp.asarray(w) ** -(k + 0.0)
 
 
+@on_array_device
 def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 + 0j, *, axis: int = -1) -> ndarray:
     """Returns the z-transform at the points `a * w**-k`.
 
@@ -183,6 +186,8 @@ def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 +
     return CZT(x.shape[axis], m, w, a)(x, axis=axis)
 
 
+@on_array_device
+@documented
 def zoom_fft(
     x: Any, fn: Any, m: int | None = None, *, fs: float = 2, endpoint: bool = False, axis: int = -1
 ) -> ndarray:
@@ -192,9 +197,7 @@ def zoom_fft(
         x: the signals.
         fn: the range of frequencies, or its end if it starts at 0.
         m: the number of frequencies; by default the signals' length.
-        fs: the sampling frequency.
         endpoint: whether the end belongs to the range.
-        axis: the axis.
 
     Returns:
         A complex array with `m` elements along the axis.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 ndarray = _core.ndarray
 _BANDS = {
@@ -189,6 +190,7 @@ def butter(
     return _designed(_butterworth(_order(N)), Wn, btype, output, fs)
 
 
+@documented
 def cheby1(
     N: int, rp: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
@@ -196,12 +198,10 @@ def cheby1(
 
     Args:
         N: the order, as for `butter`.
-        rp: the ripple of the passband, in decibels.
         Wn: the frequencies at which the response leaves the ripple, as for `butter`.
         btype: as for `butter`.
         analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
         output: as for `butter`.
-        fs: the sampling frequency.
 
     Returns:
         As for `butter`.
@@ -220,6 +220,7 @@ def cheby1(
     return _designed(_chebyshev(_order(N), rp), Wn, btype, output, fs)
 
 
+@documented
 def cheby2(
     N: int, rs: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
@@ -227,12 +228,10 @@ def cheby2(
 
     Args:
         N: the order, as for `butter`.
-        rs: the least attenuation of the stopband, in decibels.
         Wn: the frequencies at which the response reaches it, as for `butter`.
         btype: as for `butter`.
         analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
         output: as for `butter`.
-        fs: the sampling frequency.
 
     Returns:
         As for `butter`.

@@ -9,6 +9,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage import convolve1d, median_filter, rank_filter
 from cuprous.scipy.ndimage._structures import host
 
@@ -107,6 +108,7 @@ def order_filter(a: Any, domain: Any, rank: int) -> ndarray:
     return rank_filter(x, rank, footprint=window, mode="constant", cval=0.0)
 
 
+@on_array_device
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> ndarray:
     """Subtracts the mean ("constant") or the least-squares line ("linear") of each piece.
 
@@ -200,6 +202,7 @@ def savgol_coeffs(
     return _core.from_numpy(weights[::-1].copy() if use == "conv" else weights)
 
 
+@on_array_device
 def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, axis: int = -1,
     mode: str = "interp", cval: float = 0.0,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 
+@documented
 def tf2zpk(b: Any, a: Any) -> Any:
     """Returns zeros, poles and gain for coefficients.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
 
     Returns:
         Zeros, poles and gain.
@@ -29,13 +27,9 @@ def tf2zpk(b: Any, a: Any) -> Any:
     return by_scipy("tf2zpk", b, a)
 
 
+@documented
 def zpk2tf(z: Any, p: Any, k: Any) -> Any:
     """Returns coefficients for zeros, poles and gain.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
 
     Returns:
         The coefficients `b` and `a`.
@@ -52,14 +46,12 @@ def zpk2tf(z: Any, p: Any, k: Any) -> Any:
     return by_scipy("zpk2tf", z, p, k)
 
 
+@documented
 def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
     """Returns second-order sections for coefficients.
 
     Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
         pairing: how poles and zeros are paired: "nearest", "keep_odd" or "minimal".
-        analog: whether the filter is an analog one.
 
     Returns:
         The sections.
@@ -96,15 +88,12 @@ def sos2tf(sos: Any) -> Any:
     return by_scipy("sos2tf", sos)
 
 
+@documented
 def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False) -> Any:
     """Returns second-order sections for zeros, poles and gain.
 
     Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
         pairing: how poles and zeros are paired: "nearest", "keep_odd" or "minimal".
-        analog: whether the filter is an analog one.
 
     Returns:
         The sections.
@@ -188,13 +177,9 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
     return by_scipy("ss2tf", A, B, C, D, input)
 
 
+@documented
 def zpk2ss(z: Any, p: Any, k: Any) -> Any:
     """Returns a state space for zeros, poles and gain.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
 
     Returns:
         The matrices A, B, C and D.
@@ -260,13 +245,9 @@ def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -
     return by_scipy("abcd_normalize", A, B, C, D)
 
 
+@documented
 def bilinear(b: Any, a: Any, fs: float = 1.0) -> Any:
     """Turns an analog filter into a digital one, by the bilinear transform.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        fs: the sampling frequency.
 
     Returns:
         The coefficients `b` and `a`.
@@ -283,14 +264,9 @@ def bilinear(b: Any, a: Any, fs: float = 1.0) -> Any:
     return by_scipy("bilinear", b, a, fs)
 
 
+@documented
 def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> Any:
     """Turns an analog filter of zeros, poles and gain into a digital one, by the bilinear transform.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        fs: the sampling frequency.
 
     Returns:
         Zeros, poles and gain.
@@ -307,12 +283,9 @@ def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> Any:
     return by_scipy("bilinear_zpk", z, p, k, fs)
 
 
+@documented
 def normalize(b: Any, a: Any) -> Any:
     """Returns coefficients with a denominator that starts with 1.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
 
     Returns:
         The coefficients `b` and `a`.

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 
+@documented
 def residue(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     """Returns the partial fractions of b(s) / a(s).
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        tol: the distance of roots that count as one.
-        rtype: the value of a multiple root: "avg", "min" or "max".
 
     Returns:
         The residues, the poles and the polynomial part.
@@ -31,14 +27,9 @@ def residue(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     return by_scipy("residue", b, a, tol, rtype)
 
 
+@documented
 def residuez(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     """Returns the partial fractions of b(z) / a(z) in powers of 1 / z.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        tol: the distance of roots that count as one.
-        rtype: the value of a multiple root: "avg", "min" or "max".
 
     Returns:
         The residues, the poles and the polynomial part.
@@ -55,15 +46,13 @@ def residuez(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     return by_scipy("residuez", b, a, tol, rtype)
 
 
+@documented
 def invres(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     """Returns b(s) / a(s) for partial fractions.
 
     Args:
         r: the residues.
-        p: the poles.
         k: the polynomial part.
-        tol: the distance of roots that count as one.
-        rtype: the value of a multiple root: "avg", "min" or "max".
 
     Returns:
         The coefficients `b` and `a`.
@@ -80,15 +69,13 @@ def invres(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> An
     return by_scipy("invres", r, p, k, tol, rtype)
 
 
+@documented
 def invresz(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     """Returns b(z) / a(z) for partial fractions in powers of 1 / z.
 
     Args:
         r: the residues.
-        p: the poles.
         k: the polynomial part.
-        tol: the distance of roots that count as one.
-        rtype: the value of a multiple root: "avg", "min" or "max".
 
     Returns:
         The coefficients `b` and `a`.
@@ -105,13 +92,12 @@ def invresz(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> A
     return by_scipy("invresz", r, p, k, tol, rtype)
 
 
+@documented
 def unique_roots(p: Any, tol: float = 0.001, rtype: str = "min") -> Any:
     """Returns the distinct ones of roots, and how often each occurs.
 
     Args:
         p: the roots.
-        tol: the distance of roots that count as one.
-        rtype: the value of a multiple root: "avg", "min" or "max".
 
     Returns:
         The roots and their multiplicities.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 
+@documented
 def iirfilter(
     N: Any,
     Wn: Any,
@@ -21,16 +23,11 @@ def iirfilter(
     """Designs a recursive filter of one of five kinds.
 
     Args:
-        N: the order.
         Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
             analog filters.
-        rp: the ripple of the passband, in decibels.
-        rs: the least attenuation of the stopband, in decibels.
         btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: whether the filter is an analog one.
         ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
         output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
-        fs: the sampling frequency.
 
     Returns:
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
@@ -47,21 +44,17 @@ def iirfilter(
     return by_scipy("iirfilter", N, Wn, rp, rs, btype, analog, ftype, output, fs)
 
 
+@documented
 def ellip(
     N: Any, rp: Any, rs: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: Any = None
 ) -> Any:
     """Designs an elliptic filter, with ripple in both bands and the narrowest transition.
 
     Args:
-        N: the order.
-        rp: the ripple of the passband, in decibels.
-        rs: the least attenuation of the stopband, in decibels.
         Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
             analog filters.
         btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: whether the filter is an analog one.
         output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
-        fs: the sampling frequency.
 
     Returns:
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
@@ -78,20 +71,18 @@ def ellip(
     return by_scipy("ellip", N, rp, rs, Wn, btype, analog, output, fs)
 
 
+@documented
 def bessel(
     N: Any, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", norm: str = "phase", fs: Any = None
 ) -> Any:
     """Designs a Bessel filter, with nearly constant delay.
 
     Args:
-        N: the order.
         Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
             analog filters.
         btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: whether the filter is an analog one.
         output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
         norm: the meaning of the critical frequencies: "phase", "delay" or "mag".
-        fs: the sampling frequency.
 
     Returns:
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
@@ -108,6 +99,7 @@ def bessel(
     return by_scipy("bessel", N, Wn, btype, analog, output, norm, fs)
 
 
+@documented
 def iirdesign(
     wp: Any,
     ws: Any,
@@ -121,14 +113,8 @@ def iirdesign(
     """Designs a recursive filter from the edges of its bands and their gains.
 
     Args:
-        wp: the edges of the passband.
-        ws: the edges of the stopband.
-        gpass: the greatest loss in the passband, in decibels.
-        gstop: the least attenuation in the stopband, in decibels.
-        analog: whether the filter is an analog one.
         ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
         output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
-        fs: the sampling frequency.
 
     Returns:
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
@@ -145,16 +131,9 @@ def iirdesign(
     return by_scipy("iirdesign", wp, ws, gpass, gstop, analog, ftype, output, fs)
 
 
+@documented
 def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Butterworth filter for a specification.
-
-    Args:
-        wp: the edges of the passband.
-        ws: the edges of the stopband.
-        gpass: the greatest loss in the passband, in decibels.
-        gstop: the least attenuation in the stopband, in decibels.
-        analog: whether the filter is an analog one.
-        fs: the sampling frequency.
 
     Returns:
         The order, and the critical frequencies for the filter's function.
@@ -170,16 +149,9 @@ def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: 
     return by_scipy("buttord", wp, ws, gpass, gstop, analog, fs)
 
 
+@documented
 def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Chebyshev type I filter for a specification.
-
-    Args:
-        wp: the edges of the passband.
-        ws: the edges of the stopband.
-        gpass: the greatest loss in the passband, in decibels.
-        gstop: the least attenuation in the stopband, in decibels.
-        analog: whether the filter is an analog one.
-        fs: the sampling frequency.
 
     Returns:
         The order, and the critical frequencies for the filter's function.
@@ -195,16 +167,9 @@ def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
     return by_scipy("cheb1ord", wp, ws, gpass, gstop, analog, fs)
 
 
+@documented
 def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Chebyshev type II filter for a specification.
-
-    Args:
-        wp: the edges of the passband.
-        ws: the edges of the stopband.
-        gpass: the greatest loss in the passband, in decibels.
-        gstop: the least attenuation in the stopband, in decibels.
-        analog: whether the filter is an analog one.
-        fs: the sampling frequency.
 
     Returns:
         The order, and the critical frequencies for the filter's function.
@@ -220,16 +185,9 @@ def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
     return by_scipy("cheb2ord", wp, ws, gpass, gstop, analog, fs)
 
 
+@documented
 def ellipord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of an elliptic filter for a specification.
-
-    Args:
-        wp: the edges of the passband.
-        ws: the edges of the stopband.
-        gpass: the greatest loss in the passband, in decibels.
-        gstop: the least attenuation in the stopband, in decibels.
-        analog: whether the filter is an analog one.
-        fs: the sampling frequency.
 
     Returns:
         The order, and the critical frequencies for the filter's function.

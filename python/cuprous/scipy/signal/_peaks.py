@@ -10,6 +10,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.signal._trees import Maxima
 
 _map = _core.map
@@ -131,6 +132,7 @@ def _inside(peaks: ndarray, x: ndarray) -> None:
         raise ValueError("a peak is not a valid index for `x`")
 
 
+@on_array_device
 def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, ndarray, ndarray]:
     """Returns the prominence of each peak: its height above the higher of the two minima to its left and right, each
     searched up to the next higher element.
@@ -180,6 +182,7 @@ def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[n
     return stop - start, height, start, stop
 
 
+@on_array_device
 def peak_widths(
     x: Any, peaks: Any, rel_height: float = 0.5, prominence_data: Any = None, wlen: Any = None
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
@@ -213,6 +216,7 @@ def peak_widths(
     return _widths(signal, indices, rel_height, data)
 
 
+@on_array_device
 def find_peaks(
     x: Any, height: Any = None, threshold: Any = None, distance: Any = None, prominence: Any = None, width: Any = None,
     wlen: Any = None, rel_height: float = 0.5, plateau_size: Any = None,
@@ -283,6 +287,7 @@ def find_peaks(
     return peaks, found
 
 
+@on_array_device
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where `comparator(element, neighbor)` holds for all of the `order` neighbors on both sides.
 
@@ -320,6 +325,7 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
     return cp.nonzero(result)
 
 
+@on_array_device
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are greater than their neighbors.
 
@@ -342,6 +348,7 @@ def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> t
     return argrelextrema(data, cp.greater, axis, order, mode)
 
 
+@on_array_device
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are less than their neighbors.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 
 def buttap(N: Any) -> Any:
@@ -28,12 +29,9 @@ def buttap(N: Any) -> Any:
     return by_scipy("buttap", N)
 
 
+@documented
 def cheb1ap(N: Any, rp: Any) -> Any:
     """Returns the analog prototype of a Chebyshev type I filter.
-
-    Args:
-        N: the order.
-        rp: the ripple of the passband, in decibels.
 
     Returns:
         Zeros, poles and gain of the prototype.
@@ -50,12 +48,9 @@ def cheb1ap(N: Any, rp: Any) -> Any:
     return by_scipy("cheb1ap", N, rp)
 
 
+@documented
 def cheb2ap(N: Any, rs: Any) -> Any:
     """Returns the analog prototype of a Chebyshev type II filter.
-
-    Args:
-        N: the order.
-        rs: the least attenuation of the stopband, in decibels.
 
     Returns:
         Zeros, poles and gain of the prototype.
@@ -72,13 +67,9 @@ def cheb2ap(N: Any, rs: Any) -> Any:
     return by_scipy("cheb2ap", N, rs)
 
 
+@documented
 def ellipap(N: Any, rp: Any, rs: Any) -> Any:
     """Returns the analog prototype of an elliptic filter.
-
-    Args:
-        N: the order.
-        rp: the ripple of the passband, in decibels.
-        rs: the least attenuation of the stopband, in decibels.
 
     Returns:
         Zeros, poles and gain of the prototype.
@@ -117,13 +108,9 @@ def besselap(N: Any, norm: str = "phase") -> Any:
     return by_scipy("besselap", N, norm)
 
 
+@documented
 def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
     """Moves the critical frequency of an analog lowpass.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        wo: the new critical or center frequency.
 
     Returns:
         The coefficients `b` and `a`.
@@ -140,13 +127,9 @@ def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
     return by_scipy("lp2lp", b, a, wo)
 
 
+@documented
 def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
     """Turns an analog lowpass into a highpass.
-
-    Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        wo: the new critical or center frequency.
 
     Returns:
         The coefficients `b` and `a`.
@@ -163,13 +146,11 @@ def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
     return by_scipy("lp2hp", b, a, wo)
 
 
+@documented
 def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass into a bandpass.
 
     Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        wo: the new critical or center frequency.
         bw: the width of the band.
 
     Returns:
@@ -187,13 +168,11 @@ def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     return by_scipy("lp2bp", b, a, wo, bw)
 
 
+@documented
 def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass into a bandstop.
 
     Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        wo: the new critical or center frequency.
         bw: the width of the band.
 
     Returns:
@@ -211,14 +190,9 @@ def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     return by_scipy("lp2bs", b, a, wo, bw)
 
 
+@documented
 def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     """Moves the critical frequency of an analog lowpass of zeros, poles and gain.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        wo: the new critical or center frequency.
 
     Returns:
         Zeros, poles and gain.
@@ -235,14 +209,9 @@ def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     return by_scipy("lp2lp_zpk", z, p, k, wo)
 
 
+@documented
 def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a highpass.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        wo: the new critical or center frequency.
 
     Returns:
         Zeros, poles and gain.
@@ -259,14 +228,11 @@ def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     return by_scipy("lp2hp_zpk", z, p, k, wo)
 
 
+@documented
 def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a bandpass.
 
     Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        wo: the new critical or center frequency.
         bw: the width of the band.
 
     Returns:
@@ -284,14 +250,11 @@ def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     return by_scipy("lp2bp_zpk", z, p, k, wo, bw)
 
 
+@documented
 def lp2bs_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a bandstop.
 
     Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        wo: the new critical or center frequency.
         bw: the width of the band.
 
     Returns:

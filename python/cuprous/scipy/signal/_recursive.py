@@ -21,11 +21,13 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._filters import extended
 from cuprous.scipy.signal._gustafsson import filtered
 from cuprous.scipy.signal._histories import history_after, is_history, state_of
+from cuprous.scipy.signal._parameters import documented
 from cuprous.scipy.signal._realization import realization
 
 _map = _core.map
@@ -155,14 +157,14 @@ def _finite_response(weights: Any, x: ndarray, axis: int, state: ndarray | None)
     return y[..., :n], y[..., n:]
 
 
+@on_array_device
+@documented
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a linear filter along an axis: a[0] y[n] = sum of b[k] x[n - k] - sum over k > 0 of a[k] y[n - k].
 
     Args:
         b: the numerator coefficients, read on the host.
         a: the denominator coefficients, read on the host.
-        x: the array.
-        axis: the axis.
         zi: the state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers along
             `axis`, which broadcast along the other axes. Or CuPy's: the len(b) - 1 elements and len(a) - 1 outputs
             before it, each the oldest first; where both have one length, it is taken for SciPy's.
@@ -260,6 +262,7 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     return _core.from_numpy(state.astype(name))
 
 
+@on_array_device
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     """Returns the state of `lfilter` after the given outputs and inputs, newest first; computed on the host.
 
@@ -315,13 +318,13 @@ def _sections(sos: Any) -> Any:
     return sections
 
 
+@on_array_device
+@documented
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a cascade of second-order sections along an axis.
 
     Args:
         sos: rows of three numerator and three denominator coefficients, read on the host.
-        x: the array.
-        axis: the axis.
         zi: the initial states, of shape (sections, …, 2, …) with the 2 along `axis`, or CuPy's (sections, …, 4, …): the
             two elements and the two outputs before the signal, as for `lfilter`.
 
@@ -419,6 +422,8 @@ def _from_best_states(b: Any, a: Any, rows: ndarray, irlen: int | None) -> ndarr
     return filtered(run, rows, order, irlen)
 
 
+@on_array_device
+@documented
 def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad",
     irlen: int | None = None,
@@ -428,8 +433,6 @@ def filtfilt(
     Args:
         b: the numerator coefficients, read on the host.
         a: the denominator coefficients, read on the host.
-        x: the array.
-        axis: the axis.
         padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
         padlen: the length of the extension; 3 max(len(a), len(b)) by default.
         method: "pad", or "gust" for the initial states that make the result independent of the direction that comes
@@ -458,13 +461,13 @@ def filtfilt(
     return _both_ways(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
 
 
+@on_array_device
+@documented
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
     """Applies `sosfilt` forward and then backward, so that the phase does not shift.
 
     Args:
         sos: rows of three numerator and three denominator coefficients, read on the host.
-        x: the array.
-        axis: the axis.
         padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
         padlen: the length of the extension.
 

@@ -10,11 +10,13 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._design import cheby1
+from cuprous.scipy.signal._parameters import documented
 from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
@@ -28,6 +30,7 @@ def _weights(index: ndarray, n: int, last: int) -> ndarray:
     return _map("where", middle, 1.0, _map("where", index <= last, 2.0, 0.0))
 
 
+@on_array_device
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     """Returns the analytic signal: the signal plus i times its Hilbert transform, which has no negative frequencies.
 
@@ -59,14 +62,14 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     return cp.moveaxis(result, -1, axis)
 
 
+@on_array_device
+@documented
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Resamples a periodic signal to `num` samples by Fourier transforms.
 
     Args:
-        x: the array.
         num: the number of samples in the result.
         t: the sample times; if given, the new sample times are returned too.
-        axis: the axis.
         window: a window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
         domain: "time", or "freq" if `x` is a spectrum.
 
@@ -122,6 +125,8 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     return result, cp.arange(num) * (times[1] - times[0]) * (n / num) + times[0]
 
 
+@on_array_device
+@documented
 def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
             ) -> ndarray:  # fmt: skip
     """Upsamples by inserting `up` - 1 zeros after each sample, filters, and keeps every `down`-th output. Computed as a
@@ -129,10 +134,8 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
 
     Args:
         h: the filter's coefficients.
-        x: the array.
         up: the upsampling factor.
         down: the downsampling factor.
-        axis: the axis.
         mode: must be "constant".
         cval: must be 0.
 
@@ -267,15 +270,15 @@ def kaiser_atten(numtaps: int, width: float) -> float:
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
+@on_array_device
+@documented
 def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
                   cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
 
     Args:
-        x: the array.
         up: the upsampling factor.
         down: the downsampling factor.
-        axis: the axis.
         window: the filter's window, or its coefficients as a vector.
         padtype: the extension beyond the ends: "constant", or the statistic that is subtracted before and added back
             after filtering: "mean", "median", "minimum", "maximum".
@@ -370,17 +373,17 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     return _map("where", variance < power, mean, value)
 
 
+@on_array_device
+@documented
 def decimate(
     x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
 ) -> ndarray:
     """Keeps every q-th sample, after a lowpass (anti-aliasing) filter.
 
     Args:
-        x: the array.
         q: the downsampling factor.
         n: the filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
         ftype: "iir" or "fir".
-        axis: the axis.
         zero_phase: whether to avoid a phase shift.
 
     Returns:

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._parameters import documented
 
 
+@documented
 def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
     """Returns the response of an analog filter.
 
     Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        worN: the number of frequencies, or the frequencies.
         plot: a function that is called with the frequencies and the response.
 
     Returns:
@@ -32,14 +31,9 @@ def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
     return by_scipy("freqs", b, a, worN, plot)
 
 
+@documented
 def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
     """Returns the response of an analog filter of zeros, poles and gain.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        worN: the number of frequencies, or the frequencies.
 
     Returns:
         The frequencies and the complex response.
@@ -79,6 +73,7 @@ def findfreqs(num: Any, den: Any, N: Any, kind: str = "ba") -> Any:
     return by_scipy("findfreqs", num, den, N, kind)
 
 
+@documented
 def freqz(
     b: Any,
     a: Any = 1,
@@ -91,12 +86,7 @@ def freqz(
     """Returns the response of a digital filter.
 
     Args:
-        b: the numerator's coefficients.
-        a: the denominator's coefficients.
-        worN: the number of frequencies, or the frequencies.
-        whole: whether the frequencies go around the whole circle.
         plot: a function that is called with the frequencies and the response.
-        fs: the sampling frequency.
         include_nyquist: whether the Nyquist frequency is the last.
 
     Returns:
@@ -114,16 +104,9 @@ def freqz(
     return by_scipy("freqz", b, a, worN, whole, plot, fs, include_nyquist)
 
 
+@documented
 def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of zeros, poles and gain.
-
-    Args:
-        z: the zeros.
-        p: the poles.
-        k: the gain.
-        worN: the number of frequencies, or the frequencies.
-        whole: whether the frequencies go around the whole circle.
-        fs: the sampling frequency.
 
     Returns:
         The frequencies and the complex response.
@@ -140,14 +123,12 @@ def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: 
     return by_scipy("freqz_zpk", z, p, k, worN, whole, fs)
 
 
+@documented
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of second-order sections.
 
     Args:
         sos: second-order sections (sections x 6).
-        worN: the number of frequencies, or the frequencies.
-        whole: whether the frequencies go around the whole circle.
-        fs: the sampling frequency.
 
     Returns:
         The frequencies and the complex response.
@@ -164,14 +145,12 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * ma
     return by_scipy("freqz_sos", sos, worN, whole, fs)
 
 
+@documented
 def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of second-order sections; an older name of `freqz_sos`.
 
     Args:
         sos: second-order sections (sections x 6).
-        worN: the number of frequencies, or the frequencies.
-        whole: whether the frequencies go around the whole circle.
-        fs: the sampling frequency.
 
     Returns:
         The frequencies and the complex response.
@@ -188,14 +167,13 @@ def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * mat
     return by_scipy("freqz_sos", sos, worN, whole, fs)
 
 
+@documented
 def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the delay of a digital filter by frequency.
 
     Args:
         system: the coefficients (b, a), zeros, poles and gain, or state-space matrices.
         w: the number of frequencies, or the frequencies.
-        whole: whether the frequencies go around the whole circle.
-        fs: the sampling frequency.
 
     Returns:
         The frequencies, and the delays in samples.

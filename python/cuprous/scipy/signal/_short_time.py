@@ -8,6 +8,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import extended
 from cuprous.scipy.signal._spectral import (
@@ -40,6 +41,7 @@ def _continued(rows: ndarray, half: int, boundary: str) -> ndarray:
     return extended(rows, half, boundary)
 
 
+@on_array_device
 def stft(
     x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = 256, noverlap: int | None = None,
     nfft: int | None = None, detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros",
@@ -103,6 +105,7 @@ def _overlapping_sum(segments: ndarray, step: int) -> ndarray:
     return total.reshape([*outer, (count + steps - 1) * step])[..., : length + (count - 1) * step]
 
 
+@on_array_device
 def istft(
     Zxx: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, input_onesided: bool = True, boundary: bool = True, time_axis: int = -1,

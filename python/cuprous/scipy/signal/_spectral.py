@@ -12,9 +12,11 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, broadcast_shapes, ndarray, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import detrend as _detrend
+from cuprous.scipy.signal._parameters import documented
 from cuprous.scipy.signal.windows import get_window
 
 _map = _core.map
@@ -166,6 +168,8 @@ def _filled(a: ndarray, n: int) -> ndarray:
     return cp.concatenate([a, cp.zeros((*a.shape[:-1], n - a.shape[-1]), a.dtype_name)], axis=-1)
 
 
+@on_array_device
+@documented
 def csd(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
@@ -176,15 +180,11 @@ def csd(
     Args:
         x: the first signal.
         y: the second signal, which broadcasts with `x` along other axes; the shorter one is padded with zeros.
-        fs: the sampling frequency.
-        window: the window of the segments: as for `get_window`, or a vector.
         nperseg: the segments' length; by default 256, or that of the window vector.
         noverlap: the number of elements that neighboring segments share; half a segment by default.
-        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments (…, segments, elements).
         return_onesided: whether negative frequencies of real signals are added to the positive ones.
         scaling: "density" (per frequency) or "spectrum".
-        axis: the axis.
         average: "mean" or "median" over the segments.
 
     Returns:
@@ -203,6 +203,8 @@ def csd(
                      return_onesided, scaling, axis, average)  # fmt: skip
 
 
+@on_array_device
+@documented
 def welch(
     x: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
     nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
@@ -212,15 +214,11 @@ def welch(
 
     Args:
         x: the signal.
-        fs: the sampling frequency.
-        window: the window of the segments: as for `get_window`, or a vector.
         nperseg: the segments' length; by default 256, or that of the window vector.
         noverlap: the number of elements that neighboring segments share; half a segment by default.
-        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments.
         return_onesided: whether negative frequencies of real signals are added to the positive ones.
         scaling: "density" (per frequency) or "spectrum".
-        axis: the axis.
         average: "mean" or "median" over the segments.
 
     Returns:
@@ -238,6 +236,8 @@ def welch(
                      average)  # fmt: skip
 
 
+@on_array_device
+@documented
 def periodogram(
     x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
@@ -246,13 +246,9 @@ def periodogram(
 
     Args:
         x: the signal.
-        fs: the sampling frequency.
-        window: the window of the segments: as for `get_window`, or a vector.
-        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments.
         return_onesided: whether negative frequencies of real signals are added to the positive ones.
         scaling: "density" (per frequency) or "spectrum".
-        axis: the axis.
 
     Returns:
         A pair of the frequencies, and the density at each along `axis`.
@@ -278,6 +274,8 @@ def periodogram(
     return welch(a, fs, window, n, 0, nfft, detrend, return_onesided, scaling, axis)
 
 
+@on_array_device
+@documented
 def coherence(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
@@ -287,13 +285,9 @@ def coherence(
     Args:
         x: the signal.
         y: the second signal, which broadcasts with `x` along other axes.
-        fs: the sampling frequency.
-        window: the window of the segments: as for `get_window`, or a vector.
         nperseg: the segments' length; by default 256, or that of the window vector.
         noverlap: the number of elements that neighboring segments share; half a segment by default.
-        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments.
-        axis: the axis.
 
     Returns:
         A pair of the frequencies, and the coherence at each along `axis`.
@@ -321,6 +315,8 @@ def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> nd
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
+@on_array_device
+@documented
 def spectrogram(
     x: Any, fs: float = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
@@ -329,16 +325,11 @@ def spectrogram(
     """Returns the spectra of successive segments.
 
     Args:
-        x: the array.
-        fs: the sampling frequency.
-        window: the window of the segments: as for `get_window`, or a vector.
         nperseg: the segments' length; by default 256, or that of the window vector.
         noverlap: as for `csd`; an eighth of a segment by default.
-        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments.
         return_onesided: whether negative frequencies of real signals are added to the positive ones.
         scaling: "density" (per frequency) or "spectrum".
-        axis: the axis.
         mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (unwrapped angles).
 
     Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous._common.naming import named
+from cuprous._common.naming import documented, named
 from cuprous.scipy.signal._by_scipy import WRAPPERS, by_scipy, to_device, to_host
 
 #: Attributes of SciPy's systems by class, and conversions of all.
@@ -229,23 +229,37 @@ _CLASSES = {
 WRAPPERS.update(dict.fromkeys(_CLASSES, _of))
 
 
+_RAISES = """AttributeError: for a system in {} time.
+    ValueError: for arguments that SciPy refuses.
+    ImportError: if SciPy is not installed."""
+_continuous = documented({
+    "system": "an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).",
+    "X0": "the state at first, zero by default.",
+    "T": "the times; by default they follow from the system.",
+    "N": "the number of times.",
+    "w": "the angular frequencies; by default they follow from the system.",
+    "n": "the number of frequencies.",
+}, Raises=_RAISES.format("discrete"))  # fmt: skip
+_discrete = documented({
+    "system": "a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).",
+    "x0": "the state at first, zero by default.",
+    "t": "the times; by default multiples of dt.",
+    "w": "the angular frequencies a sample; by default from 0 to pi.",
+    "n": "the number of frequencies.",
+}, Raises=_RAISES.format("continuous"))  # fmt: skip
+
+
+@_continuous
 def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> Any:
     """Returns the response of a continuous system to an input.
 
     Args:
-        system: an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).
         U: the input at the times, 1-d, or a column for each input; 0 and None are no input.
         T: the times, evenly spaced.
-        X0: the state at first, zero by default.
         interp: whether the input is linear between the times, not constant.
 
     Returns:
         The times, the output and the states.
-
-    Raises:
-        AttributeError: for a system in discrete time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y, x = cp.scipy.signal.lsim(([1.0], [1.0, 0.0]), cp.ones(3), cp.arange(3.0))
@@ -255,22 +269,12 @@ def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> An
     return by_scipy("lsim", system, U, T, X0, interp)
 
 
+@_continuous
 def impulse(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> Any:
     """Returns the impulse response of a continuous system.
 
-    Args:
-        system: an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).
-        X0: the state at first, zero by default.
-        T: the times; by default they follow from the system.
-        N: the number of times.
-
     Returns:
         The times and the response.
-
-    Raises:
-        AttributeError: for a system in discrete time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y = cp.scipy.signal.impulse(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
@@ -280,22 +284,12 @@ def impulse(system: Any, X0: Any = None, T: Any = None, N: int | None = None) ->
     return by_scipy("impulse", system, X0, T, N)
 
 
+@_continuous
 def step(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> Any:
     """Returns the step response of a continuous system.
 
-    Args:
-        system: an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).
-        X0: the state at first, zero by default.
-        T: the times; by default they follow from the system.
-        N: the number of times.
-
     Returns:
         The times and the response.
-
-    Raises:
-        AttributeError: for a system in discrete time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y = cp.scipy.signal.step(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
@@ -305,21 +299,12 @@ def step(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> An
     return by_scipy("step", system, X0, T, N)
 
 
+@_continuous
 def bode(system: Any, w: Any = None, n: int = 100) -> Any:
     """Returns the magnitude and phase of a continuous system's frequency response.
 
-    Args:
-        system: an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).
-        w: the angular frequencies; by default they follow from the system.
-        n: the number of frequencies.
-
     Returns:
         The frequencies, the magnitude in decibels and the phase in degrees.
-
-    Raises:
-        AttributeError: for a system in discrete time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> w, magnitude, phase = cp.scipy.signal.bode(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
@@ -329,21 +314,12 @@ def bode(system: Any, w: Any = None, n: int = 100) -> Any:
     return by_scipy("bode", system, w, n)
 
 
+@_continuous
 def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     """Returns the frequency response of a continuous system.
 
-    Args:
-        system: an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).
-        w: the angular frequencies; by default they follow from the system.
-        n: the number of frequencies.
-
     Returns:
         The frequencies and the complex response.
-
-    Raises:
-        AttributeError: for a system in discrete time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> w, h = cp.scipy.signal.freqresp(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
@@ -353,22 +329,16 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     return by_scipy("freqresp", system, w, n)
 
 
+@_discrete
 def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
     """Returns the response of a discrete system to an input.
 
     Args:
-        system: a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).
         u: the input, 1-d, or a column for each input.
         t: the times of the input; by default multiples of dt.
-        x0: the state at first, zero by default.
 
     Returns:
         The times, the output and, for a `StateSpace` system, the states.
-
-    Raises:
-        AttributeError: for a system in continuous time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y = cp.scipy.signal.dlsim(([1.0], [1.0, -1.0], 1.0), cp.ones(3))
@@ -378,22 +348,15 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
     return by_scipy("dlsim", system, u, t, x0)
 
 
+@_discrete
 def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
     """Returns the impulse response of a discrete system.
 
     Args:
-        system: a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).
-        x0: the state at first, zero by default.
-        t: the times; by default multiples of dt.
         n: the number of times.
 
     Returns:
         The times, and a tuple with the response to each input.
-
-    Raises:
-        AttributeError: for a system in continuous time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y = cp.scipy.signal.dimpulse(([1.0], [1.0, -1.0], 1.0), n=3)
@@ -403,22 +366,15 @@ def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -
     return by_scipy("dimpulse", system, x0, t, n)
 
 
+@_discrete
 def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
     """Returns the step response of a discrete system.
 
     Args:
-        system: a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).
-        x0: the state at first, zero by default.
-        t: the times; by default multiples of dt.
         n: the number of times.
 
     Returns:
         The times, and a tuple with the response to each input.
-
-    Raises:
-        AttributeError: for a system in continuous time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> t, y = cp.scipy.signal.dstep(([1.0], [1.0, -1.0], 1.0), n=3)
@@ -428,21 +384,12 @@ def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> A
     return by_scipy("dstep", system, x0, t, n)
 
 
+@_discrete
 def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
     """Returns the magnitude and phase of a discrete system's frequency response.
 
-    Args:
-        system: a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).
-        w: the angular frequencies a sample; by default from 0 to pi.
-        n: the number of frequencies.
-
     Returns:
         The frequencies, the magnitude in decibels and the phase in degrees.
-
-    Raises:
-        AttributeError: for a system in continuous time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> w, magnitude, phase = cp.scipy.signal.dbode(([2.0], [1.0], 1.0), [1.0])
@@ -452,22 +399,15 @@ def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
     return by_scipy("dbode", system, w, n)
 
 
+@_discrete
 def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -> Any:
     """Returns the frequency response of a discrete system.
 
     Args:
-        system: a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).
-        w: the angular frequencies a sample; by default from 0 to pi.
-        n: the number of frequencies.
         whole: whether the frequencies go around the whole circle.
 
     Returns:
         The frequencies and the complex response.
-
-    Raises:
-        AttributeError: for a system in continuous time.
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
 
     Examples:
         >>> w, h = cp.scipy.signal.dfreqresp(([1.0], [1.0, -0.5], 1.0), cp.asarray([0.0]))

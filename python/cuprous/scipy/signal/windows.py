@@ -7,6 +7,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
+from cuprous.scipy.signal._parameters import documented
 from cuprous.scipy.signal._slepian import dpss
 from cuprous.scipy.special import i0, sinc
 
@@ -25,13 +26,12 @@ def _sample_indices(count: int) -> ndarray:
     return _core.cast(_core.iota([count], [1], 0), "float64")
 
 
+@documented
 def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     """Returns a sum of cosines with the weights `a`.
 
     Args:
-        M: the number of points.
         a: the weights.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -50,13 +50,12 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     return total
 
 
+@documented
 def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
     """Returns alpha - (1 - alpha) cos(2 pi n / (M - 1)).
 
     Args:
-        M: the number of points.
         alpha: the weight.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -68,12 +67,9 @@ def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
     return general_cosine(M, [alpha, 1.0 - alpha], sym)
 
 
+@documented
 def hamming(M: int, sym: bool = True) -> ndarray:
     """Returns Hamming's window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -85,12 +81,9 @@ def hamming(M: int, sym: bool = True) -> ndarray:
     return general_hamming(M, 0.54, sym)
 
 
+@documented
 def hann(M: int, sym: bool = True) -> ndarray:
     """Returns Hann's window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -102,12 +95,9 @@ def hann(M: int, sym: bool = True) -> ndarray:
     return general_hamming(M, 0.5, sym)
 
 
+@documented
 def blackman(M: int, sym: bool = True) -> ndarray:
     """Returns Blackman's window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -119,12 +109,9 @@ def blackman(M: int, sym: bool = True) -> ndarray:
     return general_cosine(M, [0.42, 0.50, 0.08], sym)
 
 
+@documented
 def nuttall(M: int, sym: bool = True) -> ndarray:
     """Returns Nuttall's minimum 4-term Blackman-Harris window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -136,12 +123,9 @@ def nuttall(M: int, sym: bool = True) -> ndarray:
     return general_cosine(M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym)
 
 
+@documented
 def blackmanharris(M: int, sym: bool = True) -> ndarray:
     """Returns the minimum 4-term Blackman-Harris window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -153,12 +137,9 @@ def blackmanharris(M: int, sym: bool = True) -> ndarray:
     return general_cosine(M, [0.35875, 0.48829, 0.14128, 0.01168], sym)
 
 
+@documented
 def flattop(M: int, sym: bool = True) -> ndarray:
     """Returns the flat top window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -170,12 +151,9 @@ def flattop(M: int, sym: bool = True) -> ndarray:
     return general_cosine(M, [0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368], sym)
 
 
+@documented
 def boxcar(M: int, sym: bool = True) -> ndarray:
     """Returns a window of ones.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -193,12 +171,9 @@ def _from_center(M: int, sym: bool) -> tuple[ndarray, int]:
     return _sample_indices(count) - (full - 1) / 2.0, full
 
 
+@documented
 def bartlett(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle with zeros at its ends.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -211,12 +186,9 @@ def bartlett(M: int, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
 
 
+@documented
 def triang(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle whose zeros lie beyond its ends.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -229,12 +201,9 @@ def triang(M: int, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
 
 
+@documented
 def parzen(M: int, sym: bool = True) -> ndarray:
     """Returns Parzen's window, a piecewise cubic.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -252,12 +221,9 @@ def parzen(M: int, sym: bool = True) -> ndarray:
     return _map("where", _map("absolute", n) > (full - 1) / 4.0, outer * outer * outer * 2.0, inner)
 
 
+@documented
 def bohman(M: int, sym: bool = True) -> ndarray:
     """Returns Bohman's window.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -274,12 +240,9 @@ def bohman(M: int, sym: bool = True) -> ndarray:
     return _map("where", x >= 1.0, 0.0, value)
 
 
+@documented
 def cosine(M: int, sym: bool = True) -> ndarray:
     """Returns half a period of a sine.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -292,13 +255,12 @@ def cosine(M: int, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else _map("sin", (_sample_indices(count) + 0.5) * (math.pi / full))
 
 
+@documented
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     """Returns a Gaussian with the standard deviation `std`, in points.
 
     Args:
-        M: the number of points.
         std: the standard deviation.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -311,14 +273,13 @@ def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
 
 
+@documented
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     """Returns exp(-|n / sig|**(2 p) / 2).
 
     Args:
-        M: the number of points.
         p: the shape: 1 is a Gaussian, 0.5 the Laplace distribution.
         sig: the standard deviation, in points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -331,14 +292,13 @@ def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
 
 
+@documented
 def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool = True) -> ndarray:
     """Returns exp(-|n - center| / tau).
 
     Args:
-        M: the number of points.
         center: the center, for periodic windows; by default the middle.
         tau: the decay, in points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -357,13 +317,12 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
     return boxcar(M) if M <= 1 else _map("exp", _map("absolute", _sample_indices(count) - middle) * (-1.0 / tau))
 
 
+@documented
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
     """Returns Kaiser's window, computed by the Bessel function i0.
 
     Args:
-        M: the number of points.
         beta: the parameter of the shape; 0 is a rectangle.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -379,13 +338,12 @@ def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
     return i0(_map("sqrt", _map("maximum", 1.0 - x * x, 0.0)) * float(beta)) / i0(float(beta))
 
 
+@documented
 def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
     """Returns a flat window with cosine tapers over the outer fraction `alpha` of its length.
 
     Args:
-        M: the number of points.
         alpha: the part of the window that is tapered, 0 to 1.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -404,12 +362,9 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
     return _map("where", edge < width, (1.0 - _map("cos", edge * (math.pi / width))) * 0.5, 1.0)
 
 
+@documented
 def barthann(M: int, sym: bool = True) -> ndarray:
     """Returns a weighted sum of Bartlett's and Hann's windows.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -425,12 +380,9 @@ def barthann(M: int, sym: bool = True) -> ndarray:
     return 0.62 - x * 0.48 + _map("cos", x * (2.0 * math.pi)) * 0.38
 
 
+@documented
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
     """Returns the main lobe of a sinc.
-
-    Args:
-        M: the number of points.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -443,14 +395,13 @@ def lanczos(M: int, *, sym: bool = True) -> ndarray:
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
 
 
+@documented
 def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
     """Returns square roots of cumulative sums of a Kaiser window, so that the squares of overlapping windows add up to
     one.
 
     Args:
-        M: the number of points.
         beta: the parameter of the Kaiser window.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -473,16 +424,15 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
     return cp.concatenate([half, cp.flip(half)])
 
 
+@documented
 def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
     """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
     Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1.
 
     Args:
-        M: the number of points.
         nbar: the number of side lobes.
         sll: the suppression of the side lobes, in decibels.
         norm: whether the greatest value is 1, for odd lengths.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).
@@ -507,14 +457,13 @@ def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool 
     return value / middle if norm else value
 
 
+@documented
 def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
     """Returns the Dolph-Chebyshev window, whose side lobes all lie `at` decibels below the main lobe: the transform of
     a Chebyshev polynomial.
 
     Args:
-        M: the number of points.
         at: the attenuation in decibels.
-        sym: whether the window is symmetric, for filters, rather than periodic, for spectra.
 
     Returns:
         An array of shape (M,).

@@ -8,9 +8,10 @@ from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous._common.naming import named
-from cuprous.scipy.sparse import _product
+from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._base import Sparse, is_dense, operand
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
+from cuprous.scipy.sparse._construct import kron
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
 #: Elementwise functions that map zero to zero; each becomes a method.
@@ -53,7 +54,7 @@ def _map(name: str) -> Any:
 
 
 class Arithmetic(Sparse):
-    """Operators of sparse matrices of every format."""
+    """Operators of sparse matrices of every format, and writes to diagonals."""
 
     def _kept(self) -> str:
         """Returns the format of newly created results."""
@@ -100,8 +101,6 @@ class Arithmetic(Sparse):
 
     def _broadcast(self, shape: tuple[int, ...]) -> Any:
         """Returns the matrix broadcast to `shape`, in COO format. The caller ensures that the shapes are compatible."""
-        from cuprous.scipy.sparse._construct import kron  # which imports this module
-
         if len(shape) == 1:
             return self._class("coo")(_core.broadcast_to(self.toarray(), shape))
         a: Any = self.tocoo()
@@ -361,6 +360,31 @@ class Arithmetic(Sparse):
         check_casting(result.dtype_name, self._dtype, "same_kind", f"ufunc '{name}' output")
         self.data[...] = result
         return self
+
+    def setdiag(self, values: Any, k: int = 0) -> None:
+        """Writes a diagonal.
+
+        Args:
+            values: a number or a vector; elements beyond the diagonal's length are ignored.
+            k: the diagonal's offset; positive above the main diagonal.
+
+        Raises:
+            ValueError: if the matrix has no such diagonal, or for an array with one axis.
+        """
+        if self.ndim != 2:
+            raise ValueError("setdiag requires two dimensions")
+        m, n = self._shape
+        if k <= -m or k >= n:
+            raise ValueError("k exceeds array dimensions")
+        new_values = array(values) if not is_number(values) else values
+        length = min(m + min(k, 0), n - max(k, 0))
+        if isinstance(new_values, ndarray) and new_values.ndim:
+            if new_values.ndim > 1:
+                raise ValueError("setdiag: values must be a number or a vector")
+            length = min(length, new_values.size)
+            new_values = new_values[:length]
+        along = _pattern.arange(length)
+        _indexing.write(self, along - min(k, 0), along + max(k, 0), new_values)
 
 
 def _method(name: str) -> Any:

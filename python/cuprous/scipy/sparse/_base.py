@@ -3,7 +3,9 @@ CSR."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
@@ -14,7 +16,7 @@ from cuprous._common.naming import named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
-from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
+from cuprous.scipy.sparse._checks import FORMATS, checked_dtype
 
 #: SciPy's formats that are not supported.
 _UNSUPPORTED = ("bsr", "dok", "lil")
@@ -41,6 +43,17 @@ class spmatrix:
     """
 
     _is_array: ClassVar[bool] = False
+
+
+#: The classes by format and by whether they are arrays (`_classes`).
+CLASSES: dict[tuple[str, bool], Any] = {}
+
+
+def from_scipy(a: Any) -> Any:
+    """Copies a SciPy matrix to the device."""
+    import scipy.sparse
+
+    return CLASSES[a.format, not isinstance(a, scipy.sparse.spmatrix)](a)
 
 
 def is_dense(x: Any) -> bool:
@@ -70,6 +83,25 @@ def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
     if values.dtype_name != name:
         return _core.cast(values, name)
     return values.copy() if (copy and values is data) or not values.is_c_contiguous else values
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def on_data_device(method: _F) -> _F:
+    """Lets a method of a matrix, or a function of one, make its new arrays on the device of the matrix."""
+
+    @functools.wraps(method)
+    def inside(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = _core.enter_device_of((getattr(self, "_data", self),))
+        if before is None:
+            return method(self, *args, **kwargs)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _core.leave_device(before)
+
+    return cast(_F, inside)
 
 
 class Sparse:
@@ -189,9 +221,7 @@ class Sparse:
         return self.data.device
 
     def _class(self, format: str) -> Any:
-        from cuprous.scipy.sparse import _classes  # which subclass this class
-
-        return _classes.of(format, self._is_array)
+        return CLASSES[format, self._is_array]
 
     def __repr__(self) -> str:
         what = "array" if self._is_array else "matrix"
@@ -216,9 +246,7 @@ class Sparse:
         return (rows[i] for i in range(self.shape[0]))
 
     def __reduce__(self) -> Any:
-        from cuprous.scipy.sparse import _classes  # which subclass this class
-
-        return _classes.from_scipy, (self.get(),)
+        return from_scipy, (self.get(),)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -313,6 +341,7 @@ class Sparse:
         rows, columns = _pattern.keep(a.data != 0, a.row, a.col)
         return rows, columns
 
+    @on_data_device
     def count_nonzero(self, axis: int | None = None) -> Any:
         """Counts the stored values that are not zero; per row or column if `axis` is given."""
         self.sum_duplicates()
@@ -339,47 +368,24 @@ class Sparse:
         at = _core.map("where", astype(a.col, "int64") - astype(a.row, "int64") == k, a.row + min(k, 0), length)
         return _pattern.add_up(at, a.data, length + 1)[:length]
 
-    def setdiag(self, values: Any, k: int = 0) -> None:
-        """Writes a diagonal.
-
-        Args:
-            values: a number or a vector; elements beyond the diagonal's length are ignored.
-            k: the diagonal's offset; positive above the main diagonal.
-
-        Raises:
-            ValueError: if the matrix has no such diagonal, or for an array with one axis.
-        """
-        from cuprous.scipy.sparse import _indexing  # which knows this class
-
-        if self.ndim != 2:
-            raise ValueError("setdiag requires two dimensions")
-        m, n = self._shape
-        if k <= -m or k >= n:
-            raise ValueError("k exceeds array dimensions")
-        new_values = array(values) if not is_number(values) else values
-        length = min(m + min(k, 0), n - max(k, 0))
-        if isinstance(new_values, ndarray) and new_values.ndim:
-            if new_values.ndim > 1:
-                raise ValueError("setdiag: values must be a number or a vector")
-            length = min(length, new_values.size)
-            new_values = new_values[:length]
-        along = _pattern.arange(length)
-        _indexing.write(self, along - min(k, 0), along + max(k, 0), new_values)
-
     # --- reductions
 
+    @on_data_device
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
         return _reductions.sum_(self, axis, dtype, out)
 
+    @on_data_device
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
         return _reductions.mean(self, axis, dtype, out)
 
+    @on_data_device
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
         return _reductions.extreme(self, "max", axis, out, explicit, False)
 
+    @on_data_device
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
         return _reductions.extreme(self, "min", axis, out, explicit, False)
@@ -392,10 +398,12 @@ class Sparse:
         """`min` that passes over NaN."""
         return _reductions.extreme(self, "min", axis, out, explicit, True)
 
+    @on_data_device
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
         return _reductions.arg_extreme(self, "max", axis, out, explicit)
 
+    @on_data_device
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
         return _reductions.arg_extreme(self, "min", axis, out, explicit)

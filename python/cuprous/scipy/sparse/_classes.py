@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.scipy.sparse import _pattern, _reductions
-from cuprous.scipy.sparse._base import Sparse, sparray, spmatrix
+from cuprous.scipy.sparse._base import CLASSES, Sparse, sparray, spmatrix
 from cuprous.scipy.sparse._compressed import Compressed
 from cuprous.scipy.sparse._coo import Coordinates
 from cuprous.scipy.sparse._dia import Diagonals
@@ -115,24 +115,12 @@ class dia_array(sparray, Diagonals):
     __doc__ = Diagonals.__doc__
 
 
-_CLASSES = {
-    (cls.format, cls._is_array): cls
+CLASSES.update(
+    ((cls.format, cls._is_array), cls)
     for cls in (
         csr_matrix, csc_matrix, coo_matrix, dia_matrix, csr_array, csc_array, coo_array, dia_array,
     )
-}  # fmt: skip
-
-
-def of(format: str, is_array: bool) -> Any:
-    """Returns the class of a format and kind."""
-    return _CLASSES[format, is_array]
-
-
-def from_scipy(a: Any) -> Any:
-    """Copies a SciPy matrix to the device."""
-    import scipy.sparse
-
-    return _CLASSES[a.format, not isinstance(a, scipy.sparse.spmatrix)](a)
+)  # fmt: skip
 
 
 def issparse(x: Any) -> bool:

@@ -8,9 +8,10 @@ from cuprous import _core
 from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic, inconsistent
-from cuprous.scipy.sparse._base import Sparse, values_of
+from cuprous.scipy.sparse._base import Sparse, on_data_device, values_of
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._pattern import Pattern
 
@@ -65,6 +66,7 @@ class Compressed(Arithmetic):
     #: What the caller said about the order of the indices.
     _sorted: bool | None = None
 
+    @on_array_device
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None
     ) -> None:
@@ -241,6 +243,7 @@ class Compressed(Arithmetic):
     def copy(self) -> Any:
         return self._new(self._data.copy(), self._pattern.share(), self._shape, self._canonical)
 
+    @on_data_device
     def tocoo(self, copy: bool = True) -> Any:
         majors = astype(_pattern.expand(self._pattern.starts, self.nnz), self._pattern.packed.dtype_name)
         minors = self._pattern.indices
@@ -262,11 +265,13 @@ class Compressed(Arithmetic):
         at = _pattern.keys(self._pattern.indices, majors, extents)
         return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
+    @on_data_device
     def tocsr(self, copy: bool = False) -> Any:
         if self.format == "csr":
             return self.copy() if copy else self
         return self._other_format()
 
+    @on_data_device
     def tocsc(self, copy: bool = False) -> Any:
         if self.format == "csc":
             return self.copy() if copy else self
@@ -325,6 +330,7 @@ class Compressed(Arithmetic):
 
     # --- arithmetic
 
+    @on_data_device
     def _dot(self, dense: ndarray) -> ndarray:
         return _product.compressed(self._data, self._pattern, dense, self._shape[0], self._major == 1)
 

@@ -12,12 +12,12 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.convert import convert
-from cuprous._common.operands import is_numpy_array
+from cuprous._common.operands import is_numpy_array, on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
 from cuprous._functions.sets import unique
-from cuprous.scipy.sparse import _classes, _pattern
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse import _pattern
+from cuprous.scipy.sparse._base import CLASSES, Sparse, on_data_device
 from cuprous.scipy.sparse._checks import checked_dtype, is_number
 
 
@@ -31,14 +31,14 @@ def _is_array(*parts: Any) -> bool:
 
 def _coo(data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], is_array: bool) -> Any:
     name = _pattern.index_dtype(*shape)
-    return _classes.of("coo", is_array)._new(data, astype(row, name), astype(col, name), shape, None)
+    return CLASSES["coo", is_array]._new(data, astype(row, name), astype(col, name), shape, None)
 
 
 def _sparse(x: Any, is_array: bool) -> Any:
     """Returns a sparse or dense operand in COO format."""
     if isinstance(x, Sparse):
         return x.tocoo(copy=False)
-    return _classes.of("coo", is_array)(x)
+    return CLASSES["coo", is_array](x)
 
 
 def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool) -> Any:
@@ -149,18 +149,19 @@ def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: 
 
 def _dia(data: ndarray, offsets: list[int], shape: tuple[int, int], is_array: bool) -> Any:
     lines = astype(array(offsets).reshape(-1), _pattern.index_dtype(*shape))
-    return _classes.of("dia", is_array)._new(data, lines, shape)
+    return CLASSES["dia", is_array]._new(data, lines, shape)
 
 
 def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool) -> Any:
     """Concatenates parts, each a tuple of values, rows and columns, into one COO matrix."""
     if not parts:
-        return _classes.of("coo", is_array)(shape, dtype=dtype)
+        return CLASSES["coo", is_array](shape, dtype=dtype)
     names = (dtype, "int64", "int64")
     data, row, col = (concatenate([astype(p[k], name) for p in parts]) for k, name in enumerate(names))
     return _coo(data, row, col, shape, is_array)
 
 
+@on_array_device
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix with the given diagonals; in DIA format by default.
 
@@ -185,6 +186,7 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | Non
     return _diags(diagonals, offsets, shape, format, dtype, False)
 
 
+@on_array_device
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: str | None = None,
                 dtype: Any = None) -> Any:  # fmt: skip
     """Returns a sparse array with the given diagonals.
@@ -244,7 +246,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
                          f"({len(offsets)})")  # fmt: skip
     if len(set(offsets)) != len(offsets):
         raise ValueError("offset array contains duplicate values")
-    return _as_format(_classes.of("dia", False)((values, offsets), shape=(m, n)), format, "dia")
+    return _as_format(CLASSES["dia", False]((values, offsets), shape=(m, n)), format, "dia")
 
 
 def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
@@ -263,7 +265,7 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
         values = astype(rng.random(count) + 1j * rng.random(count), name)
     else:
         values = astype(rng.random(count), name)
-    result = _classes.of("coo", is_array)._from_keys(positions, values, (m, n))
+    result = CLASSES["coo", is_array]._from_keys(positions, values, (m, n))
     return result.asformat(format)
 
 
@@ -394,6 +396,7 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
     return _as_format(_joined(parts, (down[-1], right[-1]), name, kind), format)
 
 
+@on_array_device
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix assembled from a grid of blocks; None stands for a block of zeros.
 
@@ -417,6 +420,7 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([list(row) for row in blocks], format, dtype)
 
 
+@on_array_device
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a sparse array assembled from a grid of blocks; None stands for a block of zeros.
 
@@ -445,6 +449,7 @@ def _common_format(parts: list[Any]) -> str | None:
     return formats.pop() if len(formats) == 1 else None
 
 
+@on_array_device
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices horizontally.
 
@@ -468,6 +473,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([parts], format or _common_format(parts), dtype)
 
 
+@on_array_device
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices vertically.
 
@@ -492,6 +498,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
 
 
+@on_array_device
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a block-diagonal matrix.
 
@@ -519,6 +526,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     return _as_format(_joined(parts, (down, right), name, kind), format)
 
 
+@on_data_device
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker product.
 
@@ -541,12 +549,13 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     name = _core.promote_types(a._dtype, b._dtype)
     shape = (m * p, n * q)
     if not a.nnz or not b.nnz:
-        return _as_format(_classes.of("coo", kind)(shape, dtype="float64"), format)
+        return _as_format(CLASSES["coo", kind](shape, dtype="float64"), format)
     outer = lambda x, y, extent: (astype(x, "int64").reshape(-1, 1) * extent + y).reshape(-1)  # noqa: E731
     values = (astype(a._data, name).reshape(-1, 1) * astype(b._data, name)).reshape(-1)
     return _as_format(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
 
 
+@on_data_device
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker sum of square matrices, kron(I, A) + kron(B, I).
 
@@ -583,6 +592,7 @@ def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
     return _as_format(a._new(data, row, col, a._shape, a._canonical), format)
 
 
+@on_data_device
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and below diagonal `k`.
 
@@ -602,6 +612,7 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     return _triangle(A, k, format, True)
 
 
+@on_data_device
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and above diagonal `k`.
 
@@ -621,6 +632,7 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     return _triangle(A, k, format, False)
 
 
+@on_data_device
 def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
     """Returns the rows, columns and values of the nonzero elements, with duplicates summed.
 

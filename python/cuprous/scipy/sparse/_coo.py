@@ -11,9 +11,10 @@ from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous._common.masks import flatnonzero
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic, inconsistent
-from cuprous.scipy.sparse._base import Sparse, values_of
+from cuprous.scipy.sparse._base import Sparse, on_data_device, values_of
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._compressed import index_of, is_scipy
 
@@ -43,6 +44,7 @@ class Coordinates(Arithmetic):
 
     format = "coo"
 
+    @on_array_device
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None
     ) -> None:
@@ -221,15 +223,18 @@ class Coordinates(Arithmetic):
     def tocoo(self, copy: bool = True) -> Any:
         return self.copy() if copy else self
 
+    @on_data_device
     def _summed(self) -> tuple[ndarray, ndarray]:
         """Returns sorted keys and their values, with duplicates summed."""
         at = self._keys()
         return (at, self._data) if self._canonical else _pattern.merge_equal(at, self._data)
 
+    @on_data_device
     def _rows(self) -> Any:
         """Returns the matrix in CSR format; an array with one axis becomes one row."""
         return self._class("csr")._from_keys(*self._summed(), self._shape)
 
+    @on_data_device
     def tocsr(self, copy: bool = False) -> Any:
         """Returns the matrix in CSR format.
 
@@ -243,6 +248,7 @@ class Coordinates(Arithmetic):
         if self._flat:
             raise NotImplementedError(f"[{name}] an array with one axis is not supported; use reshape((1, -1))")
 
+    @on_data_device
     def tocsc(self, copy: bool = False) -> Any:
         """Returns the matrix in CSC format.
 
@@ -253,6 +259,7 @@ class Coordinates(Arithmetic):
         at = _pattern.keys(self._col, self._row, self._shape[::-1])
         return self._class("csc")._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
+    @on_data_device
     def toarray(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
         """Returns a dense array in memory order "C" or "F", or writes to `out`.
 
@@ -330,6 +337,7 @@ class Coordinates(Arithmetic):
 
     # --- arithmetic
 
+    @on_data_device
     def _dot(self, dense: ndarray) -> ndarray:
         if self._canonical or dense.shape[1] > 1:
             return self._rows()._dot(dense)

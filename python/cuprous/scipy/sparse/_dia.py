@@ -9,11 +9,12 @@ from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous._common.naming import named
+from cuprous._common.operands import on_array_device
 from cuprous._functions.joining import concatenate
 from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic, _common_shape, inconsistent
-from cuprous.scipy.sparse._base import Sparse, operand
+from cuprous.scipy.sparse._base import Sparse, on_data_device, operand
 from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_number, is_shape
 from cuprous.scipy.sparse._compressed import is_scipy
 
@@ -45,6 +46,7 @@ class Diagonals(Arithmetic):
     format = "dia"
     _offsets: ndarray
 
+    @on_array_device
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: Any = None
     ) -> None:
@@ -121,6 +123,7 @@ class Diagonals(Arithmetic):
     def _with_data(self, data: ndarray) -> Any:
         return self._new(data, self._offsets, self._shape)
 
+    @on_data_device
     def _positions(self) -> tuple[ndarray, ndarray, ndarray]:
         """Returns the row and column of each element of `data`, and whether it lies inside the matrix."""
         m, n = self._shape
@@ -173,6 +176,7 @@ class Diagonals(Arithmetic):
     def todia(self, copy: bool = False) -> Any:
         return self.copy() if copy else self
 
+    @on_data_device
     def _unordered(self) -> Any:
         """Returns the values that are not zero, in COO format."""
         row, column, inside = self._positions()
@@ -181,18 +185,22 @@ class Diagonals(Arithmetic):
         name = _pattern.index_dtype(*self._shape)
         return self._class("coo")._new(data, astype(row, name), astype(column, name), self._shape, None)
 
+    @on_data_device
     def tocoo(self, copy: bool = True) -> Any:
         """Returns the values that are not zero in COO format, by row. They are always copied."""
         return self.tocsr().tocoo(copy=False)
 
+    @on_data_device
     def tocsr(self, copy: bool = False) -> Any:
         """Returns the values that are not zero in CSR format. They are always copied."""
         return self._unordered().tocsr()
 
+    @on_data_device
     def tocsc(self, copy: bool = False) -> Any:
         """Returns the values that are not zero in CSC format. They are always copied."""
         return self._unordered().tocsc()
 
+    @on_data_device
     def toarray(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
         return self._unordered().toarray(order, out)
 
@@ -223,6 +231,7 @@ class Diagonals(Arithmetic):
             return self._new(self._data, self._offsets, (n, m))
         return self._new(self._shifted(m, self._offsets.reshape(-1, 1)), -self._offsets, (n, m))
 
+    @on_data_device
     def diagonal(self, k: int = 0) -> ndarray:
         m, n = self._shape
         if k <= -m or k >= n:
@@ -298,6 +307,7 @@ class Diagonals(Arithmetic):
         zero = _core.full((), 0, dense.dtype_name)
         return self._with_data(self._data * _core.map("where", inside, _core.gather(wide, at), zero))
 
+    @on_data_device
     def _dot(self, dense: ndarray) -> ndarray:
         m, n = self._shape
         if not self._data.size or not m or not n:

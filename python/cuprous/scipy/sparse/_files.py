@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.scipy.sparse import _classes
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._base import Sparse, from_scipy
 from cuprous.scipy.sparse._checks import FORMATS
 
 
@@ -56,4 +55,4 @@ def load_npz(file: Any) -> Any:
     if matrix.format not in FORMATS:
         raise NotImplementedError(f"[load_npz] format {matrix.format} is not supported; there are the formats "
                                   f"{', '.join(FORMATS)}")  # fmt: skip
-    return _classes.from_scipy(matrix)
+    return from_scipy(matrix)

@@ -10,6 +10,7 @@ from cuprous import _core
 from cuprous._common.casting import astype
 from cuprous._common.indexing import gather_flat
 from cuprous._common.masks import select_flat
+from cuprous._common.operands import on_array_device
 from cuprous._functions.joining import concatenate
 
 ndarray = _core.ndarray
@@ -48,6 +49,7 @@ class Pattern:
         self._shared = self._exposed = False
 
     @classmethod
+    @on_array_device
     def of(cls, starts: ndarray, indices: ndarray, dtype: str | None = None) -> Pattern:
         """Creates a pattern by copying both arrays."""
         majors = starts.size - 1
@@ -96,11 +98,13 @@ def numbers(*values: ndarray) -> list[int]:
     return found
 
 
+@on_array_device
 def running_sum(a: ndarray) -> ndarray:
     """Returns the inclusive prefix sums, in int64."""
     return _core.scan("sum", astype(a, "int64"), 0)
 
 
+@on_array_device
 def starts_from_counts(counts: ndarray) -> ndarray:
     """Returns the offsets (int64) of groups with these counts: an exclusive prefix sum followed by the total."""
     starts = _core.full((counts.size + 1,), 0, "int64")
@@ -109,6 +113,7 @@ def starts_from_counts(counts: ndarray) -> ndarray:
     return starts
 
 
+@on_array_device
 def expand(starts: ndarray, count: int) -> ndarray:
     """Returns the major index (int64) of each of `count` values."""
     if count == 0:
@@ -119,6 +124,7 @@ def expand(starts: ndarray, count: int) -> ndarray:
     return running_sum(marks)[:count]
 
 
+@on_array_device
 def compress(majors: ndarray, extent: int, scale: int = 1) -> ndarray:
     """Returns the offsets (int64) for sorted major indices, or for keys if `scale` is the minor extent."""
     if majors.size == 0:
@@ -127,12 +133,14 @@ def compress(majors: ndarray, extent: int, scale: int = 1) -> ndarray:
     return _core.searchsorted(majors, astype(firsts, majors.dtype_name), False)
 
 
+@on_array_device
 def keys(majors: ndarray, minors: ndarray, shape: tuple[int, int]) -> ndarray:
     """Returns a key for each position: int32 where that suffices, as it sorts faster."""
     name = index_dtype(shape[0] * shape[1])
     return astype(majors, name) * shape[1] + astype(minors, name)
 
 
+@on_array_device
 def split(positions: ndarray, extent: int) -> tuple[ndarray, ndarray]:
     """Splits keys into major and minor indices."""
     if extent == 0:
@@ -140,6 +148,7 @@ def split(positions: ndarray, extent: int) -> tuple[ndarray, ndarray]:
     return positions // extent, positions % extent
 
 
+@on_array_device
 def take(a: ndarray, index: ndarray) -> ndarray:
     """Gathers elements of a 1-d array."""
     if index.size == 0:
@@ -152,6 +161,7 @@ def combine(dtype: str) -> str:
     return "maximum" if dtype == "bool" else "add"
 
 
+@on_array_device
 def add_up(groups: ndarray, values: ndarray, count: int) -> ndarray:
     """Returns the sum of the values in each of `count` groups; `groups` holds the group number of each value."""
     sums = _core.full((count,), 0, values.dtype_name)
@@ -160,11 +170,13 @@ def add_up(groups: ndarray, values: ndarray, count: int) -> ndarray:
     return sums
 
 
+@on_array_device
 def rising(positions: ndarray) -> bool:
     """Returns true if the keys are strictly increasing. Waits for the device."""
     return positions.size < 2 or not bool(_core.reduce("max", positions[1:] <= positions[:-1], None))
 
 
+@on_array_device
 def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
     """Sorts the keys and sums the values of equal ones. Waits for the device, as the result's length depends on
     data."""
@@ -181,12 +193,14 @@ def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
     return unique, add_up(running_sum(first) - 1, values, unique.size)
 
 
+@on_array_device
 def keep(mask: ndarray, *arrays: ndarray) -> tuple[ndarray, ...]:
     """Returns the elements where the mask is true. Waits for the device, as the result's length depends on data."""
     chosen = select_flat(mask, arange(mask.size))
     return tuple(take(a, chosen) for a in arrays)
 
 
+@on_array_device
 def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """Returns the sorted union of two strictly increasing key arrays, and the index of each input's keys in it.
 
@@ -206,6 +220,7 @@ def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     return positions, ranks[: a.size], ranks[a.size :]
 
 
+@on_array_device
 def find(positions: ndarray, values: ndarray, wanted: ndarray) -> ndarray:
     """Looks up the values at the `wanted` keys (of any shape) in strictly increasing `positions`; absent keys give
     zero."""
@@ -217,6 +232,7 @@ def find(positions: ndarray, values: ndarray, wanted: ndarray) -> ndarray:
     return _core.map("where", _core.gather(positions, nearest) == wanted, _core.gather(values, nearest), zero)
 
 
+@on_array_device
 def replace(positions: ndarray, values: ndarray, new: ndarray, new_values: ndarray) -> tuple[ndarray, ndarray]:
     """Replaces or inserts values at `new` keys in strictly increasing `positions`; the last of duplicate new keys
     wins."""
@@ -230,6 +246,7 @@ def replace(positions: ndarray, values: ndarray, new: ndarray, new_values: ndarr
     return kept[0], kept[1]
 
 
+@on_array_device
 def pick_majors(starts: ndarray, majors: ndarray) -> tuple[ndarray, ndarray]:
     """Returns the offsets of the chosen majors and the indices of their values. Waits for the device for their
     number."""

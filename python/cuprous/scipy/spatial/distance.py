@@ -11,7 +11,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.naming import named
-from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
 from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, UNWEIGHTED, absolute, total, truths
 from cuprous.scipy.special import rel_entr
 
@@ -169,6 +169,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     return _write_out(found(a.reshape([m, 1, n]), b.reshape([1, b.shape[0], n])), out)
 
 
+@on_array_device
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
     """Returns the distances between the rows of a matrix as a vector: rows 0 and 1, 0 and 2, …, 1 and 2, ….
 
@@ -198,6 +199,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     return _write_out(square[cp.triu_indices(m, 1)], out)
 
 
+@on_array_device
 def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
     """Converts a vector of distances, as returned by `pdist`, to the symmetric matrix, and back.
 

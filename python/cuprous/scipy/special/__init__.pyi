@@ -104,6 +104,7 @@ pdtr: _SpecialFunction
 pdtrc: _SpecialFunction
 pdtri: _SpecialFunction
 poch: _SpecialFunction
+powm1: _SpecialFunction
 pseudo_huber: _SpecialFunction
 psi: _SpecialFunction
 radian: _SpecialFunction
@@ -219,6 +220,7 @@ __all__ = [
     "perm",
     "poch",
     "polygamma",
+    "powm1",
     "pseudo_huber",
     "psi",
     "radian",

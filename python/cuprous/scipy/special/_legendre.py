@@ -9,6 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import broadcast_shapes, ndarray, write_out
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.special._composed import both, either, where
 from cuprous.scipy.special._function import _prepared, in_double
 
@@ -65,6 +66,7 @@ def lpmv(m: ndarray, v: ndarray, x: ndarray) -> ndarray:
     return where(known, where(order > degree, where(m < 0.0, math.nan, 0.0), value), math.nan)
 
 
+@on_array_device
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: Any = None) -> Any:
     """Returns spherical harmonics of degree n and order m, with the phase (-1)**m; 0 for a negative degree, and NaN
     for numbers that are not whole.

@@ -57,6 +57,7 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("expm1", 1, "expm1", "Returns exp(x) - 1, accurate for small x."),
     ("log1p", 1, "log1p", "Returns log(1 + x), accurate for small x."),
     ("exprel", 1, "exprel", "Returns (exp(x) - 1) / x; 1 at 0."),
+    ("powm1", 2, "powm1", "Returns x**y - 1, accurate where x**y is near 1."),
     ("cbrt", 1, "cbrt", "Returns the cube root."),
     ("j0", 1, b.j0, "Returns the Bessel function of the first kind and order 0."),
     ("j1", 1, b.j1, "Returns the Bessel function of the first kind and order 1."),

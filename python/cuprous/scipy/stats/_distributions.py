@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._common.arguments import array, ndarray
+from cuprous._common.operands import on_array_device
 from cuprous.scipy import special as sp
 from cuprous.scipy.special._composed import both
 
@@ -189,6 +190,7 @@ class Distribution:
     def _valid(self, shapes: list[ndarray], scale: ndarray) -> ndarray:
         return both(scale > 0.0, *(s > 0.0 for s in shapes))
 
+    @on_array_device
     def _at(self, x: Any, args: Any, kwargs: Any, code: Callable[..., ndarray], below: float, above: float,
             density: bool) -> ndarray:  # fmt: skip
         shapes, loc, scale = self._arguments(args, kwargs)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.stats._moments import _kept, ndarray, sample
 
 _map = _core.map
@@ -108,6 +109,7 @@ def _runs(ordered: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     return first, last, new
 
 
+@on_array_device
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> ndarray:
     """Returns the ranks of the elements, starting at 1. Equal elements share their "average", "min" or "max" rank,
     share their rank among distinct values ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks of its
@@ -154,6 +156,7 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     return cp.moveaxis(_map("where", spoiled, float("nan"), ranks), -1, along)
 
 
+@on_array_device
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
     """Returns the most frequent value along an axis (the least of several), and its count. NaN makes the value NaN and
     the count 0.

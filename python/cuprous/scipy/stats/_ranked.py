@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cuprous as cp
 from cuprous import _core
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.stats._kolmogorov import paths_outside, two_sided
 from cuprous.scipy.stats._moments import _kept, pair, significance
 from cuprous.scipy.stats._order import rankdata
@@ -70,6 +71,7 @@ def _inversions(m: int, n: int) -> np.ndarray:
     return counts
 
 
+@on_array_device
 def mannwhitneyu(
     x: Any, y: Any, use_continuity: bool = True, alternative: str = "two-sided", axis: int | None = 0,
     method: str = "auto", *, nan_policy: str = "propagate", keepdims: bool = False,
@@ -152,6 +154,7 @@ def _kendall_exact(n: int, discordant: int, alternative: str) -> float:
     return (orders - below + _mahonian(n, least)[-1]) / orders
 
 
+@on_array_device
 def kendalltau(
     x: Any, y: Any, *, nan_policy: str = "propagate", method: str = "auto", variant: str = "b",
     alternative: str = "two-sided", axis: int | None = None, keepdims: bool = False,
@@ -239,6 +242,7 @@ def _kendall(n: int, row: list[float], method: str, variant: str, alternative: s
     return tau, 2 * p if alternative == "two-sided" else p
 
 
+@on_array_device
 def ks_2samp(
     data1: Any, data2: Any, alternative: str = "two-sided", method: str = "auto", *, axis: int | None = 0,
     nan_policy: str = "propagate", keepdims: bool = False,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import cuprous as cp
 from cuprous import _core
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.special import entr, rel_entr
 from cuprous.scipy.stats._moments import _kept, ndarray, pair, sample
 from cuprous.scipy.stats._order import rankdata
@@ -130,6 +131,7 @@ def _coefficient(a: ndarray, b: ndarray, along: int) -> ndarray:
     return _map("where", constant, math.nan, r)
 
 
+@on_array_device
 def spearmanr(
     a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
 ) -> SignificanceResult:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.special import chdtrc, fdtrc
 from cuprous.scipy.stats._moments import _kept, kurtosis, sample, significance, skew
 from cuprous.scipy.stats._order import trim_mean
@@ -46,6 +47,7 @@ def _tested(
     return TtestResult(results[0], results[1], _kept(spread, a, axis, keepdims), results[2], results[3], alternative)
 
 
+@on_array_device
 def ttest_1samp(
     a: Any, popmean: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
@@ -87,6 +89,7 @@ def ttest_1samp(
     return result
 
 
+@on_array_device
 def ttest_rel(
     a: Any, b: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
@@ -134,6 +137,7 @@ def _independent(
     return means[0] - means[1], _map("sqrt", total), _map("where", cp.isnan(df), 1.0, df)
 
 
+@on_array_device
 def ttest_ind(
     a: Any, b: Any, *, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate",
     alternative: str = "two-sided", trim: float = 0, method: Any = None, keepdims: bool = False,
@@ -181,6 +185,7 @@ def ttest_ind(
     return _tested(difference, spread, df, alternative, a, axis, keepdims)
 
 
+@on_array_device
 def ttest_ind_from_stats(
     mean1: Any, std1: Any, nobs1: Any, mean2: Any, std2: Any, nobs2: Any, equal_var: bool = True,
     alternative: str = "two-sided",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _random_numbers, _reductions, _shape
-from cuprous.torch._args import tensor_of
+from cuprous.torch._creation import tensor
 from cuprous.torch._types import Size
 from cuprous.torch.autograd import grad
 from cuprous.torch.autograd._modes import no_grad
@@ -37,7 +37,7 @@ def common(*parameters: Any) -> list[Tensor]:
             for p in parameters
         ]
     else:
-        made = [tensor_of(float(p)) for p in parameters]
+        made = [tensor(float(p)) for p in parameters]
     return list(_shape.broadcast_tensors(*made))
 
 

@@ -24,21 +24,18 @@ from cuprous.torch.linalg._decompositions import (
     svd,
     svdvals,
 )
+from cuprous.torch.linalg._determinants import det, logdet, slogdet
+from cuprous.torch.linalg._least_squares import lstsq, pinv
 from cuprous.torch.linalg._lu import FUNCTIONS as _LU
 from cuprous.torch.linalg._lu import METHODS as _LU_METHODS
 from cuprous.torch.linalg._lu import householder_product, lu, lu_factor, lu_factor_ex, lu_solve
 from cuprous.torch.linalg._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from cuprous.torch.linalg._solving import (
-    det,
     inv,
     inv_ex,
-    logdet,
-    lstsq,
     matrix_exp,
     matrix_power,
     multi_dot,
-    pinv,
-    slogdet,
     solve,
     solve_ex,
     solve_triangular,

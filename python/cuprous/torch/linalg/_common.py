@@ -111,3 +111,10 @@ def gaps(values: Tensor) -> Tensor:
 def arrays(*tensors: Tensor) -> list[Any]:
     """Returns the memory of tensors as arrays."""
     return [t.as_array() for t in tensors]
+
+
+def has_nan(x: Tensor) -> Tensor:
+    """Returns, for each matrix of a batch, whether it contains NaN."""
+    if not x.dims[-1]:
+        return _core.t_full(list(x.dims[:-2]), False, "bool", x.device_name)
+    return _core.t_reduce("max", _core.t_map("isnan", x), [-2, -1], False)

@@ -21,10 +21,11 @@ from cuprous.torch.linalg._common import (
     engine,
     eye,
     gaps,
+    has_nan,
     matrices,
     off_diagonal,
 )
-from cuprous.torch.linalg._solving import _has_nan, solve
+from cuprous.torch.linalg._solving import solve
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -137,7 +138,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     matrices("linalg.cholesky_ex", A, square=True)
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
-    info = _core.t_cast(_has_nan(plain), "int32")
+    info = _core.t_cast(has_nan(plain), "int32")
     if bool(info.any()):
         if check_errors:
             raise LinAlgError("linalg.cholesky_ex: the input is not positive-definite.")

@@ -11,21 +11,11 @@ from cuprous.linalg import _decompositions
 from cuprous.linalg._products import chained, power
 from cuprous.torch import _diagonals, _shape
 from cuprous.torch._args import write_out
-from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import conj
-from cuprous.torch._reductions import sum as total
 from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
-from cuprous.torch.linalg._common import LinAlgError, arrays, checked, engine, eye, matrices
+from cuprous.torch.linalg._common import LinAlgError, arrays, checked, engine, eye, has_nan, matrices
 
 _wrap, _map = _core.t_wrap, _core.t_map
-
-
-class slogdet_result(NamedTuple):
-    """The sign of a determinant, and the logarithm of its absolute value."""
-
-    sign: Tensor
-    logabsdet: Tensor
 
 
 class inv_ex_result(NamedTuple):
@@ -40,15 +30,6 @@ class solve_ex_result(NamedTuple):
 
     result: Tensor
     info: Tensor
-
-
-class lstsq_result(NamedTuple):
-    """A least-squares solution."""
-
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
 
 
 class _Solve(Function):
@@ -78,53 +59,6 @@ class _Inverse(Function):
     def backward(ctx: Any, g: Any) -> Any:
         y = adjoint(ctx.saved_tensors[0])
         return -(y @ g @ y)
-
-
-class _Slogdet(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor) -> tuple[Tensor, Tensor]:
-        sign, log = (_wrap(x) for x in engine.slogdet(a.as_array()))
-        ctx.save_for_backward(a, sign)
-        if not a.is_complex():
-            ctx.mark_non_differentiable(sign)
-        return sign, log
-
-    @staticmethod
-    def backward(ctx: Any, *gs: Any) -> Any:
-        a, sign = ctx.saved_tensors
-        factor = gs[-1]
-        if a.is_complex():
-            phase = _map("imag", _map("multiply", conj(gs[0]), sign))
-            factor = _map("make_complex", factor, -phase)
-        return factor.unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
-
-
-class _Det(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor) -> Tensor:
-        value = _wrap(engine.det(a.as_array()))
-        ctx.save_for_backward(a, value)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, value = ctx.saved_tensors
-        if bool((value == 0).any()):
-            return g.unsqueeze(-1).unsqueeze(-1) * _cofactors(a)
-        return (g * conj(value)).unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
-
-
-def _cofactors(a: Tensor) -> Tensor:
-    """Returns the conjugate of the derivative of the determinant, also of singular matrices, from singular values:
-    det(U) det(Vᴴ) times the products of all singular values but one."""
-    from cuprous.torch.linalg._decompositions import svd  # which imports this module
-
-    u, s, vh = svd(a)
-    n = s.dims[-1]
-    others = s.unsqueeze(-2) * (1 - eye(n, s)) + eye(n, s)
-    products = _core.t_reduce("prod", others, [-1], False)
-    sign = det(u) * det(vh)
-    return conj(sign).unsqueeze(-1).unsqueeze(-1) * ((u * products.unsqueeze(-2)) @ vh)
 
 
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -170,7 +104,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """
     matrices("linalg.inv_ex", A, square=True)
     result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
-    info = _core.t_cast(_has_nan(result), "int32")
+    info = _core.t_cast(has_nan(result), "int32")
     if check_errors and bool(info.any()):
         raise LinAlgError("linalg.inv_ex: The input matrix is singular.")
     return inv_ex_result(inv(A) if A.requires_grad and not bool(info.any()) else result, info)
@@ -178,13 +112,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 def _identities(a: Tensor) -> Tensor:
     return _core.t_expand(eye(a.dims[-1], a), list(a.dims))
-
-
-def _has_nan(x: Tensor) -> Tensor:
-    """Returns, for each matrix of a batch, whether it contains NaN."""
-    if not x.dims[-1]:
-        return _core.t_full(list(x.dims[:-2]), False, "bool", x.device_name)
-    return _core.t_reduce("max", _map("isnan", x), [-2, -1], False)
 
 
 def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -301,167 +228,6 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     with checked("linalg.solve_triangular"):
         x: Tensor = _Solve.apply(a, b)
     return write_out(out, x if left else x.mT)
-
-
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the determinant.
-
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        out: a tensor of the result's shape to write to.
-
-    Returns:
-        A tensor of the shape of the batch.
-
-    Examples:
-        >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 3.0]]))
-        tensor(6.)
-    """
-    matrices("linalg.det", A, square=True)
-    result: Tensor = _Det.apply(A)
-    return write_out(out, result)
-
-
-def slogdet(A: Tensor) -> Any:
-    """Returns the sign of the determinant, or its phase for complex matrices, and the logarithm of its absolute value.
-
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-
-    Returns:
-        The named tuple `(sign, logabsdet)`.
-
-    Examples:
-        >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
-        tensor(-1.)
-    """
-    matrices("linalg.slogdet", A, square=True)
-    return slogdet_result(*_Slogdet.apply(A))
-
-
-def logdet(input: Tensor) -> Tensor:
-    """Returns the logarithm of the determinant, which is NaN if the determinant is negative.
-
-    Args:
-        input: a square matrix or a batch of them, of a floating dtype.
-
-    Returns:
-        A tensor of the shape of the batch.
-
-    Examples:
-        >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
-        tensor(0.)
-    """
-    sign, log = slogdet(input)
-    if input.is_complex():
-        return _map("log", sign) + log
-    return _map("where", sign < 0, math.nan, log)
-
-
-class _PseudoInverse(Function):
-    """The pseudoinverse, with the derivative of Golub and Pereyra (1973) for a constant rank."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, cutoff: Any, hermitian: bool) -> Tensor:
-        p = _wrap(engine.pinv(a.as_array(), rcond=cutoff, hermitian=hermitian))
-        ctx.save_for_backward(a, p)
-        return p
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        a, p = ctx.saved_tensors
-        gh, ph = adjoint(g), adjoint(p)
-        ga = -(ph @ g @ ph)
-        m, n = a.dims[-2:]
-        if m > n:  # otherwise A has a right inverse, and I - A P is zero unless the rank is smaller
-            ga = ga + (gh - a @ (p @ gh)) @ p @ ph
-            ga = ga + ph @ (p @ (gh - (gh @ p) @ a))
-        else:
-            ga = ga + (gh @ p - a @ (p @ gh @ p)) @ ph
-            ga = ga + ph @ (p @ gh - (p @ gh @ p) @ a)
-        return ga, None, None
-
-
-def pinv(
-    A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Returns the Moore-Penrose pseudoinverse. Small singular values count as zero.
-
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        atol: for PyTorch's signature; only None.
-        rtol: the tolerance relative to the largest singular value, by default the larger extent times the dtype's
-            epsilon.
-        hermitian: whether the matrices are Hermitian.
-        out: a tensor of the result's shape to write to.
-
-    Returns:
-        A tensor of shape (..., n, m).
-
-    Raises:
-        NotImplementedError: for `atol`.
-
-    Examples:
-        >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
-        tensor([[0.5000, 0.0000],
-                [0.0000, 0.0000]])
-    """
-    matrices("linalg.pinv", A, square=hermitian)
-    if atol is not None:
-        raise NotImplementedError(f"[linalg.pinv] atol={atol!r} is not supported; use rtol")
-
-    cutoff = max(A.dims[-2:]) * finfo(A.dtype).eps if rtol is None else rtol
-    result: Tensor = _PseudoInverse.apply(A, cutoff, hermitian)
-    return write_out(out, result)
-
-
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """Returns the X that minimizes the norm of A X - B, the one of least norm if there are several.
-
-    Args:
-        A: a tensor of shape (..., m, n), of a floating or complex dtype.
-        B: a tensor of shape (..., m) or (..., m, k), of the same dtype.
-        rcond: singular values below `rcond` times the largest count as zero.
-        driver: the LAPACK routine whose results are given: "gels" has no rank, "gelsy" no residuals, and only
-            "gelsd" and "gelss" have singular values; by default "gelsy", on a GPU "gels". The solution is the same.
-
-    Returns:
-        The named tuple `(solution, residuals, rank, singular_values)`: the residuals are squared, and empty unless
-        there are more rows than columns and the rank is full.
-
-    Raises:
-        RuntimeError: for shapes or dtypes that do not match.
-
-    Examples:
-        >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-        >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
-        tensor([[1.],
-                [2.]])
-    """
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss) but got " + str(driver)
-        )
-    vector = _is_vector(A, B)
-    b = B.unsqueeze(-1) if vector else B
-    matrices("torch.linalg.lstsq", A, b)
-    if b.dims[-2] != A.dims[-2]:
-        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    from cuprous.torch.linalg._decompositions import svdvals  # which imports this module
-
-    solution = pinv(A, rtol=rcond) @ b
-    values = svdvals(A.detach())
-    m, n = A.dims[-2:]
-
-    least = values.amax(-1, True) * (max(m, n) * finfo(values.dtype).eps if rcond is None else rcond)
-    rank = total(values > least, -1)
-    driver = driver or ("gelsy" if A.device_name == "cpu" else "gels")
-    residuals = values.new_empty(0)
-    if driver != "gelsy" and m > n and bool((rank == n).all()):
-        residuals = total(_map("square", _map("absolute", A @ solution - b)), -2)
-    rank = rank.new_empty(0) if driver == "gels" else rank
-    values = values if driver in ("gelsd", "gelss") else values.new_empty(0)
-    return lstsq_result(solution.squeeze(-1) if vector else solution, residuals, rank, values)
 
 
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:

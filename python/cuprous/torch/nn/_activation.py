@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _joining, _random_numbers
-from cuprous.torch._args import named, wrap_dim
+from cuprous.torch._args import wrap_dim
 from cuprous.torch._pointwise import clamp
 from cuprous.torch._reductions import log_softmax, softmax
 

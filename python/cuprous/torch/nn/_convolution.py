@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
-from cuprous.torch._args import named
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis

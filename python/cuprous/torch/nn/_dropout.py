@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _random_numbers
-from cuprous.torch._args import named
 from cuprous.torch.nn._activation import written
 
 _map = _core.t_map

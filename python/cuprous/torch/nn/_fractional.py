@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _random_numbers
-from cuprous.torch._args import named
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
 from cuprous.torch.nn._windows import batched, chosen
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import spread
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _joining, _reductions
-from cuprous.torch._args import named
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function

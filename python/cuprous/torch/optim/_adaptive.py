@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from cuprous import _core
+from cuprous._common.naming import documented
 from cuprous._core import Tensor
 from cuprous.torch.optim._elementwise import Elementwise, _average, _scaled, _subtract
 from cuprous.torch.optim._optimizer import check_betas, check_nonnegative
@@ -13,21 +14,27 @@ from cuprous.torch.optim._optimizer import check_betas, check_nonnegative
 _map, _update = _core.t_map, _core.t_update
 
 
+_documented = documented({
+    "params": "the parameters, or groups of them as dicts with settings of their own.",
+    "lr": "the learning rate.",
+    "eps": "what is added to the divisor.",
+    "weight_decay": "the factor of the parameters that is added to the gradients.",
+    "capturable": "has no effect.",
+    "foreach": "has no effect.",
+    "maximize": "whether to follow the gradients up.",
+    "differentiable": "for PyTorch's signature; only False.",
+    "betas": "the factors of the running means of the gradient and of its square.",
+})  # fmt: skip
+
+
+@_documented
 class RMSprop(Elementwise):
     """An optimizer that divides the gradient by the root of its running mean square (Hinton, 2012).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
         alpha: the factor of the running mean.
-        eps: what is added to the divisor.
-        weight_decay: the factor of the parameters that is added to the gradients.
         momentum: the factor of earlier steps.
         centered: whether the mean is subtracted, so that the divisor is a standard deviation (Graves, 2013).
-        capturable: has no effect.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
 
     Raises:
         ValueError: for settings out of range.
@@ -67,19 +74,13 @@ class RMSprop(Elementwise):
         _subtract(p, _scaled(change, float(group["lr"])))
 
 
+@_documented
 class Adagrad(Elementwise):
     """An optimizer that divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
         lr_decay: how much the learning rate falls with each step.
-        weight_decay: the factor of the parameters that is added to the gradients.
         initial_accumulator_value: the first value of the sum.
-        eps: what is added to the divisor.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
         fused: has no effect.
 
     Raises:
@@ -113,20 +114,13 @@ class Adagrad(Elementwise):
         _subtract(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
 
 
+@_documented
 class Adadelta(Elementwise):
     """An optimizer that multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients
     (Zeiler, 2012).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
         rho: the factor of the running means.
-        eps: what is added to the divisor.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        foreach: has no effect.
-        capturable: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
 
     Raises:
         ValueError: for settings out of range.
@@ -161,19 +155,9 @@ class Adadelta(Elementwise):
         _subtract(p, _scaled(change, float(group["lr"])))
 
 
+@_documented
 class Adamax(Elementwise):
     """Adam with the running maximum of the gradient in place of its mean square (Kingma and Ba, 2015).
-
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        betas: the factors of the running means of the gradient and of its square.
-        eps: what is added to the divisor.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
-        capturable: has no effect.
 
     Raises:
         ValueError: for settings out of range.
@@ -205,21 +189,13 @@ class Adamax(Elementwise):
         _subtract(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
 
 
+@_documented
 class NAdam(Elementwise):
     """Adam with Nesterov momentum (Dozat, 2016).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        betas: the factors of the running means of the gradient and of its square.
-        eps: what is added to the divisor.
-        weight_decay: the factor of the parameters that is added to the gradients.
         momentum_decay: how much the momentum grows with each step.
         decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        capturable: has no effect.
-        differentiable: for PyTorch's signature; only False.
 
     Raises:
         ValueError: for settings out of range.
@@ -263,20 +239,12 @@ class NAdam(Elementwise):
         _subtract(p, _map("divide", lookahead, size))
 
 
+@_documented
 class RAdam(Elementwise):
     """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        betas: the factors of the running means of the gradient and of its square.
-        eps: what is added to the divisor.
-        weight_decay: the factor of the parameters that is added to the gradients.
         decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        capturable: has no effect.
-        differentiable: for PyTorch's signature; only False.
 
     Raises:
         ValueError: for settings out of range.
@@ -321,18 +289,14 @@ def _filled(p: Tensor, value: float) -> Tensor:
     return _core.t_full(list(p.dims), value, p.dtype_name, p.device_name)
 
 
+@_documented
 class Rprop(Elementwise):
     """Resilient propagation: the signs of gradients alone decide how far parameters move (Riedmiller and Braun, 1993).
 
     Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
         lr: the first step size of each element.
         etas: the factors of a step size if the gradient has changed its sign, and if it has kept it.
         step_sizes: the least and the greatest step size.
-        capturable: has no effect.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
 
     Raises:
         ValueError: for a negative rate, or factors that are not on both sides of 1.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _windows
-from cuprous.torch._args import named
 
 
 def _symmetric(name: str, of: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -6,10 +6,21 @@ import math
 from typing import Any
 
 import cuprous.torch as torch
+from cuprous._common.naming import documented
 from cuprous._core import Tensor
 from cuprous.torch import nn
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision.ops.boxes import aspect_penalty, distance_penalty, hull_and_sides
+
+_documented = documented({
+    "boxes1": "boxes (N, 4), or one.",
+    "boxes2": "as many boxes.",
+    "reduction": '"none", "mean" or "sum".',
+    "eps": "what is added to divisors.",
+    "p": "the probability that an element is dropped.",
+    "block_size": "the extent of the blocks, odd.",
+    "inplace": "whether the input is written to.",
+})  # fmt: skip
 
 
 def _floats(boxes: Any) -> Any:
@@ -35,14 +46,9 @@ def _reduced(loss: Any, reduction: str) -> Tensor:
     return loss.sum() if reduction == "sum" else loss
 
 
+@_documented
 def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the generalized intersection over union of boxes in pairs (Rezatofighi et al., 2019).
-
-    Args:
-        boxes1: boxes (N, 4), or one.
-        boxes2: as many boxes.
-        reduction: "none", "mean" or "sum".
-        eps: what is added to divisors.
 
     Returns:
         A tensor of N losses, or their reduction.
@@ -61,14 +67,9 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
     return _reduced(1 - (iou - (hull - union) / (hull + eps)), reduction)
 
 
+@_documented
 def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the distance intersection over union of boxes in pairs (Zheng et al., 2020).
-
-    Args:
-        boxes1: boxes (N, 4), or one.
-        boxes2: as many boxes.
-        reduction: "none", "mean" or "sum".
-        eps: what is added to divisors.
 
     Returns:
         A tensor of N losses, or their reduction.
@@ -85,14 +86,9 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
     return _reduced(1 - _overlap(first, second, eps)[0] + distance_penalty(first, second, eps), reduction)
 
 
+@_documented
 def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the complete intersection over union of boxes in pairs (Zheng et al., 2020).
-
-    Args:
-        boxes1: boxes (N, 4), or one.
-        boxes2: as many boxes.
-        reduction: "none", "mean" or "sum".
-        eps: what is added to divisors.
 
     Returns:
         A tensor of N losses, or their reduction.
@@ -132,16 +128,13 @@ def _dropped(input: Any, p: float, block_size: int, inplace: bool, eps: float, t
     return input.mul_(kept).mul_(scale) if inplace else input * kept * scale
 
 
+@_documented
 def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06,
                  training: bool = True) -> Tensor:  # fmt: skip
     """Sets random blocks of images to zero, and scales the rest (Ghiasi et al., 2018).
 
     Args:
         input: images (N, C, H, W).
-        p: the probability that an element is dropped.
-        block_size: the extent of the blocks, odd.
-        inplace: whether the input is written to.
-        eps: what is added to divisors.
         training: whether anything is dropped.
 
     Returns:
@@ -158,16 +151,13 @@ def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False
     return result
 
 
+@_documented
 def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06,
                  training: bool = True) -> Tensor:  # fmt: skip
     """Sets random blocks of volumes to zero, and scales the rest (Ghiasi et al., 2018).
 
     Args:
         input: volumes (N, C, D, H, W).
-        p: the probability that an element is dropped.
-        block_size: the extent of the blocks, odd.
-        inplace: whether the input is written to.
-        eps: what is added to divisors.
         training: whether anything is dropped.
 
     Returns:
@@ -184,14 +174,9 @@ def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False
     return result
 
 
+@_documented
 class DropBlock2d(nn.Module):
     """`drop_block2d` as a layer, which drops in training alone.
-
-    Args:
-        p: the probability that an element is dropped.
-        block_size: the extent of the blocks, odd.
-        inplace: whether the input is written to.
-        eps: what is added to divisors.
 
     Examples:
         >>> ops.DropBlock2d(0.5, 1).eval()(torch.ones(1, 1, 2, 2)).sum()
@@ -212,14 +197,9 @@ class DropBlock2d(nn.Module):
         return f"{type(self).__name__}(p={self.p}, block_size={self.block_size}, inplace={self.inplace})"
 
 
+@_documented
 class DropBlock3d(DropBlock2d):
     """`drop_block3d` as a layer, which drops in training alone.
-
-    Args:
-        p: the probability that an element is dropped.
-        block_size: the extent of the blocks, odd.
-        inplace: whether the input is written to.
-        eps: what is added to divisors.
 
     Examples:
         >>> ops.DropBlock3d(0.5, 1).eval()(torch.ones(1, 1, 2, 2, 2)).sum()

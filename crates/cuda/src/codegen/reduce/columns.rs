@@ -1,14 +1,14 @@
 //! Reductions along an axis that is not the contiguous one. Threads lie along the contiguous axis in vectors. Rows of
 //! threads share the reduced axis, and so do blocks if there are too few columns.
 
-use cuprous_plan::{Access, Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::columns_merge::{merge_parts, merge_thread_rows};
 use super::phases::Phases;
-use super::rows::{iota_lane, outer_vars};
+use super::rows::{Vectors, iota_lane, outer_vars, row_position};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, state_bytes};
-use crate::codegen::map::{Span, VectorAccess, vector_access};
+use crate::codegen::map::{Span, vector_access};
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;
@@ -201,73 +201,25 @@ fn keep_lanes(lower: &mut Lower<'_>, code: &mut Code, span: Span, list: &[Val], 
 fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: Span, axis: usize, ty: u32) {
     let kernel = &lower.unit.kernel;
     let (v, u, sub, int) = (span.v, span.u, span.sub(), lower.index());
-    let first = kernel.outer.len();
-    let outer = outer_vars(lower);
-    let mut declared: Vec<usize> = Vec::new();
-    for t in kernel.body.iter().filter(|t| t.level == Level::Full) {
-        if let Inst::Load { access, .. } | Inst::Store { access, .. } | Inst::Iota { access } = &t.inst {
-            let tag = lower.tag(access);
-            if !declared.contains(&tag) {
-                declared.push(tag);
-                let at = lower.address(access, &outer, true);
-                code.line(format!("const {int} column{tag} = {at};"));
-            }
-        }
-    }
-    // Indices along the reduced axes from the number of an element.
-    let mut inner = vec![(first, "e".to_string())];
-    let mut lines = Vec::new();
-    if kernel.inner.len() > 1 {
-        inner.clear();
-        let mut rest = "e".to_string();
-        for k in (first + 1..first + kernel.inner.len()).rev() {
-            let d = lower.divisor(&format!("d{k}"), kernel.inner[k - first]);
-            lines.push(format!("const {int} g{k} = quotient({rest}, {d}), e{k} = {rest} - g{k} * extent({d});"));
-            inner.push((k, format!("e{k}")));
-            rest = format!("g{k}");
-        }
-        lines.push(format!("const {int} e{first} = {rest};"));
-        inner.push((first, format!("e{first}")));
-    }
+    let position = row_position(lower, code, "column", "e");
+    let vectors = Vectors { position: &position, span, axis };
+    let instructions: Vec<usize> = (0..kernel.body.len()).filter(|&i| kernel.body[i].level == Level::Full).collect();
     let element = if u == 1 { "at".to_string() } else { format!("at + u * {ty}") };
-    let position = |c: &mut Code| {
-        c.line(format!("const {int} e = {element};"));
-        lines.iter().for_each(|line| c.line(line));
-    };
-    let start = |lower: &mut Lower<'_>, access: &Access| {
-        let tag = lower.tag(access);
-        let within = lower.address(access, &inner, false);
-        if within == "0" { format!("column{tag}") } else { format!("column{tag} + {within}") }
-    };
 
     code.block(format!("for ({int} at = begin + ty; at < stop; at += {})", ty * u), |c| {
         if u > 1 {
             c.line(format!("const bool full = at + {} < stop;", (u - 1) * ty));
         }
-        let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
-        for (i, t) in kernel.body.iter().enumerate().filter(|(_, t)| t.level == Level::Full) {
-            if let Inst::Load { buf, access } = &t.inst {
-                let at = start(lower, access);
-                let s = vector_access(lower, access, axis, v, t.dtype, at);
-                let same = s.lane == vectorize::LaneStep::Broadcast;
-                let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
-                c.line(span.array(&ty, &format!("x{i}")));
-                lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
-                loads.push((i as Val, lower.pointer(*buf, t.dtype), s));
-            }
-        }
+        let loads = vectors.declare_loads(lower, c, instructions.iter().copied());
         let fill = |c: &mut Code, guarded: bool| {
             span.scoped(c, |c| {
-                position(c);
-                for (i, p, s) in &loads {
-                    let t = kernel.body[*i as usize].dtype;
-                    let ty =
-                        if s.lane == vectorize::LaneStep::Broadcast { ctype(t).into() } else { span.vector(ctype(t)) };
-                    let load = s.load(p, v, None);
+                position.lines(c, &element);
+                for load in &loads {
+                    let (i, value) = (load.val, load.access.load(&load.pointer, v, None));
                     c.line(if guarded {
-                        format!("x{i}{sub} = e < stop ? {load} : {ty}{{}};")
+                        format!("x{i}{sub} = e < stop ? {value} : {}{{}};", load.ty)
                     } else {
-                        format!("x{i}{sub} = {load};")
+                        format!("x{i}{sub} = {value};")
                     });
                 }
             });
@@ -283,41 +235,17 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: 
         }
         let index = format!("[{}][{}]", if v == 1 { "0" } else { "l" }, if u == 1 { "0" } else { "u" });
         span.scoped(c, |c| {
-            position(c);
-            let stores: Vec<usize> = (0..kernel.body.len())
-                .filter(|&i| kernel.body[i].level == Level::Full && matches!(kernel.body[i].inst, Inst::Store { .. }))
-                .collect();
+            position.lines(c, &element);
+            let stores: Vec<usize> =
+                instructions.iter().copied().filter(|&i| matches!(kernel.body[i].inst, Inst::Store { .. })).collect();
             for &i in &stores {
                 c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
             }
-            span.each_lane(c, |c| {
-                for (i, t) in kernel.body.iter().enumerate().filter(|(_, t)| t.level == Level::Full) {
-                    match &t.inst {
-                        Inst::Iota { access } => {
-                            let at = start(lower, access);
-                            let name = iota_lane(lower, access, axis, v, &at);
-                            lower.names.insert(i as Val, name);
-                        }
-                        Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
-                        Inst::Store { arg, .. } => {
-                            let y = if v == 1 { format!("y{i}") } else { format!("y{i}.v[l]") };
-                            c.line(format!("{y} = {};", lower.name(*arg)));
-                        }
-                        _ => {}
-                    }
-                }
-                for f in reductions {
-                    c.line(format!("r{}{index} = {};", f.v, f.converted(&lower.name(f.arg))));
-                }
+            vectors.compute_lanes(lower, c, &instructions, &[], reductions, &index);
+            vectors.store(lower, c, &stores, |s, pointer, y| {
+                let line = s.store(pointer, v, y, None);
+                if u == 1 { line } else { format!("if (e < stop) {line}") }
             });
-            for &i in &stores {
-                let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
-                let d = kernel.body[i].dtype;
-                let at = start(lower, access);
-                let s = vector_access(lower, access, axis, v, d, at);
-                let line = s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), None);
-                c.line(if u == 1 { line } else { format!("if (e < stop) {line}") });
-            }
         });
         let each = |c: &mut Code, guard: bool| {
             for f in reductions {

@@ -3,10 +3,10 @@
 use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
-use super::rows::{accumulate_all, iota_lane, outer_indices, row_position, row_statement};
+use super::rows::{Vectors, accumulate_all, outer_indices, row_position, row_statement};
 use super::{reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, operands};
-use crate::codegen::map::{Span, VectorAccess, vector_access};
+use crate::codegen::map::Span;
 use crate::codegen::text::Code;
 use crate::codegen::types::{Stage, ctype};
 use crate::codegen::vectorize;
@@ -133,7 +133,8 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
         code.line(format!("const {int} row = alive ? own : {count} - 1;"));
     }
     outer_indices(&mut lower, &mut code, "row");
-    let position = row_position(&mut lower, &mut code, axis);
+    let position = row_position(&mut lower, &mut code, "row", "j");
+    let vectors = Vectors { position: &position, span, axis };
 
     for v in row_level(kernel, &phases, 0) {
         row_statement(&mut lower, &mut code, v, if block_per_row { "lane == 0" } else { "alive && lane == 0" });
@@ -142,37 +143,24 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
         let reductions = reductions_of(kernel, &phases, p);
         code.line(format!("// pass {p}"));
         // All loads come before the first use.
-        let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
-        for (i, t) in kernel.body.iter().enumerate() {
-            let Inst::Load { buf, access } = &t.inst else { continue };
-            if t.level == Level::Full && phases.of[i] == p {
-                let at = position.at(&mut lower, access);
-                let s = vector_access(&mut lower, access, axis, v, t.dtype, at);
-                let same = s.lane == vectorize::LaneStep::Broadcast;
-                let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
-                code.line(span.array(&ty, &format!("x{i}")));
-                lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
-                loads.push((i as Val, lower.pointer(*buf, t.dtype), s));
-            }
-        }
+        // Indices cost nothing to compute again, so later passes may use those of earlier ones.
+        let instructions: Vec<usize> = (0..kernel.body.len())
+            .filter(|&i| kernel.body[i].level == Level::Full)
+            .filter(|&i| phases.of[i] == p || matches!(kernel.body[i].inst, Inst::Iota { .. }))
+            .collect();
+        let loads = vectors.declare_loads(&mut lower, &mut code, instructions.iter().copied());
         if !loads.is_empty() {
             span.scoped(&mut code, |c| {
                 position.lines(c, &lane_vector(span, &stride));
-                for (i, ptr, s) in &loads {
-                    let t = kernel.body[*i as usize].dtype;
-                    let zero =
-                        if s.lane == vectorize::LaneStep::Broadcast { ctype(t).into() } else { span.vector(ctype(t)) };
-                    c.line(format!("x{i}{sub} = j < {n} ? {} : {zero}{{}};", s.load(ptr, v, None)));
+                for load in &loads {
+                    let (i, value) = (load.val, load.access.load(&load.pointer, v, None));
+                    c.line(format!("x{i}{sub} = j < {n} ? {value} : {}{{}};", load.ty));
                 }
             });
         }
-        let live: Vec<Val> = (0..kernel.body.len() as Val)
-            .filter(|&i| {
-                let t = &kernel.body[i as usize];
-                let is_computed = matches!(t.inst, Inst::Map { .. } | Inst::Gather { .. });
-                t.level == Level::Full && is_computed && phases.of[i as usize] == p && last_use(kernel, &phases, i) > p
-            })
-            .collect();
+        let is_computed = |&i: &usize| matches!(kernel.body[i].inst, Inst::Map { .. } | Inst::Gather { .. });
+        let computed = instructions.iter().filter(|i| is_computed(i)).map(|&i| i as Val);
+        let live: Vec<Val> = computed.filter(|&i| last_use(kernel, &phases, i) > p).collect();
         for &i in &live {
             code.line(span.array(&span.vector(ctype(kernel.body[i as usize].dtype)), &format!("x{i}")));
         }
@@ -181,47 +169,16 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
         }
         span.scoped(&mut code, |c| {
             position.lines(c, &lane_vector(span, &stride));
-            let stores: Vec<usize> = (0..kernel.body.len())
-                .filter(|&i| {
-                    kernel.body[i].level == Level::Full
-                        && matches!(kernel.body[i].inst, Inst::Store { .. })
-                        && phases.of[i] == p
-                })
-                .collect();
+            let stores: Vec<usize> =
+                instructions.iter().copied().filter(|&i| matches!(kernel.body[i].inst, Inst::Store { .. })).collect();
             for f in &reductions {
                 c.line(format!("{} r{}[{v}];", f.element(), f.v));
             }
             for &i in &stores {
                 c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
             }
-            let lane = |name: &str| if v == 1 { name.to_string() } else { format!("{name}.v[l]") };
-            span.each_lane(c, |c| {
-                for (i, t) in kernel.body.iter().enumerate() {
-                    let i16 = i as Val;
-                    match &t.inst {
-                        _ if t.level != Level::Full => {}
-                        Inst::Iota { access } => {
-                            let at = position.at(&mut lower, access);
-                            let name = iota_lane(&mut lower, access, axis, v, &at);
-                            lower.names.insert(i16, name);
-                        }
-                        Inst::Map { .. } | Inst::Gather { .. } if phases.of[i] == p => {
-                            lower.statement(c, i16);
-                            if live.contains(&i16) {
-                                c.line(format!("{} = v{i};", span.lane(&format!("x{i}"))));
-                            }
-                        }
-                        Inst::Store { arg, .. } if phases.of[i] == p => {
-                            c.line(format!("{} = {};", lane(&format!("y{i}")), lower.name(*arg)));
-                        }
-                        _ => {}
-                    }
-                }
-                for f in &reductions {
-                    let l = if v == 1 { "0" } else { "l" };
-                    c.line(format!("r{}[{l}] = {};", f.v, f.converted(&lower.name(f.arg))));
-                }
-            });
+            let index = if v == 1 { "[0]" } else { "[l]" };
+            vectors.compute_lanes(&mut lower, c, &instructions, &live, &reductions, index);
             for &i in &live {
                 lower.names.insert(i, span.lane(&format!("x{i}")));
             }
@@ -232,14 +189,10 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
                 for f in &reductions {
                     accumulate_all(c, f, v, "", "j");
                 }
-                for &i in &stores {
-                    let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
-                    let d = kernel.body[i].dtype;
-                    let at = position.at(&mut lower, access);
-                    let s = vector_access(&mut lower, access, axis, v, d, at);
-                    let line = s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), None);
-                    c.line(if block_per_row { line } else { format!("if (alive) {line}") });
-                }
+                vectors.store(&mut lower, c, &stores, |s, pointer, y| {
+                    let line = s.store(pointer, v, y, None);
+                    if block_per_row { line } else { format!("if (alive) {line}") }
+                });
             });
         });
         for f in &reductions {

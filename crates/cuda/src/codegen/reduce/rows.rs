@@ -4,9 +4,10 @@ use cuprous_plan::{Access, Inst, Level, Val};
 
 use super::Reduction;
 use crate::codegen::lower::Lower;
-use crate::codegen::map::vector_access;
+use crate::codegen::map::{Span, VectorAccess, vector_access};
 use crate::codegen::text::Code;
 use crate::codegen::types::ctype;
+use crate::codegen::vectorize::LaneStep;
 
 /// Returns the expression of the current lane of an index; `at` is that of lane 0.
 pub(super) fn iota_lane(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, at: &str) -> String {
@@ -49,27 +50,36 @@ pub(super) fn outer_vars(lower: &Lower<'_>) -> Vec<(usize, String)> {
 /// How elements of a row are addressed: the start of the row for each access, and the inner indices.
 pub(super) struct RowPosition {
     int: &'static str,
+    /// What the variables of rows' starts are named after.
+    prefix: &'static str,
+    /// The variable of an element's number in its row.
+    number: &'static str,
     inner: Vec<(usize, String)>,
     lines: Vec<String>,
 }
 
 impl RowPosition {
-    /// Declares the linear position `j` of the current vector's first element, and the inner indices.
+    /// Declares the number of the current vector's first element, and the inner indices.
     pub(super) fn lines(&self, code: &mut Code, element: &str) {
-        code.line(format!("const {} j = {element};", self.int));
+        code.line(format!("const {} {} = {element};", self.int, self.number));
         self.lines.iter().for_each(|line| code.line(line));
     }
 
     /// Returns the index of lane 0's element.
     pub(super) fn at(&self, lower: &mut Lower<'_>, access: &Access) -> String {
-        let tag = lower.tag(access);
+        let start = format!("{}{}", self.prefix, lower.tag(access));
         let within = lower.address(access, &self.inner, false);
-        if within == "0" { format!("row{tag}") } else { format!("row{tag} + {within}") }
+        if within == "0" { start } else { format!("{start} + {within}") }
     }
 }
 
-/// Declares the start of the row for every full-level access.
-pub(super) fn row_position(lower: &mut Lower<'_>, code: &mut Code, axis: usize) -> RowPosition {
+/// Declares the start of the row for every full-level access. `number` is the variable of an element's number.
+pub(super) fn row_position(
+    lower: &mut Lower<'_>,
+    code: &mut Code,
+    prefix: &'static str,
+    number: &'static str,
+) -> RowPosition {
     let kernel = &lower.unit.kernel;
     let (int, first) = (lower.index(), kernel.outer.len());
     let outer = outer_vars(lower);
@@ -80,27 +90,124 @@ pub(super) fn row_position(lower: &mut Lower<'_>, code: &mut Code, axis: usize) 
             if !declared.contains(&tag) {
                 declared.push(tag);
                 let at = lower.address(access, &outer, true);
-                code.line(format!("const {int} row{tag} = {at};"));
+                code.line(format!("const {int} {prefix}{tag} = {at};"));
             }
         }
     }
     let mut lines = Vec::new();
-    let mut inner = vec![(axis, "j".to_string())];
-    if kernel.inner.len() > 1 {
-        let d = lower.divisor(&format!("d{axis}"), kernel.inner[kernel.inner.len() - 1]);
-        lines.push(format!("const {int} g{axis} = quotient(j, {d}), e{axis} = j - g{axis} * extent({d});"));
-        inner = vec![(axis, format!("e{axis}"))];
-        let mut rest = format!("g{axis}");
-        for k in (first + 1..axis).rev() {
-            let d = lower.divisor(&format!("d{k}"), kernel.inner[k - first]);
-            lines.push(format!("const {int} g{k} = quotient({rest}, {d}), e{k} = {rest} - g{k} * extent({d});"));
-            inner.push((k, format!("e{k}")));
-            rest = format!("g{k}");
-        }
+    let mut inner = Vec::new();
+    let mut rest = number.to_string();
+    for k in (first + 1..first + kernel.inner.len()).rev() {
+        let d = lower.divisor(&format!("d{k}"), kernel.inner[k - first]);
+        lines.push(format!("const {int} g{k} = quotient({rest}, {d}), e{k} = {rest} - g{k} * extent({d});"));
+        inner.push((k, format!("e{k}")));
+        rest = format!("g{k}");
+    }
+    if inner.is_empty() {
+        inner.push((first, rest));
+    } else {
         lines.push(format!("const {int} e{first} = {rest};"));
         inner.push((first, format!("e{first}")));
     }
-    RowPosition { int, inner, lines }
+    RowPosition { int, prefix, number, inner, lines }
+}
+
+/// A load of vectors.
+pub(super) struct VectorLoad {
+    pub(super) val: Val,
+    /// The type of its variable.
+    pub(super) ty: String,
+    pub(super) pointer: String,
+    pub(super) access: VectorAccess,
+}
+
+/// The vectors of a thread, which lie along an axis.
+#[derive(Clone, Copy)]
+pub(super) struct Vectors<'a> {
+    pub(super) position: &'a RowPosition,
+    pub(super) span: Span,
+    pub(super) axis: usize,
+}
+
+impl Vectors<'_> {
+    /// Declares the variables `x…` of those of the instructions that are loads.
+    pub(super) fn declare_loads(
+        self,
+        lower: &mut Lower<'_>,
+        code: &mut Code,
+        instructions: impl IntoIterator<Item = usize>,
+    ) -> Vec<VectorLoad> {
+        let (span, body) = (self.span, &lower.unit.kernel.body);
+        let mut loads = Vec::new();
+        for i in instructions {
+            let Inst::Load { buf, access } = &body[i].inst else { continue };
+            let (d, name) = (body[i].dtype, format!("x{i}"));
+            let at = self.position.at(lower, access);
+            let s = vector_access(lower, access, self.axis, span.v, d, at);
+            let same = s.lane == LaneStep::Broadcast;
+            let ty = if same { ctype(d).into() } else { span.vector(ctype(d)) };
+            code.line(span.array(&ty, &name));
+            lower.names.insert(i as Val, if same { format!("{name}{}", span.sub()) } else { span.lane(&name) });
+            loads.push(VectorLoad { val: i as Val, ty, pointer: lower.pointer(*buf, d), access: s });
+        }
+        loads
+    }
+
+    /// Writes the instructions other than loads for each lane. Operands of stores are left in the variables `y…`, those
+    /// of reductions in the elements `index` of `r…`, and the values `kept` in `x…`.
+    pub(super) fn compute_lanes(
+        self,
+        lower: &mut Lower<'_>,
+        code: &mut Code,
+        instructions: &[usize],
+        kept: &[Val],
+        reductions: &[Reduction],
+        index: &str,
+    ) {
+        let (v, body) = (self.span.v, &lower.unit.kernel.body);
+        self.span.each_lane(code, |c| {
+            for &i in instructions {
+                match &body[i].inst {
+                    Inst::Iota { access } => {
+                        let at = self.position.at(lower, access);
+                        let name = iota_lane(lower, access, self.axis, v, &at);
+                        lower.names.insert(i as Val, name);
+                    }
+                    Inst::Map { .. } | Inst::Gather { .. } => {
+                        lower.statement(c, i as Val);
+                        if kept.contains(&(i as Val)) {
+                            c.line(format!("{} = v{i};", self.span.lane(&format!("x{i}"))));
+                        }
+                    }
+                    Inst::Store { arg, .. } => {
+                        let y = if v == 1 { format!("y{i}") } else { format!("y{i}.v[l]") };
+                        c.line(format!("{y} = {};", lower.name(*arg)));
+                    }
+                    _ => {}
+                }
+            }
+            for f in reductions {
+                c.line(format!("r{}{index} = {};", f.v, f.converted(&lower.name(f.arg))));
+            }
+        });
+    }
+
+    /// Writes the stores from the variables `y…`. `line` writes one to a pointer.
+    pub(super) fn store(
+        self,
+        lower: &mut Lower<'_>,
+        code: &mut Code,
+        stores: &[usize],
+        line: impl Fn(&VectorAccess, &str, &str) -> String,
+    ) {
+        let body = &lower.unit.kernel.body;
+        for &i in stores {
+            let Inst::Store { buf, access, .. } = &body[i].inst else { continue };
+            let at = self.position.at(lower, access);
+            let s = vector_access(lower, access, self.axis, self.span.v, body[i].dtype, at);
+            code.line(line(&s, &lower.pointer(*buf, body[i].dtype), &format!("y{i}")));
+        }
+    }
 }
 
 /// Writes a row-level instruction, executed once per row; `leader` is the condition for the thread that writes.

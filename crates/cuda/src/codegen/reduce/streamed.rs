@@ -4,13 +4,13 @@
 //! on timing. It resets its counter to zero.
 
 use cuprous_core::ReduceOp;
-use cuprous_plan::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level};
 
 use super::phases::Phases;
-use super::rows::{RowPosition, accumulate_all, iota_lane, outer_indices, row_position, row_statement};
+use super::rows::{RowPosition, Vectors, accumulate_all, outer_indices, row_position, row_statement};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, is_sink, kernel_name, operands, state_bytes};
-use crate::codegen::map::{Span, VectorAccess, vector_access};
+use crate::codegen::map::Span;
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;
@@ -72,7 +72,7 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
         code.line(format!("const {int} begin = part * {per_iteration}, stop = {n};"));
     }
     outer_indices(&mut lower, &mut code, "row");
-    let position = row_position(&mut lower, &mut code, axis);
+    let position = row_position(&mut lower, &mut code, "row", "j");
     for v in row_level(kernel, &phases, 0) {
         // With split rows, stores that need no reduction are left to the last block as well.
         if splits == 1 || !is_sink(&kernel.body[v as usize].inst) {
@@ -177,7 +177,9 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductio
     let Pass { span, threads, axis, .. } = pass;
     let (v, sub, int) = (span.v, span.sub(), lower.index());
     let per_iteration = threads * span.u * v;
-    let full_level = |i: usize| live[i] && kernel.body[i].level == Level::Full;
+    let instructions: Vec<usize> =
+        (0..kernel.body.len()).filter(|&i| live[i] && kernel.body[i].level == Level::Full).collect();
+    let vectors = Vectors { position, span, axis };
     let step = if pass.split { format!("{per_iteration} * extent(parts)") } else { per_iteration.to_string() };
     code.block(format!("for ({int} at = begin; at < stop; at += {step})"), |c| {
         c.line(format!("const bool full = at + {per_iteration} <= stop;"));
@@ -186,25 +188,14 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductio
         } else {
             format!("at + ((int32)threadIdx.x + u * {threads}){}", scale(v))
         };
-        let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
-        for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
-            if let Inst::Load { buf, access } = &t.inst {
-                let at = position.at(lower, access);
-                let s = vector_access(lower, access, axis, v, t.dtype, at);
-                let same = s.lane == vectorize::LaneStep::Broadcast;
-                let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
-                c.line(span.array(&ty, &format!("x{i}")));
-                lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
-                loads.push((i as Val, lower.pointer(*buf, t.dtype), s));
-            }
-        }
+        let loads = vectors.declare_loads(lower, c, instructions.iter().copied());
         if !loads.is_empty() {
             for (guard, head) in [(None, "if (full)"), (Some("stop - j"), "else")] {
                 c.block(head, |c| {
                     span.scoped(c, |c| {
                         position.lines(c, &vector);
-                        for (i, p, s) in &loads {
-                            c.line(format!("x{i}{sub} = {};", s.load(p, v, guard)));
+                        for load in &loads {
+                            c.line(format!("x{}{sub} = {};", load.val, load.access.load(&load.pointer, v, guard)));
                         }
                     });
                 });
@@ -214,46 +205,20 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductio
             c.line(format!("{} r{}[{}];", f.element(), f.v, span.u * v));
         }
         let index = match (span.u, v) {
-            (1, 1) => "0".to_string(),
-            (1, _) => "l".into(),
-            (_, 1) => "u".into(),
-            _ => format!("u * {v} + l"),
+            (1, 1) => "[0]".to_string(),
+            (1, _) => "[l]".into(),
+            (_, 1) => "[u]".into(),
+            _ => format!("[u * {v} + l]"),
         };
-        let stores: Vec<usize> = (0..kernel.body.len())
-            .filter(|&i| full_level(i) && matches!(kernel.body[i].inst, Inst::Store { .. }))
-            .collect();
+        let stores: Vec<usize> =
+            instructions.iter().copied().filter(|&i| matches!(kernel.body[i].inst, Inst::Store { .. })).collect();
         span.scoped(c, |c| {
             position.lines(c, &vector);
             for &i in &stores {
                 c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
             }
-            span.each_lane(c, |c| {
-                for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
-                    match &t.inst {
-                        Inst::Iota { access } => {
-                            let at = position.at(lower, access);
-                            let name = iota_lane(lower, access, axis, v, &at);
-                            lower.names.insert(i as Val, name);
-                        }
-                        Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
-                        Inst::Store { arg, .. } => {
-                            let y = if v == 1 { format!("y{i}") } else { format!("y{i}.v[l]") };
-                            c.line(format!("{y} = {};", lower.name(*arg)));
-                        }
-                        _ => {}
-                    }
-                }
-                for f in reductions {
-                    c.line(format!("r{}[{index}] = {};", f.v, f.converted(&lower.name(f.arg))));
-                }
-            });
-            for &i in &stores {
-                let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
-                let d = kernel.body[i].dtype;
-                let at = position.at(lower, access);
-                let s = vector_access(lower, access, axis, v, d, at);
-                c.line(s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), Some("stop - j")));
-            }
+            vectors.compute_lanes(lower, c, &instructions, &[], reductions, &index);
+            vectors.store(lower, c, &stores, |s, pointer, y| s.store(pointer, v, y, Some("stop - j")));
         });
         if reductions.is_empty() {
             return;

@@ -234,14 +234,8 @@ pub(crate) fn vector(size: usize, aligned: bool, at: &[i64]) -> u32 {
 }
 
 /// Returns the templates' name of an edge mode.
-pub(crate) fn edge_name(edge: Edge) -> &'static str {
-    match edge {
-        Edge::Reflect => "edge_reflect",
-        Edge::Constant => "edge_constant",
-        Edge::Nearest => "edge_nearest",
-        Edge::Mirror => "edge_mirror",
-        Edge::Wrap => "edge_wrap",
-    }
+pub(crate) fn edge_name(edge: Edge) -> String {
+    format!("edge_{}", edge.name())
 }
 
 /// Indices beyond an edge, shared by several routines.

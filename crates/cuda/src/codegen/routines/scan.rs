@@ -19,15 +19,6 @@ const SHORT_ROW: i64 = 2048;
 /// The least length of a chunk of a column.
 const CHUNK: i64 = 32;
 
-fn op_name(op: ScanOp) -> &'static str {
-    match op {
-        ScanOp::Sum => "sum",
-        ScanOp::Prod => "prod",
-        ScanOp::Max => "max",
-        ScanOp::Min => "min",
-    }
-}
-
 /// What all kernels of one scan share: operation, type of the operand, type of the result.
 #[derive(Clone, Copy)]
 struct ScanSpec {
@@ -39,13 +30,7 @@ struct ScanSpec {
 impl ScanSpec {
     /// Returns the template arguments `In, Out, Op`.
     fn types(self) -> String {
-        format!(
-            "{}, {}, reduce_{}<{}>",
-            ctype(self.from),
-            ctype(self.to),
-            op_name(self.op),
-            ctype(self.to.accumulator())
-        )
+        format!("{}, {}, reduce_{}<{}>", ctype(self.from), ctype(self.to), self.op.name(), ctype(self.to.accumulator()))
     }
 
     fn launch(self, what: &str) -> Launch {
@@ -53,7 +38,7 @@ impl ScanSpec {
     }
 
     fn launch_of(self, what: &str, texts: &[&'static str]) -> Launch {
-        let name = format!("{what}_{}_{}", op_name(self.op), short(self.to));
+        let name = format!("{what}_{}_{}", self.op.name(), short(self.to));
         let types = [self.from, self.to, self.to.accumulator()];
         let launch = Launch::new(name, &types, texts).part(Part::Reduce);
         if types.iter().any(|d| d.is_complex()) { launch.part(Part::ComplexMath) } else { launch }

@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
+from cuprous.scipy.sparse._base import on_data_device
 from cuprous.scipy.sparse.linalg._interface import LinearOperator, aslinearoperator
 from cuprous.scipy.sparse.linalg._iterative import _norm
 
@@ -59,6 +60,7 @@ def _order(values: Any, which: str, k: int) -> Any:
     return np.concatenate([np.arange(low), np.arange(n - (k - low), n)])
 
 
+@on_data_device
 def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM", v0: Any = None,
           ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True,
           Minv: Any = None, OPinv: Any = None, mode: str = "normal", rng: Any = None) -> Any:  # fmt: skip
@@ -176,6 +178,7 @@ def _lanczos(a: LinearOperator, n: int, k: int, which: str, start: ndarray, size
         projected[:locked, :locked] = np.diag(ritz[again])
 
 
+@on_data_device
 def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str = "LM", v0: Any = None,
          maxiter: int | None = None, return_singular_vectors: Any = True, solver: str = "arpack", rng: Any = None,
          options: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip

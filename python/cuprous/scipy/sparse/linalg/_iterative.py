@@ -10,6 +10,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray
+from cuprous.scipy.sparse._base import on_data_device
 from cuprous.scipy.sparse.linalg._interface import system
 
 
@@ -56,6 +57,7 @@ def _call(callback: Any, x: ndarray) -> None:
         callback(x.copy())
 
 
+@on_data_device
 def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
        M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b for a Hermitian positive definite A by conjugate gradients (Hestenes and Stiefel, 1952).
@@ -98,6 +100,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
     return s.x, 0 if s.done(r) else s.limit
 
 
+@on_data_device
 def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
         M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b by conjugate gradients squared (Sonneveld, 1989).
@@ -149,6 +152,7 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
     return s.x, 0 if s.done(r) else s.limit
 
 
+@on_data_device
 def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
              M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b by stabilized biconjugate gradients (van der Vorst, 1992).
@@ -206,6 +210,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
     return s.x, 0 if s.done(r) else s.limit
 
 
+@on_data_device
 def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: int | None = None,
           maxiter: int | None = None, M: Any = None, callback: Any = None, callback_type: str | None = None
           ) -> tuple[ndarray, int]:  # fmt: skip
@@ -310,6 +315,7 @@ def _length(r: ndarray, z: ndarray) -> float:
     return math.sqrt(squared)
 
 
+@on_data_device
 def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: int | None = None,
            M: Any = None, callback: Any = None, show: bool = False, check: bool = False
            ) -> tuple[ndarray, int]:  # fmt: skip

@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
+from cuprous.scipy.sparse._base import on_data_device
 from cuprous.scipy.sparse.linalg._interface import aslinearoperator
 from cuprous.scipy.sparse.linalg._iterative import _norm
 
@@ -19,6 +20,7 @@ def _unit(x: ndarray) -> tuple[ndarray, float]:
     return (x / length if length > 0 else x), length
 
 
+@on_data_device
 def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
          iter_lim: int | None = None, show: bool = False, calc_var: bool = False, x0: Any = None
          ) -> tuple[ndarray, int, int, float, float, float, float, float, float, ndarray]:  # fmt: skip
@@ -122,6 +124,7 @@ def _rotation(a: float, b: float) -> tuple[float, float, float]:
     return (a / length, b / length, length) if length else (1.0, 0.0, 0.0)
 
 
+@on_data_device
 def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
          maxiter: int | None = None, show: bool = False, x0: Any = None
          ) -> tuple[ndarray, int, int, float, float, float, float, float]:  # fmt: skip

@@ -10,9 +10,11 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._base import Sparse, on_data_device
+from cuprous.scipy.sparse._construct import _eye
 
 
+@on_data_device
 def matrix_power(A: Any, power: Any) -> Any:
     """Returns a power of a square sparse matrix.
 
@@ -39,8 +41,6 @@ def matrix_power(A: Any, power: Any) -> Any:
     if power < 0:
         raise ValueError("exponent must be >= 0")
     if power == 0:
-        from cuprous.scipy.sparse._construct import _eye  # which imports this module
-
         return _eye(m, m, 0, A._dtype, A.format if A.format != "coo" else "csr", A._is_array)
     if power == 1:
         return A.copy()
@@ -48,6 +48,7 @@ def matrix_power(A: Any, power: Any) -> Any:
     return A @ half @ half if power % 2 else half @ half
 
 
+@on_data_device
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """Solves A x = b as a dense system; memory and time are those of `cuprous.linalg.solve`.
 

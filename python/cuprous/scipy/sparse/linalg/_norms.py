@@ -8,13 +8,14 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
-from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._base import Sparse, on_data_device
 
 
 def _squares(a: Any) -> Any:
     return a._with_data(a.data * a.data)
 
 
+@on_data_device
 def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
     """Returns the norm of a sparse matrix, or of its rows or columns.
 

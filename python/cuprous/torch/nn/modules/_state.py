@@ -54,8 +54,8 @@ class State:
             ...
             ...     def get_extra_state(self):
             ...         return {"steps": self.steps}
-            >>> Counter().state_dict()
-            OrderedDict([('_extra_state', {'steps': 0})])
+            >>> dict(Counter().state_dict())
+            {'_extra_state': {'steps': 0}}
         """
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 

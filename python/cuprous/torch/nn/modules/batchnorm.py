@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._common.naming import documented
 from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.modules.normalization import Affine
+
+_documented = documented({
+    "num_features": "the number C of channels.",
+    "eps": "what is added to the variance before its root is taken.",
+    "momentum": "the part of the batch's statistics in the running ones; None for plain means over all batches.",
+    "affine": "whether there are a learned scale and shift for each channel.",
+    "track_running_stats": "whether there are running statistics, which evaluation uses.",
+    "device": "the device of the parameters, by default the default device.",
+    "dtype": "the dtype of the parameters, by default the default dtype.",
+})  # fmt: skip
 
 
 class _NormBase(Affine):
@@ -83,17 +94,9 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, running_mean, running_var, self.weight, self.bias, by_batch, momentum, self.eps)
 
 
+@_documented
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of vectors or signals (Ioffe and Szegedy, 2015).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C) or (N, C, L), of the dtype of the parameters.
@@ -111,17 +114,9 @@ class BatchNorm1d(_BatchNorm):
     _dims = (2, 3)
 
 
+@_documented
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of images (Ioffe and Szegedy, 2015).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, H, W), of the dtype of the parameters.
@@ -138,17 +133,9 @@ class BatchNorm2d(_BatchNorm):
     _dims = (4,)
 
 
+@_documented
 class BatchNorm3d(_BatchNorm):
     """Batch normalization of volumes (Ioffe and Szegedy, 2015).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, D, H, W), of the dtype of the parameters.
@@ -165,18 +152,12 @@ class BatchNorm3d(_BatchNorm):
     _dims = (5,)
 
 
+@_documented
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all ranks of a process group.
 
     Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
         process_group: the group; without one the batch of this process is used.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, ...), of the dtype of the parameters.
@@ -259,17 +240,9 @@ class _InstanceNorm(_NormBase):
         return result.squeeze(0) if single else result
 
 
+@_documented
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of signals (Ulyanov et al., 2016).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, L) or (C, L), of a floating dtype.
@@ -286,17 +259,9 @@ class InstanceNorm1d(_InstanceNorm):
     _dims = (2, 3)
 
 
+@_documented
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalization of images (Ulyanov et al., 2016).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, H, W) or (C, H, W), of a floating dtype.
@@ -313,17 +278,9 @@ class InstanceNorm2d(_InstanceNorm):
     _dims = (3, 4)
 
 
+@_documented
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalization of volumes (Ulyanov et al., 2016).
-
-    Args:
-        num_features: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        momentum: the part of the batch's statistics in the updated running ones; None for plain means over all batches.
-        affine: whether there are a learned scale and shift for each channel.
-        track_running_stats: whether there are running statistics, which evaluation uses.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         input: (N, C, D, H, W) or (C, D, H, W), of a floating dtype.

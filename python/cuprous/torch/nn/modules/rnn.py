@@ -7,12 +7,25 @@ import warnings
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import documented
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _indexing
 from cuprous.torch.nn import _recurrent, init
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.nn.utils.rnn import PackedSequence
+
+_documented = documented({
+    "input_size": "the number of features of an input.",
+    "hidden_size": "the number of features of a state.",
+    "num_layers": "the number of layers, each of which takes the outputs of the one before.",
+    "bias": "whether there are biases.",
+    "batch_first": "whether the batch is the first dimension; the steps are otherwise.",
+    "dropout": "the probability with which outputs of all layers but the last are dropped in training.",
+    "bidirectional": "whether there are two directions.",
+    "device": "the device of the parameters, by default the default device.",
+    "dtype": "the dtype of the parameters, by default the default dtype.",
+})  # fmt: skip
 
 
 class _Recurrent(Module):
@@ -25,6 +38,7 @@ class _Recurrent(Module):
             init.uniform_(parameter, -bound, bound)
 
 
+@_documented
 class RNNBase(_Recurrent):
     """Base class of recurrent layers, in one or both directions.
 
@@ -34,16 +48,7 @@ class RNNBase(_Recurrent):
 
     Args:
         mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        num_layers: the number of layers, each of which takes the outputs of the one before.
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        dropout: the probability with which outputs of all layers but the last are dropped in training.
-        bidirectional: whether there are two directions.
         proj_size: the number of features to which states are projected; 0 for no projection.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> isinstance(nn.LSTM(3, 4), nn.RNNBase)
@@ -188,20 +193,12 @@ class RNNBase(_Recurrent):
         return f"{self.input_size}, {self.hidden_size}{more}"
 
 
+@_documented
 class RNN(RNNBase):
     """A recurrent layer: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with ReLU (Elman, 1990).
 
     Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        num_layers: the number of layers, each of which takes the outputs of the one before.
         nonlinearity: "tanh" or "relu".
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        dropout: the probability with which outputs of all layers but the last are dropped in training.
-        bidirectional: whether there are two directions.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> outputs, states = nn.RNN(3, 4)(torch.ones(5, 2, 3))
@@ -219,22 +216,14 @@ class RNN(RNNBase):
         self.nonlinearity = nonlinearity
 
 
+@_documented
 class LSTM(RNNBase):
     """Long short-term memory (Hochreiter and Schmidhuber, 1997): `c' = f c + i g`, `h' = o tanh(c')`.
 
     With `proj_size`, h is projected to fewer features.
 
     Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        num_layers: the number of layers, each of which takes the outputs of the one before.
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        dropout: the probability with which outputs of all layers but the last are dropped in training.
-        bidirectional: whether there are two directions.
         proj_size: the number of features to which states are projected; 0 for no projection.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> outputs, (h, c) = nn.LSTM(3, 4, num_layers=2)(torch.ones(5, 2, 3))
@@ -249,19 +238,9 @@ class LSTM(RNNBase):
                          proj_size, device, dtype)  # fmt: skip
 
 
+@_documented
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`.
-
-    Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        num_layers: the number of layers, each of which takes the outputs of the one before.
-        bias: whether there are biases.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        dropout: the probability with which outputs of all layers but the last are dropped in training.
-        bidirectional: whether there are two directions.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> outputs, states = nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
@@ -279,16 +258,10 @@ class GRU(RNNBase):
 # --- single steps
 
 
+@_documented
 class RNNCellBase(_Recurrent):
     """Base class for one step of a recurrent layer. The parameters are `weight_ih`, `weight_hh`, `bias_ih` and
     `bias_hh`.
-
-    Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        bias: whether there are biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> isinstance(nn.GRUCell(3, 4), nn.RNNCellBase)
@@ -356,16 +329,12 @@ class RNNCellBase(_Recurrent):
         return f"{self.input_size}, {self.hidden_size}{more}"
 
 
+@_documented
 class RNNCell(RNNCellBase):
     """One step of `RNN`.
 
     Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        bias: whether there are biases.
         nonlinearity: "tanh" or "relu".
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
@@ -381,15 +350,9 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
 
+@_documented
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`.
-
-    Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        bias: whether there are biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> h, c = nn.LSTMCell(3, 4)(torch.ones(2, 3))
@@ -400,15 +363,9 @@ class LSTMCell(RNNCellBase):
     _mode = "LSTM"
 
 
+@_documented
 class GRUCell(RNNCellBase):
     """One step of `GRU`.
-
-    Args:
-        input_size: the number of features of an input.
-        hidden_size: the number of features of a state.
-        bias: whether there are biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Examples:
         >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import documented
 from cuprous._core import Tensor
 from cuprous.torch import _diagonals, _types
 from cuprous.torch.nn import functional as F
@@ -18,6 +19,21 @@ from cuprous.torch.nn.modules.dropout import Dropout
 from cuprous.torch.nn.modules.linear import Linear
 from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.modules.normalization import LayerNorm
+
+_documented = documented({
+    "d_model": "the width E of inputs and outputs.",
+    "nhead": "the number of heads, a divisor of E.",
+    "dim_feedforward": "the width of the feed-forward network.",
+    "dropout": "the probability of dropout in training.",
+    "activation": 'the activation of the feed-forward network: "relu", "gelu" or a function.',
+    "layer_norm_eps": "what normalizations add to the variance.",
+    "batch_first": "whether the batch is the first dimension; the steps are otherwise.",
+    "norm_first": "whether normalizations come before attention and the network rather than after.",
+    "bias": "whether linear layers and normalizations have biases.",
+    "device": "the device of the parameters, by default the default device.",
+    "dtype": "the dtype of the parameters, by default the default dtype.",
+})  # fmt: skip
+
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -73,21 +89,9 @@ class _Layer(Module):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
+@_documented
 class TransformerEncoderLayer(_Layer):
     """A layer of self-attention and a feed-forward network (Vaswani et al., 2017).
-
-    Args:
-        d_model: the width E of inputs and outputs.
-        nhead: the number of heads, a divisor of E.
-        dim_feedforward: the width of the feed-forward network.
-        dropout: the probability of dropout in training.
-        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
-        layer_norm_eps: what normalizations add to the variance.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        norm_first: whether normalizations come before attention and the network rather than after.
-        bias: whether linear layers and normalizations have biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
@@ -113,21 +117,9 @@ class TransformerEncoderLayer(_Layer):
         return self._residual(src, [attend, self._feed_forward])
 
 
+@_documented
 class TransformerDecoderLayer(_Layer):
     """A layer of self-attention, attention to the encoder's outputs, and a feed-forward network (Vaswani et al., 2017).
-
-    Args:
-        d_model: the width E of inputs and outputs.
-        nhead: the number of heads, a divisor of E.
-        dim_feedforward: the width of the feed-forward network.
-        dropout: the probability of dropout in training.
-        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
-        layer_norm_eps: what normalizations add to the variance.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        norm_first: whether normalizations come before attention and the network rather than after.
-        bias: whether linear layers and normalizations have biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
@@ -238,25 +230,15 @@ class TransformerDecoder(Module):
         return tgt if self.norm is None else self.norm(tgt)
 
 
+@_documented
 class Transformer(Module):
     """An encoder and a decoder (Vaswani et al., 2017). Matrices are initialized as in Glorot and Bengio (2010).
 
     Args:
-        d_model: the width E of inputs and outputs.
-        nhead: the number of heads, a divisor of E.
         num_encoder_layers: the number of the encoder's layers.
         num_decoder_layers: the number of the decoder's layers.
-        dim_feedforward: the width of the feed-forward network.
-        dropout: the probability of dropout in training.
-        activation: the activation of the feed-forward network: "relu", "gelu" or a function.
         custom_encoder: an encoder in place of `TransformerEncoder`.
         custom_decoder: a decoder in place of `TransformerDecoder`.
-        layer_norm_eps: what normalizations add to the variance.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        norm_first: whether normalizations come before attention and the network rather than after.
-        bias: whether linear layers and normalizations have biases.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
 
     Shapes:
         src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).

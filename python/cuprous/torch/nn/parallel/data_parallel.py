@@ -42,8 +42,9 @@ class DataParallel(Module):
         RuntimeError: in a call, if parameters or buffers are not on the first GPU.
 
     Examples:
-        >>> nn.DataParallel(nn.Linear(3, 2), device_ids=[0])(torch.ones(4, 3)).shape
-        torch.Size([4, 2])
+        >>> if torch.cuda.is_available():
+        ...     model = nn.DataParallel(nn.Linear(3, 2).cuda(0), device_ids=[0])
+        ...     out = model(torch.ones(4, 3))
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
