@@ -92,12 +92,12 @@ def blocked(node: nodes.Node, scan: nodes.Scan) -> Blocked | None:
     schema = {one.name: one.expression.dtype for one in columns}
     if isinstance(node, nodes.GroupBy):
         keys = {key.name: key.expression.dtype for key in node.keys}
-        partial: nodes.Node = nodes.GroupBy({**keys, **schema}, node.inputs, node.keys, columns, True, None)
+        groups = nodes.GroupBy({**keys, **schema}, node.inputs, node.keys, columns, True, None)
         named = tuple(Named(name, Name(dtype, name)) for name, dtype in keys.items())
         return Blocked(
-            partial,
+            groups,
             lambda of: replace(node, inputs=(of,), keys=named, aggregates=tuple(expressions)),
-            lambda of: replace(partial, inputs=(of,), keys=named, aggregates=again),
+            lambda of: replace(groups, inputs=(of,), keys=named, aggregates=again),
             scan,
             tuple(whole),
         )
