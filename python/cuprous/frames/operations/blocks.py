@@ -101,6 +101,7 @@ def blocked(node: nodes.Node, scan: nodes.Scan) -> Blocked | None:
             scan,
             tuple(whole),
         )
+    assert isinstance(node, nodes.Select)  # no other node has aggregates
     partial = nodes.Select(schema, node.inputs, columns)
     return Blocked(
         partial,
