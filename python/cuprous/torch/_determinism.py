@@ -14,7 +14,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.autograd import Function
+from cuprous.torch.autograd._function import Function
 
 state = {"deterministic": False, "warn_only": False}
 

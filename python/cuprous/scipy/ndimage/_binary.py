@@ -314,6 +314,7 @@ def binary_fill_holes(
     return deliver(_core.map("logical_not", outside), out)
 
 
+@on_array_device
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
     """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
 

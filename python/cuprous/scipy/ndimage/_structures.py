@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cuprous import _core
-from cuprous._common.operands import on_array_device
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis
 
 if TYPE_CHECKING:
@@ -54,33 +53,3 @@ def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
                [0, 1, 0]])
     """
     return _core.from_numpy(neighbors(rank, connectivity))
-
-
-@on_array_device
-def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
-    """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
-
-    Args:
-        structure: the structuring element.
-        iterations: the number of steps.
-        origin: the shift of the structure's center, one for all axes or one for each.
-
-    Returns:
-        The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
-        and the list of its origins.
-
-    Examples:
-        >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
-        array([ True,  True,  True,  True,  True])
-    """
-    from cuprous.scipy.ndimage._binary import binary_dilation  # which imports this module
-
-    element = host(structure)
-    if iterations < 2:
-        return _core.from_numpy(element)
-    more = iterations - 1
-    before = [more * (n // 2) for n in element.shape]
-    after = [more * (n - 1) - b for n, b in zip(element.shape, before, strict=True)]
-    dilated = _core.pad(_core.from_numpy(element != 0), before, after, "constant", 0.0)
-    dilated = binary_dilation(dilated, element, iterations=more)
-    return dilated if origin is None else (dilated, [iterations * o for o in per_axis(origin, element.ndim)])
