@@ -106,7 +106,6 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
     return data
 
 
-from cuprous.torch.autograd import functional  # noqa: E402
 from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 #: PyTorch's module of `Variable`.
@@ -114,13 +113,14 @@ variable = sys.modules[__name__]
 
 
 if TYPE_CHECKING:
+    from cuprous.torch.autograd import functional as functional
     from cuprous.torch.autograd import graph as graph
     from cuprous.torch.autograd import profiler as profiler
 else:
 
     def __getattr__(name: str) -> Any:
         """Imports modules on first use."""
-        if name in ("graph", "profiler"):
+        if name in ("functional", "graph", "profiler"):
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
 
