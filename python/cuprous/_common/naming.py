@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from textwrap import dedent
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -25,9 +26,8 @@ def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F],
     """
 
     def complete(function: _F) -> _F:
-        from inspect import cleandoc
-
-        summary, *own = re.split(r"\n\n(?=[A-Z]\w+:\n)", cleandoc(function.__doc__ or ""))
+        first, _, rest = (function.__doc__ or "").partition("\n")
+        summary, *own = re.split(r"\n\n(?=[A-Z]\w+:\n)", f"{first}\n{dedent(rest)}".strip())
         found = {title: f"    {text}" for title, text in sections.items()} | dict(part.split(":\n", 1) for part in own)
         entries = re.split(r"\n(?=    \S)", found["Args"]) if "Args" in found else []
         described = {name.strip(" *"): entry for entry in entries for name in entry.partition(":")[0].split(",")}

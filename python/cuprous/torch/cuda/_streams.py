@@ -136,9 +136,7 @@ class Stream:
             >>> stream.query()
             True
         """
-        event = Event()
-        event.record()
-        return event.query()
+        return _core.Stream().query()
 
     def wait_stream(self, stream: Any) -> None:
         """Has no effect, because all work runs in order.

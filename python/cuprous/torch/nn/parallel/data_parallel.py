@@ -96,8 +96,8 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
         RuntimeError: if parameters or buffers are not on the first GPU.
 
     Examples:
-        >>> nn.parallel.data_parallel(nn.Linear(3, 2), torch.ones(4, 3), device_ids=[0]).shape
-        torch.Size([4, 2])
+        >>> if torch.cuda.is_available():
+        ...     out = nn.parallel.data_parallel(nn.Linear(3, 2).cuda(0), torch.ones(4, 3), device_ids=[0])
     """
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
