@@ -143,15 +143,15 @@ def _not_nested(result: Window) -> Window:
 def _rolling(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     index, function = to.expression(view.index_column), to.expression(view.function)
     interval = Interval(count_of(view.offset, index.dtype), count_of(view.period, index.dtype), view.closed_window)
-    return _near(function, index, interval)
+    return _near(dtype, function, index, interval)
 
 
-def _near(function: Expression, index: Expression, interval: Interval) -> Expression:
+def _near(dtype: Any, function: Expression, index: Expression, interval: Interval) -> Expression:
     """A function of the rows near each row, by an index."""
     refuse_unless(interval.period > 0, "windows without a length are left to Polars")
     refuse_unless(isinstance(index, Name), "windows over an expression are not supported")
     refuse_unless(not has_sequence(function), "a function of other rows inside rolling() is not supported")
-    return _not_nested(Window(function.dtype, function, (index,), interval))
+    return _not_nested(Window(dtype, function, (index,), interval))
 
 
 #: Functions of the rows near each row, by the column that says how near -> the aggregate of those rows.
@@ -168,7 +168,7 @@ def _rolling_by(name: str, options: list[Any], arguments: tuple[Expression, ...]
     enough = Call(pl.Boolean(), "op.GtEq", (number, Literal(pl.UInt32(), least)))
     found = _aggregated(Aggregate(dtype, _NEAR[name], value))
     function = Call(dtype, "ternary", (enough, found, Literal(dtype, None)))
-    return _near(function, index, Interval(-period, period, closed))
+    return _near(dtype, function, index, Interval(-period, period, closed))
 
 
 def _checked(call: Call) -> Call:
