@@ -168,7 +168,7 @@ def test_dense_regions_of_any_density_are_those_of_scikit_learn(options: dict[st
     np.testing.assert_array_equal(mine.labels_, theirs.labels_)
     np.testing.assert_allclose(mine.probabilities_, theirs.probabilities_, rtol=1e-6)
     assert mine.n_features_in_ == 3 and mine.get_params() == theirs.get_params()
-    # The numbers of these clusters depend on the order of equal distances, which scikit-learn's searches find differently.
+    # Their numbers depend on the order of equal distances, which scikit-learn's searches find differently.
     brute = cluster.HDBSCAN(8, copy=True, **{**options, "algorithm": "brute"}).fit(data)
     np.testing.assert_array_equal(mine.dbscan_clustering(0.5), brute.dbscan_clustering(0.5))
     data[5, 1] = np.nan
