@@ -137,8 +137,8 @@ SIGNAL: dict[str, Call] = {
     **doubled("signal", "convolve", "correlate", "fftconvolve", "oaconvolve", "convolve2d", "correlate2d",
               "choose_conv_method"),
     "signal.argrelextrema": lambda sp, x: sp.signal.argrelextrema(x, sp.np.greater),
-    **plain("signal", "argrelmax", "argrelmin", "detrend", "hilbert", "medfilt", "medfilt2d", "periodogram", "wiener",
-            "lfilter_zi"),
+    **plain("signal", "argrelmax", "argrelmin", "detrend", "hilbert", "medfilt", "medfilt2d", "periodogram", "wiener"),
+    "signal.lfilter_zi": lambda sp, x: sp.signal.lfilter_zi(_other(x), x),
     **plain("signal", "welch", "spectrogram", "stft", nperseg=4),
     **{f"signal.{name}": lambda sp, x, name=name: getattr(sp.signal, name)(x, _other(x), nperseg=4)
        for name in ("coherence", "csd")},

@@ -9,6 +9,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.interpolate._cubic import CubicSpline
 from cuprous.scipy.interpolate._pieces import (
     breakpoints,
@@ -294,6 +295,7 @@ def _repeated(first: ndarray, inner: ndarray, last: ndarray, k: int) -> ndarray:
     return cp.concatenate([ends[0], inner, ends[1]])
 
 
+@on_array_device
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
 ) -> BSpline:

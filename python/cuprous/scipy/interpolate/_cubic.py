@@ -8,6 +8,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
+from cuprous._common.operands import on_array_device
 from cuprous.scipy.interpolate._pieces import ndarray, prepared, real_or_complex
 from cuprous.scipy.interpolate._ppoly import PPoly
 from cuprous.scipy.interpolate._tridiagonal import solve
@@ -80,6 +81,7 @@ class CubicSpline(CubicHermiteSpline):
         self._fit(sites, width, rows, slopes, axis, extrapolate)
 
 
+@on_array_device
 def _conditions(bc_type: Any, rows: ndarray) -> tuple[Any, Any]:
     """Returns the condition at each end: "periodic", "not-a-knot", or (order, value)."""
     if isinstance(bc_type, str):
@@ -118,6 +120,7 @@ def _flat(a: ndarray) -> ndarray:
     return a.reshape([a.shape[0], a.size // max(a.shape[0], 1)])
 
 
+@on_array_device
 def _spline_slopes(width: ndarray, rows: ndarray, ends: tuple[Any, Any]) -> ndarray:
     """Returns the slopes that make second derivatives continuous: a tridiagonal system, whose first and last equations
     are replaced by the end conditions."""
@@ -166,6 +169,7 @@ def _end(condition: Any, h: ndarray, next_h: ndarray, steep: ndarray, next_steep
     return cp.full((1, 1), 0.5), 1.5 * steep - side * value * h * 0.25
 
 
+@on_array_device
 def _periodic_slopes(h: ndarray, steep: ndarray) -> ndarray:
     """Solves for the slopes at all points but the last, which coincides with the first."""
     before, steep_before = cp.roll(h, 1, axis=0), cp.roll(steep, 1, axis=0)
@@ -207,6 +211,7 @@ class PchipInterpolator(CubicHermiteSpline):
         self._fit(sites, width, rows, _monotone_slopes(width, rows), axis, True if extrapolate is None else extrapolate)
 
 
+@on_array_device
 def _monotone_slopes(h: ndarray, rows: ndarray) -> ndarray:
     steep = (rows[1:] - rows[:-1]) / h
     if rows.shape[0] == 2:
@@ -259,6 +264,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         self._fit(sites, width, rows, slopes, axis, False if extrapolate is None else extrapolate)
 
 
+@on_array_device
 def _local_slopes(h: ndarray, rows: ndarray, modified: bool) -> ndarray:
     steep = (rows[1:] - rows[:-1]) / h
     if rows.shape[0] == 2:

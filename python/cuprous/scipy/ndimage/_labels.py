@@ -97,6 +97,7 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
     return count
 
 
+@on_array_device
 def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     """Returns the bounding boxes of the labels 1, 2, …, each as a tuple of slices, or None for labels that do not
     occur.

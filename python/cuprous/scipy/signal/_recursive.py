@@ -221,6 +221,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return y if zi is None else (y, cp.moveaxis(last, -1, axis))
 
 
+@on_array_device
 def lfilter_zi(b: Any, a: Any) -> ndarray:
     """Returns the state of `lfilter` for which a step of ones gives its steady-state output; computed on the host.
 
@@ -232,7 +233,7 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
         An array of max(len(a), len(b)) - 1 elements.
 
     Raises:
-        ValueError: for coefficients that are not vectors, and a denominator of zeros.
+        ValueError: for coefficients that are not vectors, one coefficient each, and a denominator of zeros.
 
     Examples:
         >>> cp.scipy.signal.lfilter_zi([1.0], [1.0, -0.5])
@@ -254,7 +255,7 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     n = max(numerator.size, denominator.size)
     taps, feedback = (np.pad(v.astype(wide) / denominator[0], (0, n - v.size)) for v in (numerator, denominator))
     if n == 1:
-        return _core.from_numpy(np.zeros(0, name))
+        raise ValueError("The length of `a` along the last axis must be at least 2.")
     drive = taps[1:] - feedback[1:] * taps[0]
     # All rows of (I - A) z = B but the first say z[i] = z[i + 1] + …; their sum gives z[0].
     first = drive.sum() / feedback.sum()
@@ -361,6 +362,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return y, cp.stack(after)
 
 
+@on_array_device
 def sosfilt_zi(sos: Any) -> ndarray:
     """Returns the states of `sosfilt` for which a step of ones gives the steady-state output, of shape (sections, 2).
 
