@@ -371,7 +371,8 @@ mod tests {
     #[test]
     fn some_gpus_have_no_float64_or_no_slot() {
         let names = |lacks: fn(&Gpu) -> bool| gpus().iter().filter(move |gpu| lacks(gpu)).map(|gpu| gpu.name);
-        let apple = ["M1 Max", "M1 Ultra 48-core", "M2 Ultra 76-core", "M3 Max 40-core", "M3 Ultra 80-core"];
+        let apple =
+            ["M1 Max", "M1 Ultra 48-core", "M2 Ultra 76-core", "M3 Max 40-core", "M3 Ultra 80-core", "M4 Max 40-core"];
         let apple = apple.map(|chip| format!("Apple {chip}"));
         assert_eq!(names(|gpu| gpu.pcie.is_none()).collect::<Vec<_>>(), apple);
         let arc = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"].map(str::to_owned);
@@ -412,7 +413,7 @@ mod tests {
         let why = |reason| gpus().iter().filter(move |gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
         let old: Vec<&str> = why("too old for Cuprous").collect();
         assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
-        assert_eq!(why("not a GPU of NVIDIA").count(), 18);
+        assert_eq!(why("not a GPU of NVIDIA").count(), 19);
     }
 
     #[test]
