@@ -97,11 +97,16 @@ JOINS: dict[str, Callable[[Any], pl.LazyFrame]] = {
 
 
 def ratios(lf: pl.LazyFrame, engines: dict[str, Any], repeats: int) -> dict[str, float]:
-    """Returns the median milliseconds of each engine; they take turns, so that the machine's load is the same."""
+    """Returns the median milliseconds of each engine.
+
+    They take turns, so that the machine's load is the same, and each is the first equally often: memory that one has just
+    freed slows down the next.
+    """
     times: dict[str, list[float]] = {name: [] for name in engines}
-    for _ in range(repeats):
-        for name, engine in engines.items():
-            times[name].append(best(lambda: lf.collect(engine=engine), 1))  # noqa: B023
+    names = list(engines)
+    for k in range(repeats):
+        for name in names[k % len(names) :] + names[: k % len(names)]:
+            times[name].append(best(lambda: lf.collect(engine=engines[name]), 1))  # noqa: B023
     return {name: statistics.median(found) for name, found in times.items()}
 
 
@@ -110,7 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--only", nargs="*", default=None, help="names of queries, such as 'group 1'")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--warmup", type=int, default=8, help="runs before the times of what users get")
     options = parser.parse_args()
     engines = {

@@ -108,8 +108,7 @@ def test_a_corrupt_file_is_an_error_of_polars(tmp_path: Path) -> None:
     ("options", "error", "words"),
     [
         ({"block_rows": 0}, ValueError, "block_rows must be positive"),
-        ({"reader": "arrow"}, ValueError, "reader must be 'polars'"),
-        ({"reader": "pylibcudf"}, NotImplementedError, "pylibcudf"),
+        ({"reader": "arrow"}, ValueError, "reader must be 'polars' or 'pylibcudf'"),
     ],
 )
 def test_bad_options(options: dict[str, Any], error: type[Exception], words: str) -> None:

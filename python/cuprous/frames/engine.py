@@ -15,6 +15,7 @@ from polars.exceptions import PanicException
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.device import device_word
+from cuprous.frames.columns import pylibcudf_reader
 from cuprous.frames.columns.frame import Frame
 from cuprous.frames.columns.residency import Residency
 from cuprous.frames.cost import Costs, refuse_few
@@ -50,11 +51,12 @@ class Engine(pl.InMemoryEngine):
         cache_bytes: the most bytes of columns that stay on the device between queries; None is 2 GiB, 0 keeps none.
         block_rows: the most rows of Parquet files that are in memory at a time, where the query aggregates them; None
             is what a quarter of the free memory holds. Other queries of more rows run in Polars' streaming engine.
-        reader: what reads Parquet files; "polars" is the only one that is supported.
+        reader: what decodes Parquet files: "polars" on the host, or "pylibcudf" of RAPIDS on the GPU. pylibcudf decodes
+            numbers, bools, dates and times; Polars decodes the other columns.
 
     Raises:
         ValueError: if an option is something else.
-        NotImplementedError: if `reader` is "pylibcudf".
+        ImportError: if `reader` is "pylibcudf" and it is not installed.
 
     Examples:
         >>> import cuprous.frames
@@ -74,13 +76,13 @@ class Engine(pl.InMemoryEngine):
         strict: bool = False,
         cache_bytes: int | None = None,
         block_rows: int | None = None,
-        reader: Literal["polars"] = "polars",
+        reader: Literal["polars", "pylibcudf"] = "polars",
     ) -> None:
         super().__init__()
+        if reader not in ("polars", "pylibcudf"):
+            raise ValueError(f"reader must be 'polars' or 'pylibcudf', not {reader!r}")
         if reader == "pylibcudf":
-            raise NotImplementedError("reader='pylibcudf' is not supported; Polars reads the files")
-        if reader != "polars":
-            raise ValueError(f"reader must be 'polars', not {reader!r}")
+            pylibcudf_reader.require()
         if block_rows is not None and block_rows < 1:
             raise ValueError(f"block_rows must be positive, not {block_rows}")
         if take not in ("measured", "all"):
@@ -88,6 +90,7 @@ class Engine(pl.InMemoryEngine):
         self._device = device
         self._take = take
         self._strict = strict
+        self._reader: str = reader
         self._block_rows = block_rows
         self._residency = Residency(_CACHE_BYTES if cache_bytes is None else cache_bytes)
         #: The report of the last query; None before the first.
@@ -208,7 +211,7 @@ class Engine(pl.InMemoryEngine):
             return Report([Entry("plan", _POLARS, reason=str(error))])
 
     def _translated(self, ldf: Any, runs: bool = True) -> nodes.Part:
-        translator = Translator(ldf.visit())
+        translator = Translator(ldf.visit(), self._reader)
         if self._take == "measured":  # a plan of few rows is not worth its translation
             rows = translator.largest_frame()
             if rows is not None:
@@ -262,7 +265,7 @@ class Engine(pl.InMemoryEngine):
 
         def replace_parts(traverser: Any, *_: Any) -> None:
             root = traverser.get_node()
-            part = self._taken(Translator(traverser).part())
+            part = self._taken(Translator(traverser, self._reader).part())
             for one in _replaceable(part):
                 assert one.node is not None
                 found = self._run(one.node, report, owned=False)

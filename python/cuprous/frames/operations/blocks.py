@@ -17,7 +17,6 @@ import polars as pl
 import cuprous as cp
 from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.columns.frame import Frame
-from cuprous.frames.columns.transfer import upload
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.rows import union
 from cuprous.frames.plan import nodes
@@ -270,17 +269,10 @@ def run_blocks(of: Blocked, rows: int, run: Callable[[nodes.Node], Frame]) -> no
     for one in of.whole:
         partial = with_input(partial, one, table_scan(run(one), one.schema))
     found = []
-    for frame in _blocks(of.scan, rows):
+    for frame in of.scan.source.frames(of.scan.schema, rows):
         found.append(run(with_input(partial, of.scan, table_scan(frame, of.scan.schema))))
+        cp.synchronize()  # what is read next takes the memory of this block
         if len(found) == _MOST_RESULTS:
             found = [run(of.condensed(table_scan(union(found), of.partial.schema)))]
     refuse_unless(found, "the files have no rows")
     return of.merged(table_scan(union(found), of.partial.schema))
-
-
-def _blocks(scan: nodes.Scan, rows: int) -> Iterator[Frame]:
-    """The rows of files in blocks; Polars decodes the next one meanwhile."""
-    for batch in scan.source.batches(scan.schema, rows):
-        columns = {name: upload(batch.get_column(name)) for name in scan.schema}
-        yield Frame(columns, batch.height)
-        cp.synchronize()

@@ -15,7 +15,6 @@ from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.columns.frame import Extent, Frame
 from cuprous.frames.columns.groups import Groups
 from cuprous.frames.columns.residency import Residency
-from cuprous.frames.columns.transfer import upload
 from cuprous.frames.expressions.evaluate import Context, finished, whole
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.as_of import as_of_join
@@ -106,9 +105,9 @@ class Run:
             # Its arrays may have been written to since something was computed of them.
             return Frame({name: replace(source.column(name), memo={}) for name in node.schema}, len(source))
         if isinstance(source, ParquetFiles):
-            read = source.read(node.schema)
-            self._residency.bytes_moved += read.estimated_size()
-            return Frame({name: upload(read.get_column(name)) for name in node.schema}, read.height)
+            read, moved = source.frame(node.schema)
+            self._residency.bytes_moved += moved
+            return read
         columns = {name: self._residency.column(source.get_column(name)) for name in node.schema}
         self._resident += [array for one in columns.values() for array in (one.values, one.valid) if array is not None]
         return Frame(columns, source.height)

@@ -32,10 +32,12 @@ class Translator:
 
     Args:
         traverser: what `LazyFrame._ldf.visit()` or the callback after optimization gives.
+        reader: what reads Parquet files.
     """
 
-    def __init__(self, traverser: Any) -> None:
+    def __init__(self, traverser: Any, reader: str = "polars") -> None:
         self._traverser = traverser
+        self.reader = reader
         self._adapter: Adapter = adapter_for(traverser.version())
         self._caches: dict[int, nodes.Part] = {}
 
@@ -172,7 +174,7 @@ def _file_scan(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs
     refuse_unless(schema, "the scan has no columns")
     local = len(view.paths) <= _MOST_FILES and not any("://" in path for path in view.paths)
     refuse_unless(local, f"the scan is of remote files, or of more than {_MOST_FILES}")
-    node: nodes.Node = nodes.Scan(schema, inputs, ParquetFiles(tuple(view.paths)))
+    node: nodes.Node = nodes.Scan(schema, inputs, ParquetFiles(tuple(view.paths), to.reader))
     if options.n_rows is not None:
         node = nodes.Slice(schema, (node,), *options.n_rows)
     return node if view.predicate is None else nodes.Filter(schema, (node,), to.expression(view.predicate.node))
