@@ -139,10 +139,10 @@ if sys.argv[1] == "simulated":
     read = {name for names, _ in pylibcudf.CALLS for name in names}
     assert read == {"i", "x", "b", "u", "k", "d", "t", "l"}, read  # Polars decodes the strings
     assert {height for _, height in pylibcudf.CALLS} == {1000, 300, 100}
-(folder / "1.parquet").unlink()
-(folder / "1.parquet").write_bytes(b"a file of another kind" * 20)
+(folder / "2.parquet").write_bytes(b"a file of another kind" * 20)
 try:
-    last.collect(engine=cuprous.frames.Engine("cuda", take="all", reader="pylibcudf"))
+    bad = pl.scan_parquet(folder / "2.parquet").select(c("i").sum())
+    bad.collect(engine=cuprous.frames.Engine("cuda", take="all", reader="pylibcudf"))
 except pl.exceptions.PolarsError:
     print("as Polars")
 """
