@@ -209,8 +209,6 @@ def _bind_dask(root: Path) -> None:
     sys.meta_path.insert(0, Finder(aliases, {}, {}))
     cupy = importlib.import_module("cupy")
     vars(cupy)["__version__"] = "15.0.0"  # the tests of old versions are not skipped
-    random = importlib.import_module("cupy.random")
-    vars(random)["XORWOW"] = cuprous.random.Philox4x3210  # another bit generator
     # dask's comparison of blocks takes CuPy's to the host, which it knows by the name of their class.
     utils = importlib.import_module("dask.array.utils")
     vars(utils)["normalize_to_array"] = lambda x: cuprous.asnumpy(x) if isinstance(x, cuprous.ndarray) else x

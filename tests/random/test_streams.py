@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +252,11 @@ def test_nothing_here_imports_numpy() -> None:
         "assert 'numpy' not in sys.modules"
     )
     output(code)
+
+
+@pytest.mark.parametrize("kind", [cp.random.XORWOW, cp.random.MRG32k3a])
+def test_names_of_cupys_bit_generators(kind: Any) -> None:
+    """They have the stream of Philox4x3210, of which `spawn`, `jumped` and pickles stay of their class."""
+    one = kind(5)
+    assert Generator(one).random(4).tolist() == default_rng(5).random(4).tolist()
+    assert [type(each) for each in (*one.spawn(2), one.jumped(), pickle.loads(pickle.dumps(one)))] == [kind] * 4

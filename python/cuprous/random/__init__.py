@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.random._bits import BitGenerator, Philox4x3210
+from cuprous.random._bits import XORWOW, BitGenerator, MRG32k3a, Philox4x3210
 from cuprous.random._generator import Generator, default_rng
 from cuprous.random._legacy import RandomState
 
@@ -152,7 +152,7 @@ def __getattr__(name: str) -> Any:
 _NUMPY_BIT_GENERATORS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 
 __all__ = [
-    "BitGenerator", "Generator", "Philox4x3210", "RandomState", "SeedSequence", "default_rng", "get_bit_generator",
-    "get_random_state", "reset_states", "set_bit_generator", "set_random_state",
+    "XORWOW", "BitGenerator", "Generator", "MRG32k3a", "Philox4x3210", "RandomState", "SeedSequence", "default_rng",
+    "get_bit_generator", "get_random_state", "reset_states", "set_bit_generator", "set_random_state",
 ]  # fmt: skip
 __all__ += [name for name, value in list(globals().items()) if getattr(value, "__self__", None) is _state]

@@ -5,7 +5,9 @@ from typing import Any
 from numpy.random.bit_generator import SeedSequence as SeedSequence
 
 from cuprous._core import ndarray
+from cuprous.random._bits import XORWOW as XORWOW
 from cuprous.random._bits import BitGenerator as BitGenerator
+from cuprous.random._bits import MRG32k3a as MRG32k3a
 from cuprous.random._bits import Philox4x3210 as Philox4x3210
 from cuprous.random._bits import Seed
 from cuprous.random._discrete import _Bytes
@@ -72,8 +74,10 @@ def weibull(a: Any, size: Any = None, dtype: Any = None) -> ndarray: ...
 def zipf(a: Any, size: Any = None, dtype: Any = None) -> ndarray: ...
 
 __all__ = [
+    "XORWOW",
     "BitGenerator",
     "Generator",
+    "MRG32k3a",
     "Philox4x3210",
     "RandomState",
     "SeedSequence",

@@ -243,6 +243,30 @@ class Philox4x3210(BitGenerator):
     """
 
 
+class XORWOW(Philox4x3210):
+    """The name of CuPy's default bit generator. Its numbers are those of `Philox4x3210`, not of cuRAND's XORWOW.
+
+    Args:
+        seed: the key: as for `default_rng`.
+
+    Examples:
+        >>> cp.random.Generator(cp.random.XORWOW(5)).random(2).round(3)
+        array([0.07 , 0.966])
+    """
+
+
+class MRG32k3a(Philox4x3210):
+    """The name of a bit generator of CuPy. Its numbers are those of `Philox4x3210`, not of cuRAND's MRG32k3a.
+
+    Args:
+        seed: the key: as for `default_rng`.
+
+    Examples:
+        >>> cp.random.Generator(cp.random.MRG32k3a(5)).random(2).round(3)
+        array([0.07 , 0.966])
+    """
+
+
 def _restore(kind: type[BitGenerator], key: int, offset: int, children: int) -> BitGenerator:
     result = kind(key)
     result.offset, result._children = offset, children
