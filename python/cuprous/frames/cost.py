@@ -52,6 +52,9 @@ _OF_WINDOWS = Rate(60.0, 15.0)
 _MARGIN = 1.2
 #: Nanoseconds for a node apart from its rows.
 _NODE = Rate(150_000.0, 20_000.0)
+#: Nanoseconds that a part has to save where Polars runs the rest: it is translated again when Polars has optimized
+#: it, and the rest runs in the engine of Polars that keeps all in memory.
+_REPLACED = 10e6
 #: What part of its rows a node keeps, as a guess.
 _KEPT: dict[type[nodes.Node], float] = {nodes.Filter: 0.3, nodes.GroupBy: 0.1, nodes.Distinct: 0.3}
 
@@ -144,15 +147,16 @@ class Costs:
         self._residency = residency
         self._runs = runs
         self._known: dict[nodes.Node, tuple[float, float, float]] = {}
+        self._largest: dict[nodes.Node, int] = {}
 
-    def refuse_loss(self, node: nodes.Node) -> None:
+    def refuse_loss(self, node: nodes.Node, whole: bool) -> None:
         """Raises `Refused` if a plan would be slower here.
 
         Args:
             node: the plan, whose result is copied to Polars.
+            whole: whether it is a whole query, and not a part of one whose rest Polars runs.
         """
-        scans = list(_scans(node))
-        rows = max((len(one.source) for one in scans), default=0)
+        rows = self._largest_scan(node)
         refuse_few(rows)
         if self._device == "gpu":
             return
@@ -160,7 +164,9 @@ class Costs:
         here += given * sum(_DECODED if is_coded(dtype) else _COPY for dtype in node.schema.values())
         times = f"{polars / 1e6:.1f} ms instead of {here / 1e6:.1f} ms by measured rates"
         refuse_unless(here * _MARGIN < polars, f"Polars is faster on {rows:,} rows: {times}")
-        cold = [column for one in scans for column in self._cold(one)]
+        pays = whole or polars - here * _MARGIN > _REPLACED
+        refuse_unless(pays, f"replacing a part of a plan takes {_REPLACED / 1e6:.0f} ms: {times}")
+        cold = [column for one in _scans(node) for column in self._cold(one)]
         copies = sum(nanoseconds for _, nanoseconds in cold)
         if here * _MARGIN + copies < polars:
             return
@@ -168,6 +174,13 @@ class Costs:
         lost = sum(self._residency.lose(series, (polars - here) / len(cold), self._runs) for series, _ in cold)
         reason = f"copying {len(cold)} columns takes {copies / 1e6:.1f} ms, and saves {(polars - here) / 1e6:.1f} ms"
         refuse_unless(bool(cold) and lost >= copies, f"{reason} each time")
+
+    def _largest_scan(self, node: nodes.Node) -> int:
+        """The rows of the largest scan of a plan."""
+        if node not in self._largest:
+            own = len(node.source) if isinstance(node, nodes.Scan) else 0
+            self._largest[node] = max([own, *map(self._largest_scan, node.inputs)])
+        return self._largest[node]
 
     def _estimate(self, node: nodes.Node) -> tuple[float, float, float]:
         """The rows of a node, and the nanoseconds of all below and itself, here and in Polars."""

@@ -227,7 +227,7 @@ class Engine(pl.InMemoryEngine):
         """
         if self._take == "all":
             return part
-        return _without_losses(part, Costs(self._device_name(), self._residency, runs))
+        return _without_losses(part, Costs(self._device_name(), self._residency, runs), whole=True)
 
     def _planned(
         self, lf: Any, optimizations: Any, report: Report, owned: bool
@@ -306,17 +306,17 @@ class Engine(pl.InMemoryEngine):
         return "cpu" if name.startswith("cpu") else "gpu"
 
 
-def _without_losses(part: nodes.Part, costs: Costs) -> nodes.Part:
-    """Leaves to Polars what would be slower here by the estimates for its nodes."""
+def _without_losses(part: nodes.Part, costs: Costs, whole: bool) -> nodes.Part:
+    """Leaves to Polars what would be slower here by the estimates for its nodes; `whole` if it is all of a query."""
     if part.node is not None:
         if not _computes(part.node):
             return part
         try:
-            costs.refuse_loss(part.node)
+            costs.refuse_loss(part.node, whole)
             return part
         except Refused as error:
             part = replace(part, node=None, reason=str(error))
-    return replace(part, below=tuple(_without_losses(one, costs) for one in part.below))
+    return replace(part, below=tuple(_without_losses(one, costs, whole=False) for one in part.below))
 
 
 def _polars_default() -> Any:
