@@ -16,6 +16,7 @@ import pytest
 import cuprous as cp
 import cuprous.torch as torch
 from cuprous import _core
+from cuprous._tools.charts import times
 from cuprous._tools.notebook import counts, recorded_only
 
 #: Tags without an end.
@@ -113,11 +114,19 @@ def work(x: Any) -> Any:
 def test_estimates_show_the_answer_its_range_and_the_kernels() -> None:
     estimate = cp.estimate(work, cp.ones((300, 300)), device="H200")
     text = shown(estimate)
-    low, high = estimate.speedup_range or (0, 0)
-    assert estimate.sentence in text and f"between {low:.2g}x and {high:.2g}x" in text
+    assert estimate.sentence in text and re.search(r"between [\d.]+x and [\d.]+x,", text)
     assert estimate.cpu.name in text and "H200" in text
     for step in estimate.programs[0].steps:
         assert all(operation in text for operation in step.name.split(", "))
+
+
+def test_ratios_are_written_as_in_sentences() -> None:
+    for rate in ("3.1 GFLOPS", "700 GFLOPS", "20 TFLOPS", "190 TFLOPS", "5 PFLOPS"):
+        found = cp.estimate_simple("1 TFLOP", cpu_rate="1 TFLOPS", gpu_rate=rate, bandwidth="1 GB/s", startup="0 s")
+        if found.speedup >= 1:
+            assert f" {times(found.speedup)} faster" in found.sentence
+        assert re.fullmatch(r"[\d.]+x", times(found.speedup))
+    assert [times(f) for f in (0.0518, 0.5, 156.2, 1234.5)] == ["0.052x", "0.50x", "156x", "1234x"]
 
 
 def test_simple_estimates_show_their_parts() -> None:
