@@ -239,4 +239,15 @@ def test_steps_in_words(machine: Machine) -> None:
     ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1
+    assert done.stdout.startswith("Do first: install NVIDIA's driver 525.60.13 or newer")
     assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout
+
+
+def test_the_cure_of_missing_wheels_is_the_first_line(machine: Machine) -> None:
+    code = COMMAND.format(roots=[], hidden=(), versions={}).replace(', "--json"', "")
+    done = run(code, timeout=120, **machine.card().nodes().driver().environment())
+    assert done.stdout.splitlines()[0] == 'Do first: pip install "cuprous[cuda]"'
+
+
+def test_a_sound_machine_has_nothing_to_do_first(machine: Machine) -> None:
+    assert command("doctor", timeout=120, **machine.environment()).stdout.startswith("1. This machine\n")

@@ -111,6 +111,10 @@ pub(super) fn any_broken(checks: &[Check]) -> bool {
 pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let (mut step, mut number) = (None, 0);
+    // What to do stands first: the list of what was searched may fill a screen.
+    if let Some(cure) = checks.iter().find(|check| check.is_broken()).and_then(|check| check.cure.as_ref()) {
+        writeln!(out, "Do first: {cure}\n")?;
+    }
     for (at, check) in checks.iter().enumerate() {
         if step.replace(check.step) != Some(check.step) {
             // Steps without checks are not numbered.
