@@ -291,6 +291,29 @@ def test_nearly_everything_has_an_example() -> None:
     assert sum(shown for _, shown in found) >= 0.95 * len(found)
 
 
+def exists(path: str) -> bool:
+    """Returns true for the path of a supported name."""
+    try:
+        return not isinstance(resolve_name(path), Unsupported)
+    except (ImportError, AttributeError):
+        return False
+
+
+def test_related_names_exist() -> None:
+    """Names in a section See Also are the module's own or Cuprous's, and none is the function itself. Methods share texts."""
+    wrong, count = [], 0
+    for module in COMPLETE:
+        for name, value in public(module):
+            text = section(inspect.getdoc(value) or "", "See Also").strip()
+            count += bool(text)
+            for related in filter(None, re.split(r",\s+", text)):
+                found = exists(f"{module}.{related}") or exists(f"cuprous.{related.removeprefix('cuprous.')}")
+                if not found or (related == name and "." not in name):
+                    wrong.append((f"{module}.{name}", related))
+    assert wrong == []
+    assert count > 600
+
+
 def intrinsic(name: str) -> Any:
     """Returns an intrinsic of kernels, such as "atomic.add"."""
     found: Any = cuda

@@ -263,9 +263,9 @@ def test_dropped_work_is_recorded_only() -> None:
         _core.flush()
         return recorded_only(before, after, counts())
 
-    for times in (1, 7, 5000):
-        assert measured(lambda: a + a, times)
-        assert not measured(lambda: float((a[0] + a[0]).sum()), times)
+    for count in (1, 7, 5000):
+        assert measured(lambda: a + a, count)
+        assert not measured(lambda: float((a[0] + a[0]).sum()), count)
     assert not measured(lambda: a.shape, 3)
     assert not measured(lambda: cp.timeit(lambda: a + a, repeat=2), 1)
 

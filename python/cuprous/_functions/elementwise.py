@@ -39,6 +39,9 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     Raises:
         ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
 
+    See Also:
+        choose, nonzero
+
     Examples:
         >>> cp.where([True, False, True], [1, 2, 3], 0)
         array([1, 0, 3])
@@ -156,6 +159,9 @@ def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     Returns:
         An array of the shape of `x`.
 
+    See Also:
+        rint, trunc, floor, ceil, around
+
     Examples:
         >>> cp.fix([1.7, -1.7])
         array([ 1., -1.])
@@ -185,6 +191,9 @@ def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     Raises:
         TypeError: for complex numbers.
 
+    See Also:
+        isinf, isneginf, isfinite, isnan
+
     Examples:
         >>> cp.isposinf([-cp.inf, 1.0, cp.inf])
         array([False, False,  True])
@@ -204,6 +213,9 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
 
     Raises:
         TypeError: for complex numbers.
+
+    See Also:
+        isinf, isposinf, isnan, isfinite
 
     Examples:
         >>> cp.isneginf([-cp.inf, 1.0, cp.inf])
@@ -229,6 +241,9 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     Raises:
         ValueError: for replacements that do not broadcast to the array.
         TypeError: for complex replacements in a real array.
+
+    See Also:
+        isinf, isneginf, isposinf, isnan, isfinite
 
     Examples:
         >>> cp.nan_to_num([1.0, cp.nan, cp.inf], posinf=99.0)
@@ -274,6 +289,9 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
 
     Returns:
         A real or complex array of the shape of `a`. The test waits for the values.
+
+    See Also:
+        real, imag, angle
 
     Examples:
         >>> cp.real_if_close([1 + 1e-16j, 2 + 0j])
@@ -322,6 +340,9 @@ def i0(x: ArrayLike) -> ndarray:
 
     Raises:
         TypeError: for complex numbers.
+
+    See Also:
+        special.i0, special.iv, special.ive
 
     Examples:
         >>> cp.i0([0.0, 1.0])

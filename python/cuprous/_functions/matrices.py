@@ -29,6 +29,9 @@ def eye(
     Returns:
         An array of shape (N, M).
 
+    See Also:
+        identity, diag
+
     Examples:
         >>> cp.eye(3, dtype=int)
         array([[1, 0, 0],
@@ -93,6 +96,9 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
     Raises:
         ValueError: unless the input is 1-d or 2-d.
 
+    See Also:
+        diagonal, diagflat, trace, triu, tril
+
     Examples:
         >>> cp.diag([1, 2, 3])
         array([[1, 0, 0],
@@ -121,6 +127,9 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 
     Returns:
         A matrix of shape (N + |k|, N + |k|).
+
+    See Also:
+        diag, diagonal, trace
 
     Examples:
         >>> cp.diagflat([[1, 2]], 1)
@@ -175,6 +184,9 @@ def tril(m: ArrayLike, k: int = 0) -> ndarray:
     Returns:
         An array of the same shape and dtype.
 
+    See Also:
+        triu
+
     Examples:
         >>> cp.tril([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
         array([[1, 0, 0],
@@ -193,6 +205,9 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
 
     Returns:
         An array of the same shape and dtype.
+
+    See Also:
+        tril
 
     Examples:
         >>> cp.triu([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=1)
@@ -216,6 +231,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 
     Raises:
         ValueError: unless the input is 1-d.
+
+    See Also:
+        polynomial.polynomial.polyvander
 
     Examples:
         >>> cp.vander([1, 2, 3], increasing=True)
@@ -245,6 +263,9 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 
     Returns:
         An array of shape (len(dimensions), *dimensions), or a tuple of arrays if `sparse` is true.
+
+    See Also:
+        meshgrid
 
     Examples:
         >>> cp.indices((2, 2))
@@ -325,6 +346,9 @@ def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: A
 
     Returns:
         What the function returns, normally an array of this shape.
+
+    See Also:
+        indices, meshgrid
 
     Examples:
         >>> cp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)

@@ -34,6 +34,9 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     Returns:
         A bool.
 
+    See Also:
+        shares_memory
+
     Examples:
         >>> a = cp.arange(6)
         >>> cp.may_share_memory(a[:4], a[2:])
@@ -83,6 +86,9 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     Raises:
         numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide.
         ValueError: if `max_work` is not an integer.
+
+    See Also:
+        may_share_memory
 
     Examples:
         >>> a = cp.arange(6)

@@ -38,6 +38,9 @@ def arange(
         TypeError: if the stop is missing, or an argument is not a real number.
         ValueError: for arrays of several elements.
 
+    See Also:
+        linspace
+
     Examples:
         >>> cp.arange(5)
         array([0, 1, 2, 3, 4])
@@ -151,6 +154,9 @@ def linspace(
         ValueError: if `num` is negative.
         TypeError: if `num` is not an integer.
 
+    See Also:
+        arange, geomspace, logspace
+
     Examples:
         >>> cp.linspace(0, 1, 5)
         array([0.  , 0.25, 0.5 , 0.75, 1.  ])
@@ -218,6 +224,9 @@ def logspace(
     Raises:
         ValueError: if `num` is negative.
 
+    See Also:
+        arange, linspace, geomspace
+
     Examples:
         >>> cp.logspace(0, 3, 4)
         array([   1.,   10.,  100., 1000.])
@@ -249,6 +258,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
     Raises:
         ValueError: if `start` or `stop` is zero, or `num` is negative.
+
+    See Also:
+        logspace, linspace, arange
 
     Examples:
         >>> cp.geomspace(1, 16, 5)

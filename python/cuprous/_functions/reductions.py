@@ -112,6 +112,9 @@ def sum(
     Returns:
         An array without the reduced axes.
 
+    See Also:
+        ndarray.sum, add, cumsum, trapezoid, mean, average
+
     Examples:
         >>> cp.sum([[1, 2], [3, 4]])
         array(10)
@@ -138,6 +141,9 @@ def prod(
 
     Returns:
         An array without the reduced axes.
+
+    See Also:
+        ndarray.prod
 
     Examples:
         >>> cp.prod([[1, 2], [3, 4]])
@@ -314,6 +320,9 @@ def argmax(
     Raises:
         ValueError: for an empty axis.
 
+    See Also:
+        ndarray.argmax, argmin, amax, unravel_index, take_along_axis
+
     Examples:
         >>> cp.argmax([3, 7, 7])
         array(1)
@@ -340,6 +349,9 @@ def argmin(
 
     Raises:
         ValueError: for an empty axis.
+
+    See Also:
+        ndarray.argmin, argmax, amin, unravel_index, take_along_axis
 
     Examples:
         >>> cp.argmin([3, 1, 1])
@@ -377,6 +389,9 @@ def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
     Returns:
         A bool array without the reduced axes.
 
+    See Also:
+        ndarray.all, any
+
     Examples:
         >>> cp.all([[True, False], [True, True]])
         array(False)
@@ -399,6 +414,9 @@ def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
     Returns:
         A bool array without the reduced axes.
+
+    See Also:
+        ndarray.any, all
 
     Examples:
         >>> cp.any([[True, False], [False, False]], axis=1)
@@ -440,6 +458,9 @@ def mean(
 
     Returns:
         An array without the reduced axes.
+
+    See Also:
+        average, std, var, nanmean, nanstd, nanvar
 
     Examples:
         >>> cp.mean([[1, 2], [3, 5]])
@@ -527,6 +548,9 @@ def var(
     Raises:
         ValueError: if both `ddof` and `correction` are given.
 
+    See Also:
+        std, mean, nanmean, nanstd, nanvar
+
     Examples:
         >>> cp.var([1, 3, 5, 7])
         array(5.)
@@ -558,6 +582,9 @@ def std(
 
     Raises:
         ValueError: if both `ddof` and `correction` are given.
+
+    See Also:
+        var, mean, nanmean, nanstd, nanvar
 
     Examples:
         >>> cp.std([1, 3, 5, 7])
@@ -605,6 +632,9 @@ def average(
     Raises:
         ZeroDivisionError: if weights sum to zero.
         ValueError: if the weights' shape does not fit the axes.
+
+    See Also:
+        mean, result_type
 
     Examples:
         >>> cp.average([1, 2, 4], weights=[2, 1, 1])
@@ -654,6 +684,9 @@ def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | No
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
 
+    See Also:
+        cumulative_sum, sum, trapezoid, diff
+
     Examples:
         >>> cp.cumsum([1, 2, 3, 4])
         array([ 1,  3,  6, 10])
@@ -675,6 +708,9 @@ def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | N
 
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
+
+    See Also:
+        cumulative_prod
 
     Examples:
         >>> cp.cumprod([1, 2, 3, 4])
@@ -718,6 +754,9 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out
 
     Raises:
         ValueError: if there is no `axis` for an array of several axes.
+
+    See Also:
+        sum, trapezoid, diff
 
     Examples:
         >>> cp.cumulative_sum(cp.asarray([2, 3, 4]), include_initial=True)

@@ -53,6 +53,9 @@ def unique(
     Raises:
         AxisError: for an axis out of bounds.
 
+    See Also:
+        repeat, sort
+
     Examples:
         >>> cp.unique([3, 1, 3, 2])
         array([1, 2, 3])
@@ -189,6 +192,9 @@ def unique_all(x: ArrayLike) -> UniqueAllResult:
     Returns:
         A named tuple of four arrays: `values`, `indices`, `inverse_indices`, `counts`.
 
+    See Also:
+        unique
+
     Examples:
         >>> cp.unique_all(cp.asarray([3, 1, 3])).counts
         array([1, 2])
@@ -204,6 +210,9 @@ def unique_counts(x: ArrayLike) -> UniqueCountsResult:
 
     Returns:
         A named tuple of two arrays: `values`, `counts`.
+
+    See Also:
+        unique
 
     Examples:
         >>> cp.unique_counts(cp.asarray([3, 1, 3])).values
@@ -221,6 +230,9 @@ def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
     Returns:
         A named tuple of two arrays: `values`, `inverse_indices`.
 
+    See Also:
+        unique
+
     Examples:
         >>> cp.unique_inverse(cp.asarray([3, 1, 3])).inverse_indices
         array([1, 0, 1])
@@ -236,6 +248,9 @@ def unique_values(x: ArrayLike) -> ndarray:
 
     Returns:
         A 1-d array.
+
+    See Also:
+        unique
 
     Examples:
         >>> cp.unique_values(cp.asarray([3, 1, 3]))

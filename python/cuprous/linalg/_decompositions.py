@@ -132,6 +132,9 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     Raises:
         LinAlgError: for matrices that are not positive definite, or not square.
 
+    See Also:
+        cuprous.linalg.cholesky
+
     Examples:
         >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
         array([[2., 0.],
@@ -157,6 +160,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     Raises:
         LinAlgError: for fewer than two axes.
         ValueError: for any other mode.
+
+    See Also:
+        cuprous.linalg.qr
 
     Examples:
         >>> a = cp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -194,6 +200,9 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
         LinAlgError: for matrices that are not square, or if the iteration does not converge.
         ValueError: for any other UPLO.
 
+    See Also:
+        eigvalsh, eig, eigvals, cuprous.linalg.eigh
+
     Examples:
         >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
         >>> values.round(6)
@@ -218,6 +227,9 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     Raises:
         LinAlgError: for matrices that are not square, or if the iteration does not converge.
         ValueError: for any other UPLO.
+
+    See Also:
+        eigh, eigvals, eig, cuprous.linalg.eigvalsh
 
     Examples:
         >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
@@ -249,6 +261,9 @@ def eig(a: ArrayLike) -> EigResult:
     Raises:
         LinAlgError: for matrices that are not square or not finite.
 
+    See Also:
+        eigvals, eigh, eigvalsh, cuprous.linalg.eig
+
     Examples:
         >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
         >>> cp.sort(values.real)
@@ -269,6 +284,9 @@ def eigvals(a: ArrayLike) -> ndarray:
 
     Raises:
         LinAlgError: for matrices that are not square or not finite.
+
+    See Also:
+        eig, eigvalsh, eigh, cuprous.linalg.eigvals
 
     Examples:
         >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
@@ -305,6 +323,9 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     Raises:
         LinAlgError: for matrices that are not square.
 
+    See Also:
+        det
+
     Examples:
         >>> sign, logabsdet = cp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
         >>> sign, logabsdet
@@ -330,6 +351,9 @@ def det(a: ArrayLike) -> ndarray:
 
     Raises:
         LinAlgError: for matrices that are not square.
+
+    See Also:
+        slogdet, cuprous.linalg.det
 
     Examples:
         >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)

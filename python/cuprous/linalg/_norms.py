@@ -38,6 +38,9 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
         LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist.
 
+    See Also:
+        cuprous.linalg.norm
+
     Examples:
         >>> cp.linalg.norm([3.0, 4.0])
         array(5.)
@@ -75,6 +78,9 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
     Raises:
         ValueError: for an order that is not a number.
 
+    See Also:
+        cuprous.linalg.norm
+
     Examples:
         >>> cp.linalg.vector_norm([3.0, -4.0], ord=1)
         array(7.)
@@ -98,6 +104,9 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     Raises:
         LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist, or fewer than two axes.
+
+    See Also:
+        cuprous.linalg.norm
 
     Examples:
         >>> cp.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])

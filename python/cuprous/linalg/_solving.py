@@ -38,6 +38,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
         LinAlgError: for matrices that are singular or not square.
         ValueError: where shapes do not fit.
 
+    See Also:
+        cuprous.linalg.solve
+
     Examples:
         >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
         array([1. , 0.5])
@@ -85,6 +88,9 @@ def inv(a: ArrayLike) -> ndarray:
     Raises:
         LinAlgError: for matrices that are singular or not square.
 
+    See Also:
+        cuprous.linalg.inv, cuprous.linalg.cond, cuprous.linalg.svd
+
     Examples:
         >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
         array([[0.5 , 0.  ],
@@ -120,6 +126,9 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
         ValueError: for both `rcond` and `rtol`.
+
+    See Also:
+        cuprous.linalg.pinv
 
     Examples:
         >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
@@ -165,6 +174,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
 
     Raises:
         LinAlgError: where shapes do not fit, or there is infinity or NaN.
+
+    See Also:
+        cuprous.linalg.lstsq
 
     Examples:
         >>> x, residuals, rank, s = cp.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
@@ -247,6 +259,9 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
     Raises:
         LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
 
+    See Also:
+        cuprous.linalg.norm
+
     Examples:
         >>> cp.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
         array(2.)
@@ -278,6 +293,9 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 
     Raises:
         LinAlgError: unless `a` is square in that sense.
+
+    See Also:
+        tensordot, tensorinv, cuprous.einsum
 
     Examples:
         >>> a = cp.eye(6).reshape(6, 2, 3)
@@ -314,6 +332,9 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
     Raises:
         LinAlgError: unless `a` is square in that sense.
         ValueError: for `ind` that is not positive.
+
+    See Also:
+        tensordot, tensorsolve
 
     Examples:
         >>> cp.linalg.tensorinv(cp.eye(6).reshape(2, 3, 6), ind=2).shape

@@ -88,6 +88,9 @@ class Continuous:
         Raises:
             OverflowError: if the range is not finite.
 
+        See Also:
+            randint, random_integers, random_sample, random, rand, cuprous.random.Generator.uniform
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.uniform(1.0, 3.0, size=3).round(3)
@@ -118,6 +121,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar `scale`.
 
+        See Also:
+            cuprous.scipy.stats.norm, cuprous.random.Generator.normal
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.normal(10.0, 2.0, size=3).round(3)
@@ -145,6 +151,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar `sigma`.
 
+        See Also:
+            cuprous.random.Generator.lognormal
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.lognormal(size=3).round(3)
@@ -170,6 +179,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar.
 
+        See Also:
+            cuprous.scipy.stats.gamma, cuprous.random.Generator.gamma
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.gamma(2.0, size=3).round(3)
@@ -193,6 +205,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter that is not positive.
+
+        See Also:
+            cuprous.random.Generator.chisquare
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -220,6 +235,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter out of its range.
+
+        See Also:
+            cuprous.random.Generator.noncentral_chisquare
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -250,6 +268,9 @@ class Continuous:
         Raises:
             ValueError: for a scalar parameter that is not positive.
 
+        See Also:
+            cuprous.scipy.stats.f, cuprous.random.Generator.f
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.f(3.0, 8.0, size=3).round(3)
@@ -277,6 +298,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter out of its range.
+
+        See Also:
+            cuprous.random.Generator.noncentral_f
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -306,6 +330,9 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
+        See Also:
+            cuprous.random.Generator.standard_t
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.standard_t(5.0, size=3).round(3)
@@ -331,6 +358,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter that is not positive.
+
+        See Also:
+            cuprous.random.Generator.beta
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -358,6 +388,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar.
 
+        See Also:
+            cuprous.random.Generator.exponential
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.exponential(2.0, size=3).round(3)
@@ -381,6 +414,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar `scale`.
+
+        See Also:
+            cuprous.random.Generator.laplace
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -407,6 +443,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar `scale`.
 
+        See Also:
+            cuprous.scipy.stats.logistic, cuprous.random.Generator.logistic
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.logistic(size=3).round(3)
@@ -430,6 +469,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar `scale`.
+
+        See Also:
+            weibull, cuprous.random.Generator.gumbel
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -459,6 +501,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar.
 
+        See Also:
+            cuprous.random.Generator.rayleigh
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.rayleigh(size=3).round(3)
@@ -482,6 +527,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar.
+
+        See Also:
+            gumbel, cuprous.random.Generator.weibull
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -509,6 +557,9 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
+        See Also:
+            cuprous.random.Generator.pareto
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.pareto(3.0, size=3).round(3)
@@ -532,6 +583,9 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
+        See Also:
+            cuprous.random.Generator.power
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.power(3.0, size=3).round(3)
@@ -550,6 +604,9 @@ class Continuous:
 
         Returns:
             An array.
+
+        See Also:
+            cuprous.random.Generator.standard_cauchy
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -574,6 +631,9 @@ class Continuous:
 
         Raises:
             ValueError: for scalars in another order.
+
+        See Also:
+            cuprous.random.Generator.triangular
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -606,6 +666,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar that is not positive.
+
+        See Also:
+            cuprous.random.Generator.wald
 
         Examples:
             >>> rng = cp.random.default_rng(1)

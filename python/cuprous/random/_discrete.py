@@ -94,6 +94,9 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar out of its range.
 
+        See Also:
+            cuprous.random.Generator.poisson
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.poisson(4.0, size=5)
@@ -122,6 +125,9 @@ class Discrete(Continuous):
 
         Raises:
             ValueError: for a scalar parameter out of its range.
+
+        See Also:
+            cuprous.random.Generator.binomial
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -158,6 +164,9 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar parameter out of its range.
 
+        See Also:
+            cuprous.random.Generator.negative_binomial
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.negative_binomial(3, 0.5, size=5)
@@ -185,6 +194,9 @@ class Discrete(Continuous):
 
         Raises:
             ValueError: for a scalar out of its range.
+
+        See Also:
+            cuprous.random.Generator.geometric
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -217,6 +229,9 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar out of its range.
 
+        See Also:
+            cuprous.random.Generator.logseries
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.logseries(0.6, size=5)
@@ -241,6 +256,9 @@ class Discrete(Continuous):
 
         Returns:
             A bytes object.
+
+        See Also:
+            cuprous.random.Generator.bytes
 
         Examples:
             >>> rng = cp.random.default_rng(1)
