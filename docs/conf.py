@@ -100,6 +100,38 @@ def described_names() -> frozenset[str]:
     return frozenset(f"{m.__name__}.{n}" for m, n, v in found if callable(v) and not isinstance(v, Unsupported))
 
 
+#: Sections of differences.md: the library that they are about, and the module whose functions their rows name.
+LIBRARIES = {
+    "From NumPy": ("NumPy", "cuprous"),
+    "Functions of arrays": ("NumPy", "cuprous"),
+    "Random numbers": ("NumPy", "cuprous.random"),
+    "`cuprous.scipy`": ("SciPy", "cuprous.scipy"),
+    "From PyTorch": ("PyTorch", "cuprous.torch"),
+}
+
+
+@cache
+def differences() -> dict[str, list[str]]:
+    """Notes about functions by their paths: the rows of differences.md that begin with their names."""
+    found: dict[str, list[str]] = {}
+    text = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8").replace("](", "](../")
+    for part in text.split("\n## ")[1:]:
+        library, module = LIBRARIES.get(part.partition("\n")[0], ("", ""))
+        for row in re.findall(r"^\| (?!\|)(.*) \|$", part, re.MULTILINE) if library else ():
+            what, theirs, ours, *_ = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row))
+            about = what.partition(" other than ")[0] if what.startswith("`") else ""
+            named = re.findall(r"`([a-z_][\w.]*)[`(]", about)
+            for name in named:
+                home = named[0].rpartition(".")[0] or named[0]
+                for path in (f"{module}.{name}", f"{module}.{home}.{name}"):
+                    if path in described_names():
+                        both = "; ".join(
+                            f"{who}: {cell}" for who, cell in ((library, theirs), ("Cuprous", ours)) if cell
+                        )
+                        found.setdefault(path, []).append(f"{what}. {both}.")
+    return found
+
+
 def signature(value: Any) -> str:
     """The arguments of a callable, without their types."""
     try:
@@ -125,7 +157,9 @@ def entry(kind: str, module: str, name: str, value: Any, arguments: str = "", in
     doc = inspect.getdoc(value) or ""
     if isinstance(value, (cuprous.ufunc, TwoOutputs, SpecialFunction)):
         doc = doc.partition("\n\n")[2]  # it begins with the signature
-    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc, module)}\n{inner}{fence}\n\n"
+    rows = "".join(f"- {row}\n" for row in differences().get(f"{module}.{name}", ()))
+    notes = f"**[Differences](../differences.md)**\n\n{rows}\n" if rows else ""
+    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc, module)}\n{notes}{inner}{fence}\n\n"
 
 
 def members(module: str, cls: type) -> Iterator[str]:
