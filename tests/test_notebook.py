@@ -18,6 +18,7 @@ import cuprous.torch as torch
 from cuprous import _core
 from cuprous._tools.charts import times
 from cuprous._tools.notebook import counts, recorded_only
+from docs import notebook
 
 #: Tags without an end.
 VOID = {"br", "meta"}
@@ -228,13 +229,17 @@ def test_a_notebook(tmp_path: Path) -> None:
     assert not any("data" in output for output in outputs[8])
 
 
-@pytest.mark.slow
-def test_the_tutorial_runs_as_a_notebook(tmp_path: Path) -> None:
-    pytest.importorskip("nbformat")
-    from docs import notebook
+@pytest.mark.parametrize("page", notebook.PAGES)
+def test_notebooks_are_those_of_their_pages(page: str) -> None:
+    text = (notebook.FOLDER / page).with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert text == notebook.written(page), "run `python -m docs.notebook`"
 
-    text = notebook.FILE.read_text(encoding="utf-8")
-    assert text == notebook.written(), "run `python -m docs.notebook`"
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["tutorial.md", "guides/first-kernel.md"])  # test_gallery.py runs the gallery's code
+def test_pages_run_as_notebooks(page: str, tmp_path: Path) -> None:
+    pytest.importorskip("nbformat")
+    text = notebook.written(page)
     cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     outputs = executed(cells, tmp_path)
     for cell, shown in zip(cells, outputs, strict=True):
