@@ -300,7 +300,7 @@ def exists(path: str) -> bool:
 
 
 def test_related_names_exist() -> None:
-    """Names in a section See Also are the module's own or Cuprous's, and none is the function itself. Methods share texts."""
+    """Names in a section See Also are the module's own or Cuprous's. Only methods may name themselves."""
     wrong, count = [], 0
     for module in COMPLETE:
         for name, value in public(module):

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::terminal::colored;
+
 /// The state of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -122,7 +124,9 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
             writeln!(out, "{number}. {}", check.step.title())?;
         }
         let mut lines = check.found.lines();
-        writeln!(out, "  {:<7}{:<width$}  {}", check.state.word(), check.name, lines.next().unwrap_or(""))?;
+        let (red, plain) = if check.is_broken() && colored() { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+        let word = check.state.word();
+        writeln!(out, "  {red}{word:<7}{plain}{:<width$}  {}", check.name, lines.next().unwrap_or(""))?;
         for line in lines {
             writeln!(out, "  {:<7}{:<width$}  {line}", "", "")?;
         }
