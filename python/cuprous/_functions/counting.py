@@ -25,7 +25,7 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
         ValueError: for 0-d arrays.
 
     See Also:
-        flatnonzero, ndarray.nonzero, count_nonzero
+        flatnonzero, count_nonzero
 
     Examples:
         >>> cp.nonzero([[0, 1], [2, 0]])

@@ -408,7 +408,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         TypeError: if `a` does not hold integers, or `out` has another shape.
 
     See Also:
-        ndarray.choose, take_along_axis
+        take_along_axis
 
     Examples:
         >>> cp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])

@@ -113,7 +113,7 @@ def sum(
         An array without the reduced axes.
 
     See Also:
-        ndarray.sum, add, cumsum, trapezoid, mean, average
+        add, cumsum, trapezoid, mean, average
 
     Examples:
         >>> cp.sum([[1, 2], [3, 4]])
@@ -141,9 +141,6 @@ def prod(
 
     Returns:
         An array without the reduced axes.
-
-    See Also:
-        ndarray.prod
 
     Examples:
         >>> cp.prod([[1, 2], [3, 4]])
@@ -321,7 +318,7 @@ def argmax(
         ValueError: for an empty axis.
 
     See Also:
-        ndarray.argmax, argmin, amax, unravel_index, take_along_axis
+        argmin, amax, unravel_index, take_along_axis
 
     Examples:
         >>> cp.argmax([3, 7, 7])
@@ -351,7 +348,7 @@ def argmin(
         ValueError: for an empty axis.
 
     See Also:
-        ndarray.argmin, argmax, amin, unravel_index, take_along_axis
+        argmax, amin, unravel_index, take_along_axis
 
     Examples:
         >>> cp.argmin([3, 1, 1])
@@ -390,7 +387,7 @@ def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
         A bool array without the reduced axes.
 
     See Also:
-        ndarray.all, any
+        any
 
     Examples:
         >>> cp.all([[True, False], [True, True]])
@@ -416,7 +413,7 @@ def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
         A bool array without the reduced axes.
 
     See Also:
-        ndarray.any, all
+        all
 
     Examples:
         >>> cp.any([[True, False], [False, False]], axis=1)

@@ -184,7 +184,7 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
 
     See Also:
-        compress, ndarray.take, take_along_axis
+        compress, take_along_axis
 
     Examples:
         >>> cp.take([10, 20, 30], [2, 0])

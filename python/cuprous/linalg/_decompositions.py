@@ -132,9 +132,6 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     Raises:
         LinAlgError: for matrices that are not positive definite, or not square.
 
-    See Also:
-        cuprous.linalg.cholesky
-
     Examples:
         >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
         array([[2., 0.],
@@ -160,9 +157,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     Raises:
         LinAlgError: for fewer than two axes.
         ValueError: for any other mode.
-
-    See Also:
-        cuprous.linalg.qr
 
     Examples:
         >>> a = cp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -201,7 +195,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
         ValueError: for any other UPLO.
 
     See Also:
-        eigvalsh, eig, eigvals, cuprous.linalg.eigh
+        eigvalsh, eig, eigvals
 
     Examples:
         >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
@@ -229,7 +223,7 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
         ValueError: for any other UPLO.
 
     See Also:
-        eigh, eigvals, eig, cuprous.linalg.eigvalsh
+        eigh, eigvals, eig
 
     Examples:
         >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
@@ -262,7 +256,7 @@ def eig(a: ArrayLike) -> EigResult:
         LinAlgError: for matrices that are not square or not finite.
 
     See Also:
-        eigvals, eigh, eigvalsh, cuprous.linalg.eig
+        eigvals, eigh, eigvalsh
 
     Examples:
         >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
@@ -286,7 +280,7 @@ def eigvals(a: ArrayLike) -> ndarray:
         LinAlgError: for matrices that are not square or not finite.
 
     See Also:
-        eig, eigvalsh, eigh, cuprous.linalg.eigvals
+        eig, eigvalsh, eigh
 
     Examples:
         >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
@@ -353,7 +347,7 @@ def det(a: ArrayLike) -> ndarray:
         LinAlgError: for matrices that are not square.
 
     See Also:
-        slogdet, cuprous.linalg.det
+        slogdet
 
     Examples:
         >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)

@@ -38,9 +38,6 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
         LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist.
 
-    See Also:
-        cuprous.linalg.norm
-
     Examples:
         >>> cp.linalg.norm([3.0, 4.0])
         array(5.)

@@ -38,9 +38,6 @@ def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
         LinAlgError: for matrices that are singular or not square.
         ValueError: where shapes do not fit.
 
-    See Also:
-        cuprous.linalg.solve
-
     Examples:
         >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
         array([1. , 0.5])
@@ -89,7 +86,7 @@ def inv(a: ArrayLike) -> ndarray:
         LinAlgError: for matrices that are singular or not square.
 
     See Also:
-        cuprous.linalg.inv, cuprous.linalg.cond, cuprous.linalg.svd
+        cuprous.linalg.cond, cuprous.linalg.svd
 
     Examples:
         >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
@@ -126,9 +123,6 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
         ValueError: for both `rcond` and `rtol`.
-
-    See Also:
-        cuprous.linalg.pinv
 
     Examples:
         >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
@@ -174,9 +168,6 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
 
     Raises:
         LinAlgError: where shapes do not fit, or there is infinity or NaN.
-
-    See Also:
-        cuprous.linalg.lstsq
 
     Examples:
         >>> x, residuals, rank, s = cp.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])

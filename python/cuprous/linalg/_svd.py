@@ -42,7 +42,7 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
         LinAlgError: for fewer than two axes, infinity or NaN.
 
     See Also:
-        cuprous.linalg.svd, cuprous.linalg.svdvals
+        cuprous.linalg.svdvals
 
     Examples:
         >>> u, s, vh = cp.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
@@ -100,9 +100,6 @@ def svdvals(x: ArrayLike, /) -> ndarray:
 
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
-
-    See Also:
-        cuprous.linalg.svdvals
 
     Examples:
         >>> cp.linalg.svdvals(cp.asarray([[3.0, 0.0], [0.0, 4.0]])).round(6)

@@ -122,7 +122,7 @@ class Continuous:
             ValueError: for a negative scalar `scale`.
 
         See Also:
-            cuprous.scipy.stats.norm, cuprous.random.Generator.normal
+            cuprous.scipy.stats.norm
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -151,9 +151,6 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar `sigma`.
 
-        See Also:
-            cuprous.random.Generator.lognormal
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.lognormal(size=3).round(3)
@@ -180,7 +177,7 @@ class Continuous:
             ValueError: for a negative scalar.
 
         See Also:
-            cuprous.scipy.stats.gamma, cuprous.random.Generator.gamma
+            cuprous.scipy.stats.gamma
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -205,9 +202,6 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter that is not positive.
-
-        See Also:
-            cuprous.random.Generator.chisquare
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -235,9 +229,6 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter out of its range.
-
-        See Also:
-            cuprous.random.Generator.noncentral_chisquare
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -269,7 +260,7 @@ class Continuous:
             ValueError: for a scalar parameter that is not positive.
 
         See Also:
-            cuprous.scipy.stats.f, cuprous.random.Generator.f
+            cuprous.scipy.stats.f
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -299,9 +290,6 @@ class Continuous:
         Raises:
             ValueError: for a scalar parameter out of its range.
 
-        See Also:
-            cuprous.random.Generator.noncentral_f
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.noncentral_f(3.0, 8.0, 2.0, size=3).round(3)
@@ -330,9 +318,6 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
-        See Also:
-            cuprous.random.Generator.standard_t
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.standard_t(5.0, size=3).round(3)
@@ -358,9 +343,6 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter that is not positive.
-
-        See Also:
-            cuprous.random.Generator.beta
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -388,9 +370,6 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar.
 
-        See Also:
-            cuprous.random.Generator.exponential
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.exponential(2.0, size=3).round(3)
@@ -414,9 +393,6 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar `scale`.
-
-        See Also:
-            cuprous.random.Generator.laplace
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -444,7 +420,7 @@ class Continuous:
             ValueError: for a negative scalar `scale`.
 
         See Also:
-            cuprous.scipy.stats.logistic, cuprous.random.Generator.logistic
+            cuprous.scipy.stats.logistic
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -471,7 +447,7 @@ class Continuous:
             ValueError: for a negative scalar `scale`.
 
         See Also:
-            weibull, cuprous.random.Generator.gumbel
+            weibull
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -501,9 +477,6 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar.
 
-        See Also:
-            cuprous.random.Generator.rayleigh
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.rayleigh(size=3).round(3)
@@ -529,7 +502,7 @@ class Continuous:
             ValueError: for a negative scalar.
 
         See Also:
-            gumbel, cuprous.random.Generator.weibull
+            gumbel
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -557,9 +530,6 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
-        See Also:
-            cuprous.random.Generator.pareto
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.pareto(3.0, size=3).round(3)
@@ -583,9 +553,6 @@ class Continuous:
         Raises:
             ValueError: for a scalar that is not positive.
 
-        See Also:
-            cuprous.random.Generator.power
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.power(3.0, size=3).round(3)
@@ -604,9 +571,6 @@ class Continuous:
 
         Returns:
             An array.
-
-        See Also:
-            cuprous.random.Generator.standard_cauchy
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -631,9 +595,6 @@ class Continuous:
 
         Raises:
             ValueError: for scalars in another order.
-
-        See Also:
-            cuprous.random.Generator.triangular
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -666,9 +627,6 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar that is not positive.
-
-        See Also:
-            cuprous.random.Generator.wald
 
         Examples:
             >>> rng = cp.random.default_rng(1)

@@ -94,9 +94,6 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar out of its range.
 
-        See Also:
-            cuprous.random.Generator.poisson
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.poisson(4.0, size=5)
@@ -125,9 +122,6 @@ class Discrete(Continuous):
 
         Raises:
             ValueError: for a scalar parameter out of its range.
-
-        See Also:
-            cuprous.random.Generator.binomial
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -164,9 +158,6 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar parameter out of its range.
 
-        See Also:
-            cuprous.random.Generator.negative_binomial
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.negative_binomial(3, 0.5, size=5)
@@ -194,9 +185,6 @@ class Discrete(Continuous):
 
         Raises:
             ValueError: for a scalar out of its range.
-
-        See Also:
-            cuprous.random.Generator.geometric
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -229,9 +217,6 @@ class Discrete(Continuous):
         Raises:
             ValueError: for a scalar out of its range.
 
-        See Also:
-            cuprous.random.Generator.logseries
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.logseries(0.6, size=5)
@@ -256,9 +241,6 @@ class Discrete(Continuous):
 
         Returns:
             A bytes object.
-
-        See Also:
-            cuprous.random.Generator.bytes
 
         Examples:
             >>> rng = cp.random.default_rng(1)

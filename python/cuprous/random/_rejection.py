@@ -60,9 +60,6 @@ class Rejection(Discrete):
         Raises:
             ValueError: for a negative scalar `kappa`.
 
-        See Also:
-            cuprous.random.Generator.vonmises
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.vonmises(0.0, 4.0, size=3).round(3)
@@ -106,9 +103,6 @@ class Rejection(Discrete):
         Raises:
             ValueError: for a scalar that is not above 1.
 
-        See Also:
-            cuprous.random.Generator.zipf
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.zipf(2.0, size=5)
@@ -148,9 +142,6 @@ class Rejection(Discrete):
         Raises:
             ValueError: for negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
             TypeError: for arrays of inexact dtypes.
-
-        See Also:
-            cuprous.random.Generator.hypergeometric
 
         Examples:
             >>> rng = cp.random.default_rng(1)

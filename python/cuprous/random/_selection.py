@@ -89,9 +89,6 @@ class Selection(Vectors):
         Raises:
             TypeError: for an object that is neither.
 
-        See Also:
-            cuprous.random.Generator.permutation
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> cp.sort(rng.permutation(5))
@@ -114,9 +111,6 @@ class Selection(Vectors):
 
         Raises:
             TypeError: if `x` is not a device array, or has no axes.
-
-        See Also:
-            cuprous.random.Generator.shuffle
 
         Examples:
             >>> rng = cp.random.default_rng(1)

@@ -41,9 +41,6 @@ class Vectors(Rejection):
         Raises:
             ValueError: for concentrations that are negative, or not 1-d.
 
-        See Also:
-            cuprous.random.Generator.dirichlet
-
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.dirichlet([1.0, 2.0, 3.0], size=2).sum(axis=1).round(6)
@@ -71,9 +68,6 @@ class Vectors(Rejection):
 
         Raises:
             ValueError: if probabilities are negative or sum to more than one, or shapes do not broadcast.
-
-        See Also:
-            cuprous.random.Generator.multinomial
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -155,9 +149,6 @@ class Vectors(Rejection):
         Raises:
             ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
             numpy.linalg.LinAlgError: if "cholesky" meets a covariance that is not positive definite.
-
-        See Also:
-            cuprous.random.Generator.multivariate_normal
 
         Examples:
             >>> rng = cp.random.default_rng(1)
