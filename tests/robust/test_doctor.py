@@ -163,6 +163,13 @@ def test_missing_wheels(machine: Machine) -> None:
     assert report["cuDNN"]["state"] == "note"  # convolutions also run without it
 
 
+def test_missing_wheels_for_an_older_driver(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver(cuda=12040))
+    assert {report[name]["cure"] for name in ("NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE")} == {
+        'pip install "cuprous[cuda12]"'
+    }
+
+
 def test_the_wrong_cuda_major(machine: Machine) -> None:
     report = doctor(machine.card().nodes().driver(cuda=12040), nvrtc_root())
     assert "belongs to CUDA 13, but the driver supports CUDA 12.4" in report["NVRTC"]["found"]
