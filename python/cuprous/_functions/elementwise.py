@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -24,6 +24,10 @@ from cuprous._functions.counting import nonzero
 from cuprous._functions.reductions import all as all_
 
 
+@overload
+def where(condition: ArrayLike) -> tuple[ndarray, ...]: ...
+@overload
+def where(condition: ArrayLike, x: Any, y: Any) -> ndarray: ...
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     """Returns elements of `x` where the condition is true and of `y` elsewhere. With only a condition, returns the
     indices of its nonzero elements.

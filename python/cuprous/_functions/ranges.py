@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Literal, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -130,6 +130,16 @@ def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:
     return values if name == wide else _core.cast(values, name)
 
 
+@overload
+def linspace(
+    start: Any, stop: Any, num: int = ..., endpoint: bool = ..., retstep: Literal[False] = ..., dtype: Any = ...,
+    axis: int = ..., *, device: Any = ...,
+) -> ndarray: ...  # fmt: skip
+@overload
+def linspace(
+    start: Any, stop: Any, num: int = ..., endpoint: bool = ..., *, retstep: Literal[True], dtype: Any = ...,
+    axis: int = ..., device: Any = ...,
+) -> tuple[ndarray, Any]: ...  # fmt: skip
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -610,6 +610,14 @@ def aligned_weights(w: ndarray, a: ndarray, axis: Axes) -> ndarray:
     return w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
 
 
+@overload
+def average(
+    a: ArrayLike, axis: Axes = ..., weights: ArrayLike = ..., returned: Literal[False] = ..., *, keepdims: bool = ...
+) -> ndarray: ...
+@overload
+def average(
+    a: ArrayLike, axis: Axes = ..., weights: ArrayLike = ..., *, returned: Literal[True], keepdims: bool = ...
+) -> tuple[ndarray, ndarray]: ...
 def average(
     a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
