@@ -172,6 +172,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     Raises:
         TypeError: for None.
 
+    See Also:
+        result_type
+
     Examples:
         >>> cp.can_cast(cp.int32, cp.float64), cp.can_cast(cp.float64, cp.int32)
         (True, False)
@@ -227,6 +230,9 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
     Raises:
         ValueError: without arguments.
+
+    See Also:
+        promote_types, can_cast
 
     Examples:
         >>> cp.result_type(cp.ones(3, cp.float32), 2.5)

@@ -134,6 +134,9 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
         ValueError: for an `edge_order` over 2, or an axis with too few elements.
         TypeError: if the number of spacings is not the number of axes.
 
+    See Also:
+        diff
+
     Examples:
         >>> cp.gradient([1.0, 4.0, 9.0, 16.0])
         array([3., 4., 6., 7.])
@@ -254,6 +257,9 @@ def interp(
 
     Raises:
         ValueError: if xp and fp differ in length or are empty.
+
+    See Also:
+        searchsorted, digitize
 
     Examples:
         >>> cp.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 40])

@@ -570,6 +570,9 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     Raises:
         ValueError: if the buffer is too short, or its size is not a multiple of the element size.
 
+    See Also:
+        asarray, from_dlpack
+
     Examples:
         >>> cp.frombuffer(b"abc", dtype=cp.uint8)
         array([97, 98, 99], dtype=uint8)
@@ -592,6 +595,9 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
 
     Raises:
         ValueError: if the iterable has fewer than `count` elements.
+
+    See Also:
+        array
 
     Examples:
         >>> cp.fromiter((i * i for i in range(4)), dtype=int)

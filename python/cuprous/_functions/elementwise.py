@@ -83,6 +83,9 @@ def clip(
     Raises:
         ValueError: if both pairs of names are used, and for operands that do not broadcast.
 
+    See Also:
+        maximum, minimum
+
     Examples:
         >>> cp.clip([1, 5, 9], 2, 6)
         array([2, 5, 6])
@@ -118,6 +121,9 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
 
     Returns:
         An array of the shape of `a`.
+
+    See Also:
+        rint, floor, ceil
 
     Examples:
         >>> cp.round([0.5, 1.5, 2.75])
@@ -320,6 +326,9 @@ def sinc(x: ArrayLike) -> ndarray:
 
     Returns:
         An array of the shape of `x`, of a floating dtype; one at zero.
+
+    See Also:
+        sin
 
     Examples:
         >>> cp.sinc([0.0, 0.5])

@@ -79,6 +79,9 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
         TypeError: unless `a` is an array.
         ValueError: unless it has two axes, or more axes of the same length.
 
+    See Also:
+        diag, diagonal
+
     Examples:
         >>> a = cp.zeros((3, 3), int)
         >>> cp.fill_diagonal(a, 5)
@@ -168,6 +171,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     Returns:
         A tuple of two arrays (int64), of rows and of columns.
 
+    See Also:
+        triu_indices, tril
+
     Examples:
         >>> cp.tril_indices(2)
         (array([0, 1, 1]), array([0, 0, 1]))
@@ -185,6 +191,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 
     Returns:
         A tuple of two arrays (int64), of rows and of columns.
+
+    See Also:
+        tril_indices, triu
 
     Examples:
         >>> cp.triu_indices(3, 1)

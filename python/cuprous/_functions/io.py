@@ -337,6 +337,9 @@ def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offs
     Raises:
         FileNotFoundError: if the file does not exist.
 
+    See Also:
+        load, fromstring
+
     Examples:
         >>> import os, tempfile
         >>> name = os.path.join(tempfile.mkdtemp(), "numbers")

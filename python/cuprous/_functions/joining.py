@@ -58,6 +58,9 @@ def concatenate(
         ValueError: if there are no arrays, their other extents differ, or `out` has another shape.
         TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
 
+    See Also:
+        stack, hstack, vstack, split
+
     Examples:
         >>> cp.concatenate(([1, 2], [3]))
         array([1, 2, 3])
@@ -200,6 +203,9 @@ def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 
     Raises:
         ValueError: for shapes that do not fit.
+
+    See Also:
+        hstack, stack, concatenate
 
     Examples:
         >>> cp.vstack(([1, 2], [3, 4]))

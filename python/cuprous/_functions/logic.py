@@ -117,6 +117,9 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     Returns:
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
 
+    See Also:
+        array_equal
+
     Examples:
         >>> cp.array_equiv([1, 1], [[1], [1]])
         array(True)
@@ -275,6 +278,9 @@ def get_array_module(*args: Any) -> Any:
 
     Returns:
         The module `cuprous` or `numpy`.
+
+    See Also:
+        asnumpy
 
     Examples:
         >>> cp.get_array_module(cp.ones(2)).__name__

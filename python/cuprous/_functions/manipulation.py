@@ -108,6 +108,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     Raises:
         ValueError: if `axes` is not a permutation of the axes.
 
+    See Also:
+        swapaxes, moveaxis
+
     Examples:
         >>> cp.transpose([[1, 2, 3], [4, 5, 6]])
         array([[1, 4],
@@ -136,6 +139,9 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 
     Raises:
         AxisError: for an axis out of bounds.
+
+    See Also:
+        transpose, moveaxis
 
     Examples:
         >>> cp.swapaxes(cp.ones((2, 3, 4)), 0, 2).shape

@@ -56,6 +56,9 @@ def identity(n: int, dtype: Any = float) -> ndarray:
     Returns:
         An array of shape (n, n).
 
+    See Also:
+        eye, diag
+
     Examples:
         >>> cp.identity(2)
         array([[1., 0.],
@@ -151,6 +154,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray
 
     Returns:
         An array of shape (N, M).
+
+    See Also:
+        tril, triu
 
     Examples:
         >>> cp.tri(3, 4, dtype=int)
@@ -309,6 +315,9 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
     Raises:
         ValueError: if `indexing` is neither "xy" nor "ij".
+
+    See Also:
+        indices, ogrid, mgrid
 
     Examples:
         >>> x, y = cp.meshgrid([1, 2, 3], [10, 20])

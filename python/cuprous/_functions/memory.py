@@ -133,6 +133,9 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         TypeError: if `dst` is not an array, or `casting` forbids the cast.
         ValueError: if the shapes do not broadcast.
 
+    See Also:
+        putmask, where
+
     Examples:
         >>> a = cp.zeros(3, int)
         >>> cp.copyto(a, [1, 2, 3], where=[True, False, True])

@@ -317,6 +317,9 @@ def roots(p: ArrayLike) -> ndarray:
     Raises:
         ValueError: for more than one axis.
 
+    See Also:
+        poly, polyval
+
     Examples:
         >>> cp.sort(cp.roots([1, -3, 2])).round(6)
         array([1., 2.])

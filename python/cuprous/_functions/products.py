@@ -176,6 +176,9 @@ def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     Returns:
         An array of shape (a.size, b.size).
 
+    See Also:
+        inner, einsum, kron
+
     Examples:
         >>> cp.outer([1, 2], [1, 10, 100])
         array([[  1,  10, 100],

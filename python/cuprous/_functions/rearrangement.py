@@ -218,6 +218,9 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     Raises:
         ValueError: for other letters in `trim`.
 
+    See Also:
+        nonzero
+
     Examples:
         >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]))
         array([1, 2])

@@ -142,6 +142,9 @@ def prod(
     Returns:
         An array without the reduced axes.
 
+    See Also:
+        sum, cumprod, nanprod
+
     Examples:
         >>> cp.prod([[1, 2], [3, 4]])
         array(24)
@@ -221,6 +224,9 @@ def max(
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
 
+    See Also:
+        min, maximum, nanmax, argmax
+
     Examples:
         >>> cp.max([[1, 5], [8, 2]])
         array(8)
@@ -250,6 +256,9 @@ def min(
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
 
+    See Also:
+        max, minimum, nanmin, argmin
+
     Examples:
         >>> cp.min([[1, 5], [8, 2]])
         array(1)
@@ -277,6 +286,9 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
     Raises:
         ValueError: if no element is reduced.
+
+    See Also:
+        max, min
 
     Examples:
         >>> cp.ptp([[1, 5], [8, 2]], axis=1)

@@ -279,6 +279,9 @@ def isin(
     Raises:
         ValueError: for another `kind`.
 
+    See Also:
+        unique, intersect1d
+
     Examples:
         >>> cp.isin([[1, 2], [3, 4]], [2, 4])
         array([[False,  True],
@@ -338,6 +341,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     Returns:
         A 1-d array, or a tuple of it and two arrays of indices.
 
+    See Also:
+        union1d, setdiff1d, setxor1d
+
     Examples:
         >>> cp.intersect1d([3, 1, 2], [2, 3, 4])
         array([2, 3])
@@ -366,6 +372,9 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
     Returns:
         A 1-d array of the dtype that both promote to.
 
+    See Also:
+        intersect1d, setdiff1d
+
     Examples:
         >>> cp.union1d([3, 1], [2, 3])
         array([1, 2, 3])
@@ -384,6 +393,9 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 
     Returns:
         A 1-d array.
+
+    See Also:
+        setxor1d, union1d, isin
 
     Examples:
         >>> cp.setdiff1d([1, 2, 3], [2])
@@ -404,6 +416,9 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nda
 
     Returns:
         A 1-d array.
+
+    See Also:
+        setdiff1d, intersect1d
 
     Examples:
         >>> cp.setxor1d([1, 2, 3], [2, 4])

@@ -239,6 +239,9 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
         ValueError: for k not in 0..n.
         TypeError: for complex numbers.
 
+    See Also:
+        partition, argpartition, sort
+
     Examples:
         >>> values, indices = cp.topk([4, 9, 7, 1], 2)
         >>> values, indices

@@ -243,6 +243,9 @@ def estimate_scaling(
     Raises:
         ValueError: for a quantity that is not positive or cannot be read, and for an unknown link.
 
+    See Also:
+        estimate
+
     Examples:
         >>> import cuprous as cp
         >>> got = cp.estimate_scaling("27.3 ms", "497 MB", gpus=[8])
