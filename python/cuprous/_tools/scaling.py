@@ -295,7 +295,8 @@ def _sentence(rows: Sequence[Scaling]) -> str:
         part = f"{best.efficiency:.0%} of what they could be"
         return f"More GPUs do not pay: {best.name} are {best.speedup:.1f} times as fast as one, only {part}."
     best = max(paying, key=lambda row: row.speedup)
-    text = f"{best.name} pay: at most {best.speedup:.1f} times as fast as one, {best.efficiency:.0%} of what they could be."
+    part = f"{best.efficiency:.0%} of what they could be"
+    text = f"{best.name} pay: at most {best.speedup:.1f} times as fast as one, {part}."
     beyond = [row for row in several if row.gpus > best.gpus]
     return text + (f" {beyond[0].name} do not: {beyond[0].speedup:.1f} times." if beyond else "")
 
