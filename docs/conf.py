@@ -74,7 +74,7 @@ def markdown(doc: str, module: str) -> str:
             body = re.sub(r"^(\S[^:\n]*): ?", r"- `\1`: ", body, flags=re.MULTILINE)
         elif title.startswith("Example"):
             body = f"```pycon\n{body}\n```"
-        return f"**{title}**\n\n{body}\n\n"
+        return f"**{'Parameters' if title == 'Args' else title}**\n\n{body}\n\n"
 
     return SECTION.sub(section, doc + "\n")
 
